@@ -9,7 +9,7 @@ import pytest
 
 pytestmark = pytest.mark.real_weights
 
-SMALL = ("--drafter", "smollm2-135m", "--sizes", "5k", "--simulate", "20k", "--repetitions", "1")
+SMALL = ("--drafter", "smollm2-135m", "--sizes", "5k", "--repetitions", "1")
 
 
 def test_a_folder_is_indexed_asked_about_edited_and_opened_again(smollm2: Path, tmp_path: Path) -> None:
@@ -21,13 +21,8 @@ def test_a_folder_is_indexed_asked_about_edited_and_opened_again(smollm2: Path, 
     assert json.loads(out.read_text()) == document
     (found,) = document["folders"]
     assert 2000 < found["tokens"] < 40_000
-    assert set(found["one_core_tokens_per_s"]) == {"read", "hash", "parse", "words", "tokenise"}
     assert found["stored_bytes_a_token"] > 8
     assert found["memory"]["peak_bytes"] >= found["memory"]["before_bytes"]
     assert len(found["edited_s"]) == 1
-    assert len(found["long_file"]["saved_s"]) == 4
     assert found["question"]["seconds"]
     assert found["new_process"]["first_question_s"] > 0
-    (many,) = document["simulated"]
-    assert many["tokens"] == pytest.approx(many["copies"] * found["tokens"], rel=0.05)
-    assert many["units"] == many["copies"] * found["units"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from random_models import write_reranker
 
 import winnow_engine.assistant
 from winnow_engine.assistant import Assistant, open_assistant
@@ -32,7 +33,6 @@ from winnow_engine.selection.ranking import Selection
 from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.storage.store import Store
 from winnow_research.evaluation.methods.winnow import Winnow
-from winnow_research.random_models import write_reranker
 
 pytestmark = pytest.mark.real_weights
 

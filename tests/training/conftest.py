@@ -6,6 +6,7 @@ from pathlib import Path
 import gguf
 import numpy as np
 import pytest
+from random_models import byte_tokens
 
 from winnow_engine.index.files import SourceFile
 from winnow_engine.llama.model import LlamaModel
@@ -13,7 +14,6 @@ from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.evaluation.archives import Archive
 from winnow_research.evaluation.haystack import Haystack, indexed
 from winnow_research.evaluation.repositories import Repository, Split
-from winnow_research.random_models import byte_tokens
 from winnow_research.training.collector import Collector, joined
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.examples.base import Example, ProjectTree

@@ -25,13 +25,14 @@ from winnow_research import training
 from winnow_research.cli.train import train as command
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.network import LowRank
-from winnow_research.training.recall import scores_of
 from winnow_research.training.reranker.choosing import Chooser
 from winnow_research.training.reranker.lists import ListRecipe, Lists, lists_of, questions_of
 from winnow_research.training.reranker.model import ReadBatch, TrainableReranker, batch_of
 from winnow_research.training.reranker.run import load, save
 from winnow_research.training.reranker.trainer import RerankerRecipe, RerankerTrainer, new_reranker
 from winnow_research.training.trainer import TrainingRecipe, new_model
+
+from .test_training import scores_of
 
 CPU = torch.device("cpu")
 RECIPE = RerankerRecipe(
@@ -101,10 +102,9 @@ def test_lists_have_the_scores_that_training_sees(drafter: Path, data: Dataset, 
     model = new_model(drafter, data, TrainingRecipe(layers=2, rank=4), CPU)
     torch.use_deterministic_algorithms(False)
     model.load(adapter)
-    seen = dict(scores_of(model, data))
+    seen = np.stack(scores_of(model, data), 2)
     for row, question in enumerate(lists.questions.tolist()):
-        both = np.stack([seen[question][head] for head in ("maxsim", "pool")], 1)
-        wanted = (both - both.mean(0)) / both.std(0)
+        wanted = (seen[question] - seen[question].mean(0)) / seen[question].std(0)
         np.testing.assert_allclose(lists.first(row), wanted[lists.units[row]], atol=1e-2)
 
 

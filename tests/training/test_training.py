@@ -17,13 +17,14 @@ from winnow_engine.encoder.adapter import AdapterProfile
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.file_encoder import FileText
 from winnow_engine.encoder.profile import join_arrays
+from winnow_engine.encoder.segments import cut
 from winnow_engine.errors import TrainingError
 from winnow_research.cli.train import train as command
 from winnow_research.training.batches import Mixture
 from winnow_research.training.dataset import Dataset
+from winnow_research.training.drafter import TrainableDrafter
 from winnow_research.training.examples.base import ProjectTree
 from winnow_research.training.heads import MaxSim, Segments, loss_of
-from winnow_research.training.recall import recall_of, scores_of
 from winnow_research.training.trainer import Step, Trainer, TrainingRecipe, new_model, train
 
 CPU = torch.device("cpu")
@@ -70,6 +71,17 @@ def test_each_answer_competes_with_what_answers_not_and_with_no_other_answer() -
     assert loss_of(scores, positives, ignored).item() == pytest.approx((first + second) / 2, rel=1e-5)
 
 
+def scores_of(model: TrainableDrafter, data: Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """The scores that training sees of all units for all questions, by maxsim and pool: [questions, units] each."""
+    files = range(len(data.headers))
+    units = [[data.units[n] for n in range(*data.file_units[file : file + 2])] for file in files]
+    segments = [one for file in files for one in cut(file, data.headers[file], units[file])]
+    with torch.no_grad():
+        seen = model.units(segments, np.diff(data.units.offsets))
+        maxsim, pool = model.heads(seen, model.questions([data.questions[n] for n in range(len(data.questions))]))
+    return maxsim.numpy(), pool.numpy()
+
+
 def test_the_product_gives_the_scores_that_training_saw(
     drafter: Path, data: Dataset, tree: ProjectTree, tmp_path: Path
 ) -> None:
@@ -89,10 +101,10 @@ def test_the_product_gives_the_scores_that_training_saw(
     offsets = np.cumsum([0, *np.concatenate([file.unit_tokens for file in files])])
     arrays = join_arrays([file.arrays for file in files])
     names = [place.unit.name for place in tree.haystack.places if place.unit.name]
-    for (_, seen), name in zip(scores_of(model, data), names, strict=True):
+    for maxsim, pool, name in zip(*scores_of(model, data), names, strict=True):
         scored = product.score(arrays, offsets, name)
-        np.testing.assert_allclose(scored["pooled"], seen["pool"], atol=0.01)
-        np.testing.assert_allclose(scored["maxsim"], seen["maxsim"], atol=0.02)
+        np.testing.assert_allclose(scored["pooled"], pool, atol=0.01)
+        np.testing.assert_allclose(scored["maxsim"], maxsim, atol=0.02)
 
 
 def test_a_few_steps_lower_the_loss_and_find_more(drafter: Path, data: Dataset, tmp_path: Path) -> None:
@@ -181,16 +193,6 @@ def test_a_checkpoint_of_another_recipe_is_refused(drafter: Path, data: Dataset,
     train(drafter, data, recipe(1), tmp_path / "out", lambda _: None, checkpoint, every=1)
     with pytest.raises(TrainingError, match="another recipe"):
         train(drafter, data, recipe(2), tmp_path / "out", lambda _: None, checkpoint, every=1)
-
-
-def test_what_is_kept_of_every_question_is_counted(drafter: Path, data: Dataset, tmp_path: Path) -> None:
-    train(drafter, data, recipe(1), tmp_path / "out", lambda _: None)
-    found = recall_of(drafter, data, tmp_path / "out")
-    assert found.keys() == {"maxsim", "pool", "both"}
-    *shares, questions = found["both"]["name"]
-    assert questions == 10
-    assert shares == sorted(shares)
-    assert shares[-1] == 1.0  # everything fits the largest budget
 
 
 def test_the_command_trains_and_writes_the_adapter_with_its_losses(

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gguf import GGMLQuantizationType, GGUFReader, GGUFWriter
+from gguf import GGMLQuantizationType, GGUFReader, GGUFValueType, GGUFWriter
 from numpy.typing import NDArray
 
 from winnow_engine.storage.folders import temporary
-from winnow_research.first_token.gguf_copy import copy_values, write_all
 
 _ARCHITECTURE = "qwen35"
 _BLOCK_VALUES, _BLOCK_BYTES = 256, 144  # of Q4_K
@@ -57,10 +56,12 @@ def write_synthetic(shape: HybridShape, tokenizer: Path, into: Path) -> None:
     with temporary(into.parent) as unfinished:
         writer = GGUFWriter(unfinished, _ARCHITECTURE)
         _describe(writer, shape)
-        reader = GGUFReader(tokenizer)
-        copy_values(reader, writer, "tokenizer.", lambda name, value: _padded(name, value, shape.vocabulary))
+        _copy_tokenizer(GGUFReader(tokenizer), writer, shape.vocabulary)
         _Tensors(writer).add_all(shape)
-        write_all(writer)
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
         unfinished.rename(into)
 
 
@@ -88,6 +89,13 @@ def _describe(writer: GGUFWriter, shape: HybridShape) -> None:
         "ssm.group_count": shape.key_groups,
     }.items():
         writer.add_uint32(f"{_ARCHITECTURE}.{name}", value)
+
+
+def _copy_tokenizer(reader: GGUFReader, writer: GGUFWriter, vocabulary: int) -> None:
+    for name, value in reader.fields.items():
+        if name.startswith("tokenizer."):
+            inner = value.types[-1] if value.types[0] == GGUFValueType.ARRAY else None
+            writer.add_key_value(name, _padded(name, value.contents(), vocabulary), value.types[0], inner)
 
 
 def _padded(name: str, value: Any, vocabulary: int) -> Any:

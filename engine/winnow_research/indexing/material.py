@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
-from math import log
 from pathlib import Path
 
 from winnow_engine.core import Folder
@@ -16,20 +15,17 @@ from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE
 from winnow_research.evaluation.repositories import Repository, Split, repositories
 from winnow_research.evaluation.tasks.real import load
 
-_LONG_LINES = 500
 ASKED_OF_ANY = ("Where is the configuration read?", "How are errors reported?", "Where does the program start?")
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """A folder to index, and questions about it. `edited` and `long` are files that may be changed."""
+    """A folder to index, and questions about it. `edited` is a file that may be changed."""
 
     root: Path
     questions: tuple[str, ...]
     edited: Path
     """The file of median size: that of an edit which nobody chose."""
-    long: Path
-    """The file whose lines are nearest to 500."""
 
     @property
     def sources(self) -> Sources:
@@ -52,15 +48,15 @@ def written(tokens: int, root: Path) -> Material:
         paths.append(place)
         about |= dict.fromkeys(one.text for one in load(repository))
         room -= len(file.data)
-    return Material(root, tuple(about) or ASKED_OF_ANY, _middle(paths), _long(paths))
+    return Material(root, tuple(about) or ASKED_OF_ANY, _middle(paths))
 
 
 def existing(root: Path) -> Material:
-    """A folder that is there, of which two files are changed for a while. EvaluationError if it has none."""
+    """A folder that is there, of which a file is changed for a while. EvaluationError if it has none."""
     paths = sorted(path for path in root.rglob("*.*") if path.is_file() and ".git" not in path.parts)
     if not paths:
         raise EvaluationError(f"{root} has no file to index")
-    return Material(root, ASKED_OF_ANY, _middle(paths), _long(paths))
+    return Material(root, ASKED_OF_ANY, _middle(paths))
 
 
 def _files() -> Iterator[tuple[Repository, str, SourceFile]]:
@@ -74,7 +70,3 @@ def _files() -> Iterator[tuple[Repository, str, SourceFile]]:
 
 def _middle(paths: list[Path]) -> Path:
     return sorted(paths, key=lambda path: (path.stat().st_size, path))[len(paths) // 2]
-
-
-def _long(paths: list[Path]) -> Path:
-    return min(paths, key=lambda path: (abs(log((1 + path.read_bytes().count(b"\n")) / _LONG_LINES)), path))

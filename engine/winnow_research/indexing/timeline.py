@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from typing import Any
 
 from winnow_engine.assistant import Assistant
@@ -20,12 +19,9 @@ from winnow_engine.selection.ranking import Selection
 from winnow_engine.storage.store import Store
 from winnow_research.first_token.memory import watched
 from winnow_research.indexing.material import Material
-from winnow_research.indexing.one_core import one_core
 from winnow_research.machine import median
 
 _BUDGET = Budget(2600)
-_SAVES = 4  # of a long file, a repetition
-_UNTIL_SEARCHABLE = "read", "load_drafter", "index"
 _SETTLED_S = 3.1  # after it, a file that did not change counts as old
 
 
@@ -54,7 +50,6 @@ class Timeline:
                 found["question"] = self._questions(assistant, material)
                 self.report("edits")
                 found["edited_s"] = [self._edited(assistant, material, number) for number in range(self.repetitions)]
-                found["long_file"] = self._saved(assistant, material)
             self._open_again(material, Path(folder))  # a process that sees the files after they have settled
             with self._opened(Path(folder)) as assistant:
                 found["new_process"] = self._first_again(assistant, material)
@@ -78,7 +73,6 @@ class Timeline:
             "bytes": size,
             "seconds": round(seconds, 4),
             "tokens_per_s": round(tokens / seconds),
-            "one_core_tokens_per_s": one_core(workspace, material.root, self.drafter),
             "stored_bytes_a_token": round(stored / max(tokens, 1), 1),
             "memory": {
                 "before_bytes": before.anonymous,
@@ -118,34 +112,6 @@ class Timeline:
             return round(self._again(assistant, material), 4)
         finally:
             material.edited.write_bytes(before)
-
-    def _saved(self, assistant: Assistant, material: Material) -> dict[str, Any]:
-        """Seconds from each save of a long file until it is searchable, and until the index is complete.
-
-        Each has one line more, somewhere else. A question comes at once; its own work is `asked_s`.
-        """
-        before, random = material.long.read_bytes(), Random(0)
-        lines, times = before.splitlines(keepends=True), _SAVES * self.repetitions
-        searchable, asked, complete = list[float](), list[float](), list[float]()
-        self._again(assistant, material)  # of the file edited last
-        try:
-            for number in range(times):
-                place = random.randrange(len(lines))
-                lines.insert(place, f"{number} more: {lines[place].decode('utf-8', 'replace').strip()}\n".encode())
-                material.long.write_bytes(b"".join(lines))
-                seconds, selection = self._asked(assistant, material, material.questions[0])
-                searchable.append(round(sum(selection.stats.stages[name] for name in _UNTIL_SEARCHABLE), 4))
-                asked.append(round(seconds, 4))
-                complete.append(round(searchable[-1] + self._again(assistant, material), 4))
-        finally:
-            material.long.write_bytes(before)
-        return {
-            "lines": len(lines) - times,
-            "bytes": len(before),
-            "searchable_s": searchable,
-            "asked_s": asked,
-            "saved_s": complete,
-        }
 
     def _open_again(self, material: Material, folder: Path) -> None:
         """Index twice as a new process would, with files settled in between, so that nothing of them is young."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
+from random_models import write_model
 
 from winnow_engine.core import Cancellation
 from winnow_engine.encoder.drafter import Drafter
@@ -22,7 +23,6 @@ from winnow_engine.encoder.file_encoder import FileKeys, FileText
 from winnow_engine.errors import ClusterError
 from winnow_engine.fleet import cluster, fleet
 from winnow_engine.fleet.fleet import Fleet, encode
-from winnow_research.random_models import write_model
 
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
 CHUNK = 2000  # characters, so that a few files are several chunks

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from random_models import WIDTH, reranker_tensors, write_model, write_reranker
 from simulated_device import SimulatedDevice
 
 from winnow_cuda.cpu import encoder
@@ -25,7 +26,6 @@ from winnow_engine.reranker.file import read_reranker
 from winnow_engine.reranker.head import RerankerHead
 from winnow_engine.reranker.layout import UnitText, segments_of
 from winnow_engine.reranker.reranker import Reranker, load_reranker
-from winnow_research.random_models import WIDTH, reranker_tensors, write_model, write_reranker
 
 PREFIX = np.array([1, 2, 3], np.int32)
 QUESTION = np.arange(70, 90, dtype=np.int32)

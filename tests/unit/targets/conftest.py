@@ -7,10 +7,10 @@ import gguf
 import llama_cpp
 import numpy as np
 import pytest
+from random_models import byte_tokens
 
 from winnow_engine.config import TargetOptions
 from winnow_engine.llama.context import context_params
-from winnow_research.random_models import byte_tokens
 
 from . import hostile as servers
 

@@ -18,14 +18,13 @@ _COMMANDS = {
     "mean": "Write the mean of several adapters.",
     "prepare": "Fetch the pinned projects and write a data set.",
     "prompts": "Fetch the pinned projects and write prompts about them: what a draft is trained on.",
-    "recall": "Print how often an adapter keeps what questions need.",
     "run": "Train an adapter on a data set.",
     "reranker": "Train a reranker on a data set.",
     "ship": "Write what ships of a trained draft.",
 }
 _MODULES = {
     **dict.fromkeys(("ask", "commits", "histories", "join", "prepare"), "data"),
-    **dict.fromkeys(("mean", "recall", "run"), "adapter"),
+    **dict.fromkeys(("mean", "run"), "adapter"),
     **dict.fromkeys(("draft", "prompts", "ship"), "draft"),
     "judge": "judge",
     "reranker": "reranker",

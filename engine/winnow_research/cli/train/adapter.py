@@ -1,4 +1,4 @@
-"""`winnow train run`, `mean` and `recall`: the adapter that makes a language model a drafter."""
+"""`winnow train run` and `mean`: the adapter that makes a language model a drafter."""
 
 from __future__ import annotations
 
@@ -97,18 +97,6 @@ def mean(out: Path, adapters: tuple[Path, ...], profile: Path | None, drafter: s
     click.echo(f"{out}: the mean of {len(adapters)}; its rank holds {held:.1%} of it")
     if profile is not None:
         _write_profile(profile, out, locate(drafter))
-
-
-@click.command()
-@click.argument("data", type=DATA)
-@click.argument("adapter", type=DATA)
-@drafter_option
-def recall(data: Path, adapter: Path, drafter: str) -> None:
-    """Print as JSON how often ADAPTER keeps what the questions of DATA (from `prepare --development`) need."""
-    require("torch")
-    from winnow_research.training.recall import recall_of
-
-    click.echo(json.dumps(recall_of(locate(drafter), Dataset.load(data), adapter), indent=1))
 
 
 def _write_profile(folder: Path | None, adapter: Path, drafter: Path) -> None:

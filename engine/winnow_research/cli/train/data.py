@@ -21,19 +21,14 @@ _alone_option = click.option(
 @click.argument("out", type=DATA)
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes.")
 @click.option("--seed", default=0, show_default=True)
-@click.option("--development", is_flag=True, help="Instead, the development split's questions: for `recall`.")
 @drafter_option
-def prepare(out: Path, workers: int, seed: int, development: bool, drafter: str) -> None:
+def prepare(out: Path, workers: int, seed: int, drafter: str) -> None:
     """Fetch the pinned projects and write the data set OUT (about 45 MB, ten minutes on two cores)."""
-    from winnow_research.training import development as judged
     from winnow_research.training import prepare as building
     from winnow_research.training.projects import load
 
     file = locate(drafter)
-    if development:
-        data = judged.development(file, 128_000, say)
-    else:
-        data = building.prepare(load(), file, building.DataRecipe(seed=seed), say, workers)
+    data = building.prepare(load(), file, building.DataRecipe(seed=seed), say, workers)
     data.save(out)
     tokens, questions = len(data.units.values), len(data.questions)
     click.echo(f"{out}: {len(data.projects)} projects, {tokens:,} tokens, {questions:,} questions")

@@ -7,17 +7,12 @@ features as in EAGLE-3). What one guess says of the next is a table of low rank,
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from winnow_engine.targets.drafts.shared.block_file import BlockShape
 from winnow_research.training.qwen2 import rotary, rotated
-
-KeysValues: TypeAlias = tuple[Tensor, Tensor]
-"""[B, heads, R, head width] each."""
 
 
 class DraftLayer(nn.Module):
@@ -34,25 +29,18 @@ class DraftLayer(nn.Module):
         self.attn_norm, self.ffn_norm = _ones(shape.width), _ones(shape.width)
         self.q_norm, self.k_norm = _ones(shape.head_dim), _ones(shape.head_dim)
 
-    def forward(
-        self, x: Tensor, cos: Tensor, sin: Tensor, mask: Tensor, earlier: KeysValues | None = None
-    ) -> tuple[Tensor, KeysValues]:
-        """Rows [B, R, width]; `mask` [B, 1, R, earlier + R] says which rows each one sees.
-
-        Also all keys and values, those of `earlier` rows first, with which a later call goes on.
-        """
+    def forward(self, x: Tensor, cos: Tensor, sin: Tensor, mask: Tensor) -> Tensor:
+        """Rows [B, R, width]; `mask` [B, 1, R, R] says which rows each one sees."""
         y = self._normed(x, self.attn_norm)
         q, k, v = (self._heads(functional.linear(y, w.to(y.dtype))) for w in (self.q, self.k, self.v))
         q, k = rotated(self._normed(q, self.q_norm), cos, sin), rotated(self._normed(k, self.k_norm), cos, sin)
         times = self._shape.heads // self._shape.kv_heads
         k, v = k.repeat_interleave(times, 1), v.repeat_interleave(times, 1)
-        if earlier is not None:
-            k, v = (torch.cat(pair, 2) for pair in zip(earlier, (k, v), strict=True))
         mixed = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
         x = x + functional.linear(mixed.transpose(1, 2).flatten(2), self.output.to(x.dtype))
         y = self._normed(x, self.ffn_norm)
         y = functional.silu(functional.linear(y, self.gate.to(y.dtype))) * functional.linear(y, self.up.to(y.dtype))
-        return x + functional.linear(y, self.down.to(y.dtype)), (k, v)
+        return x + functional.linear(y, self.down.to(y.dtype))
 
     def _heads(self, x: Tensor) -> Tensor:
         return x.view(*x.shape[:2], -1, self._shape.head_dim).transpose(1, 2)
@@ -109,7 +97,7 @@ class DraftNetwork(nn.Module):
         mask = torch.cat([text, block], 2)[:, None]
         cos, sin = rotary(seen + order, self.shape.head_dim, self.shape.rope_base)
         for layer in self.layers:
-            x, _ = layer(x, cos, sin, mask)
+            x = layer(x, cos, sin, mask)
         x = self._normed(x)
         return x[:, :length], x[:, length:].view(batch, count, places, width)
 

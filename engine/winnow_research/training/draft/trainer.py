@@ -105,13 +105,11 @@ class Sitting:
 class DraftTrainer:
     """A draft in training."""
 
-    network_type = DraftNetwork
-
     def __init__(self, target: Qwen2, shape: BlockShape, tokens: Ids, recipe: DraftRecipe) -> None:
         """`tokens` are the draft's vocabulary."""
         self._target, self._recipe, self._device = target, recipe, target.device
         kept = torch.from_numpy(tokens.astype(np.int64)).to(self._device)
-        self.network = self.network_type(shape, target.head[kept], target.output_norm).to(self._device)
+        self.network = DraftNetwork(shape, target.head[kept], target.output_norm).to(self._device)
         if self._device.type == "cuda":
             for layer in self.network.layers:
                 layer.compile(dynamic=True)  # a step of two layers takes 37 ms instead of 47 on an H100
@@ -266,13 +264,9 @@ class DraftTrainer:
         """Hidden states of blocks [B, A, block, width], the choices wanted and the tokens before; those of all rows."""
         known = self._known(batch, number)
         wanted, before = self._wanted(known, anchors)
-        text, blocks = self._hidden(known.rows, anchors, before)
+        text, blocks = self.network(known.rows, anchors)
         first = text.gather(1, anchors[..., None].expand(-1, -1, text.shape[-1]))[:, :, None]
         return torch.cat([first, blocks], 2), wanted, before, text, known
-
-    def _hidden(self, rows: Tensor, anchors: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
-        """Hidden states of all rows, and of blocks but for their first place, which a row is; tokens are `before`."""
-        return self.network(rows, anchors)  # type: ignore[no-any-return]
 
     def _loss(self, batch: Sequence[Text], number: int, rng: np.random.Generator) -> Tensor:
         anchors = self._anchors(batch, rng, 0.25)

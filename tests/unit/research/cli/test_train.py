@@ -12,7 +12,7 @@ from winnow_research.cli.train import train
 
 @pytest.mark.parametrize(
     "arguments",
-    [["run", "data.npz", "adapter"], ["recall", "data.npz", "adapter"], ["draft", "data.npz", "draft.gguf"]],
+    [["run", "data.npz", "adapter"], ["draft", "data.npz", "draft.gguf"]],
 )
 def test_training_without_pytorch_says_what_to_install(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -1,15 +1,12 @@
-"""Files made from other GGUF files: a synthetic target runs, and layers come back as they were."""
+"""A synthetic target runs, and has the shape of the model that it stands for."""
 
 from pathlib import Path
-
-from gguf import GGUFReader
 
 from winnow_engine.core import Sampling
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.local.target import LlamaTarget
-from winnow_research.first_token.gguf_copy import joined, layers_of
 from winnow_research.first_token.synthetic import HybridShape, write_synthetic
 
 from ...targets.conftest import write_llama
@@ -38,19 +35,3 @@ def test_the_shape_is_that_of_the_model_it_stands_for(tmp_path: Path) -> None:
     attending = [name for name in header.tensors if name.endswith("attn_q.weight")]
     assert attending == ["blk.3.attn_q.weight"]
     assert header.tensors["token_embd.weight"].shape == (512, 256)
-
-
-def test_layers_that_were_taken_apart_are_joined_again(tmp_path: Path) -> None:
-    whole = write_llama(tmp_path / "whole.gguf")
-    parts = tmp_path / "lower.gguf", tmp_path / "upper.gguf"
-    layers_of(whole, range(1), parts[0])
-    layers_of(whole, range(1, 2), parts[1])
-    assert not [name for name in read_header(parts[0]).tensors if name.startswith("blk.1.")]
-    assert all(name.startswith("blk.1.") for name in read_header(parts[1]).tensors)
-    joined(parts, tmp_path / "joined.gguf")
-    before, after = GGUFReader(whole), GGUFReader(tmp_path / "joined.gguf")
-    assert {one.name: one.data.tobytes() for one in after.tensors} == {
-        one.name: one.data.tobytes() for one in before.tensors
-    }
-    for name, field in before.fields.items():
-        assert after.fields[name].contents() == field.contents(), name

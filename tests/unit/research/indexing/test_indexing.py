@@ -49,12 +49,6 @@ def test_a_folder_of_ones_own_keeps_its_files(tmp_path: Path) -> None:
     assert material.existing(tmp_path).edited == tmp_path / "b.py"
 
 
-def test_the_long_file_is_the_one_with_about_500_lines(tmp_path: Path) -> None:
-    for name, lines in (("a.py", 20), ("b.py", 420), ("c.py", 900), ("d.py", 5000)):
-        (tmp_path / name).write_bytes(b"x\n" * lines)
-    assert material.existing(tmp_path).long == tmp_path / "b.py"
-
-
 def test_wrong_options_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "index", "--sizes", "many"]) == 2
     assert "'many' is not a list of sizes" in " ".join(capsys.readouterr().err.split())

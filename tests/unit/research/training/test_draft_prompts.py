@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from random_models import write_model
 
 from winnow_engine.errors import TrainingError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
-from winnow_research.random_models import write_model
 from winnow_research.training.draft.prompts import PromptData, PromptRecipe, prepare
 from winnow_research.training.examples.base import ProjectTree
 

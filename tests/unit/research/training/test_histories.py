@@ -9,12 +9,12 @@ import git_repositories as git
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from random_models import write_model
 
 from winnow_engine.errors import TrainingError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.cli.train import train
-from winnow_research.random_models import write_model
 from winnow_research.training import histories
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.examples import commits

@@ -1,4 +1,4 @@
-"""Models of random weights for tests and faults: a drafter that is a target, too, and a reranker for any drafter."""
+"""Models of random weights for tests: a drafter that is a target, too, and a reranker for any drafter."""
 
 from __future__ import annotations
 
