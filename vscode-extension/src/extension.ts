@@ -54,7 +54,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     registerContext(session),
     registerSetUp(context, session, log),
     registerModels(session, find, log),
-    registerParticipant({ service, commands }, vscode.Uri.joinPath(context.extensionUri, 'media', 'winnow.svg')),
+    registerParticipant(service, commands, vscode.Uri.joinPath(context.extensionUri, 'media', 'winnow.svg')),
     registerModel(session),
     registerTools(session),
     registerDefinitions(definitions),

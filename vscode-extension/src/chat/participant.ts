@@ -13,24 +13,19 @@ import { lastMetadata, type Metadata } from './turns';
 const ID = 'winnow.repository';
 const MOST_FOUND = 10;
 
-export interface ChatDeps {
-  service: Service;
-  commands: SpansCommands;
-}
-
-export function registerParticipant(deps: ChatDeps, icon: vscode.Uri): vscode.Disposable {
+export function registerParticipant(service: Service, commands: SpansCommands, icon: vscode.Uri): vscode.Disposable {
   const participant = vscode.chat.createChatParticipant(ID, async (request, context, stream, token) => {
     switch (request.command) {
       case 'find':
-        return find(deps, request, stream, token);
+        return find(commands, request, stream, token);
       case 'why':
-        return why(deps, context, stream);
+        return why(service, context, stream);
       case 'changes':
-        return ask(deps.service, { text: `@changes ${request.prompt}`.trim(), ...at(request) }, context, stream, token);
+        return ask(service, { text: `@changes ${request.prompt}`.trim(), ...at(request) }, context, stream, token);
       case 'explain':
-        return explain(deps, request, context, stream, token);
+        return explain(service, request, context, stream, token);
       default:
-        return ask(deps.service, { text: request.prompt, ...at(request) }, context, stream, token);
+        return ask(service, { text: request.prompt, ...at(request) }, context, stream, token);
     }
   });
   participant.iconPath = icon;
@@ -66,20 +61,20 @@ function once(tell: (location: Location) => void): (location: Location) => void 
 }
 
 /** Explain the selection or the symbol at the cursor, or ask the user's own question about it. */
-async function explain(deps: ChatDeps, request: vscode.ChatRequest, context: vscode.ChatContext, stream: vscode.ChatResponseStream, token: vscode.CancellationToken): Promise<vscode.ChatResult> {
+async function explain(service: Service, request: vscode.ChatRequest, context: vscode.ChatContext, stream: vscode.ChatResponseStream, token: vscode.CancellationToken): Promise<vscode.ChatResult> {
   const attached = at(request);
   const about = attached.place === undefined || isOpenFile(attached.place) ? questionAbout('code') : { about: 'code' as const, ...attached };
   if (about === undefined) return refusal('Open a file of the workspace, or attach one.');
   const { place } = about;
   const question = request.prompt.trim() === '' ? about : { text: request.prompt, place };
-  return ask(deps.service, question, context, stream, token);
+  return ask(service, question, context, stream, token);
 }
 
-async function find(deps: ChatDeps, request: vscode.ChatRequest, stream: vscode.ChatResponseStream, token: vscode.CancellationToken): Promise<vscode.ChatResult> {
+async function find(commands: SpansCommands, request: vscode.ChatRequest, stream: vscode.ChatResponseStream, token: vscode.CancellationToken): Promise<vscode.ChatResult> {
   if (request.prompt.trim() === '') return refusal('Say what to find: `@winnow /find where is the fee decided?`');
   stream.progress('searching');
   try {
-    const { spans } = await deps.commands.find({ text: request.prompt, ...at(request) }, { progress: (message) => { stream.progress(message); } }, token);
+    const { spans } = await commands.find({ text: request.prompt, ...at(request) }, { progress: (message) => { stream.progress(message); } }, token);
     if (spans.length === 0) stream.markdown('Nothing in the workspace seems to answer this.');
     listSpans(spans, stream);
     return {};
@@ -88,7 +83,7 @@ async function find(deps: ChatDeps, request: vscode.ChatRequest, stream: vscode.
   }
 }
 
-function why({ service }: ChatDeps, context: vscode.ChatContext, stream: vscode.ChatResponseStream): vscode.ChatResult {
+function why(service: Service, context: vscode.ChatContext, stream: vscode.ChatResponseStream): vscode.ChatResult {
   const id = lastMetadata(results(context))?.exchange;
   const exchange = service.history().findLast((one) => (id === undefined ? one.spans.length > 0 : one.id === id));
   if (exchange === undefined) return refusal('Nothing has been answered yet.');

@@ -1,6 +1,7 @@
 /** The kept spans of the question that the view, the editors and the explorer show. */
 import * as vscode from 'vscode';
 import type { SpanInfo, Stats } from '../ask/contract';
+import { linesOf } from '../documents';
 import { fileHeats, type FileHeat } from './heat';
 
 /** A question's spans, from an exchange or from a search. */
@@ -42,20 +43,9 @@ export class Shown implements vscode.Disposable {
   }
 }
 
-/** Line counts by URI, of the files that can still be read. */
+/** Line counts by URI, of the files that still exist. */
 async function lineCounts(spans: readonly SpanInfo[]): Promise<Map<string, number>> {
   const uris = [...new Set(spans.map((span) => span.location.uri))];
-  const counts = await Promise.all(uris.map(async (uri) => [uri, await lineCount(vscode.Uri.parse(uri, true))] as const));
-  return new Map(counts.filter((pair): pair is [string, number] => pair[1] !== undefined));
-}
-
-async function lineCount(uri: vscode.Uri): Promise<number | undefined> {
-  const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
-  if (open !== undefined) return open.lineCount;
-  try {
-    const text = new TextDecoder().decode(await vscode.workspace.fs.readFile(uri));
-    return text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
-  } catch {
-    return undefined; // the file is gone; its spans still count
-  }
+  const files = await Promise.all(uris.map(async (uri) => [uri, await linesOf(uri)] as const));
+  return new Map(files.flatMap(([uri, lines]) => (lines === undefined ? [] : [[uri, lines.length - (lines.at(-1) === '' ? 1 : 0)] as const])));
 }

@@ -1,7 +1,7 @@
-/** Reads the current code of spans: from open documents, or else from disk. */
-import * as vscode from 'vscode';
+/** Reads the current code of spans. */
 import type { SpanInfo } from '../ask/contract';
 import { label } from '../asking/places';
+import { linesOf } from '../documents';
 import { lineNumbers } from '../spans/heat';
 import type { Piece } from './fitting';
 
@@ -14,19 +14,4 @@ export async function read(spans: readonly SpanInfo[]): Promise<Piece[]> {
     const text = lines && lineNumbers(span).map((number) => lines[number]).filter((line) => line !== undefined).join('\n');
     return text === undefined || text === '' ? [] : [{ place: label(span.location), text, tokens: span.tokens }];
   });
-}
-
-/** Read without opening a document, which would tell the server that somebody looks at it. */
-async function linesOf(uri: string): Promise<string[] | undefined> {
-  const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === vscode.Uri.parse(uri, true).toString());
-  if (open !== undefined) return split(open.getText());
-  try {
-    return split(new TextDecoder().decode(await vscode.workspace.fs.readFile(vscode.Uri.parse(uri, true))));
-  } catch {
-    return undefined; // the file is gone
-  }
-}
-
-function split(text: string): string[] {
-  return text.split(/\r\n|\r|\n/);
 }

@@ -33,8 +33,8 @@ export type PageEvent =
   | HostMessage
   | { type: 'show'; conversation: string }
   | { type: 'history-open'; open: boolean }
-  | { type: 'drop'; part: 'file' | 'selection' }
-  | { type: 'add'; part: 'file' | 'selection' };
+  /** Remove a part of the place from the question, or add it again. */
+  | { type: 'drop' | 'add'; part: 'file' | 'selection' };
 
 export const EMPTY: PageState = { exchanges: [], withoutFile: false, historyOpen: false };
 
@@ -65,9 +65,8 @@ export function reduce(state: PageState, event: PageEvent): PageState {
     case 'focus':
       return { ...state, historyOpen: false };
     case 'drop':
-      return dropped(state, event.part);
     case 'add':
-      return event.part === 'file' ? { ...state, withoutFile: false } : { ...state, withoutSelection: undefined };
+      return withPart(state, event.part, event.type === 'add');
   }
 }
 
@@ -117,7 +116,7 @@ function withPlace(state: PageState, place: Place | undefined): PageState {
   return { ...state, place, withoutSelection: same ? state.withoutSelection : undefined };
 }
 
-function dropped(state: PageState, part: 'file' | 'selection'): PageState {
-  if (part === 'file') return { ...state, withoutFile: true };
-  return { ...state, withoutSelection: state.place && placeKey(state.place) };
+function withPart(state: PageState, part: 'file' | 'selection', added: boolean): PageState {
+  if (part === 'file') return { ...state, withoutFile: !added };
+  return { ...state, withoutSelection: added ? undefined : state.place && placeKey(state.place) };
 }
