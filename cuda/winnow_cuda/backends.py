@@ -98,12 +98,11 @@ def open_bare_encoder(weights: Weights, binaries: MutableMapping[str, bytes], on
 
 
 def _on_device(weights: Weights, prefix: Int32, binaries: MutableMapping[str, bytes], on_compile: Notify) -> GpuEncoder:
-    from winnow_cuda.gpu.blas import cublas
     from winnow_cuda.gpu.encoder import GpuEncoder
 
     device = open_device()
     device.binaries, device.on_compile = binaries, on_compile
-    return GpuEncoder(device, weights, prefix, cublas(device))
+    return GpuEncoder(device, weights, prefix)
 
 
 def open_scorer(binaries: MutableMapping[str, bytes], notify: Notify, on_compile: Notify) -> Scorer:

@@ -1,7 +1,7 @@
 """The CUDA device: whether there is a usable one, its memory, and how kernels are launched on it.
 
-Everything runs on the legacy default stream, cuBLAS's work included, so launches and copies happen in the order of
-their calls. Only one thread may use a `Device` at a time: take its `lock` where several share it.
+Everything runs on the legacy default stream, so launches and copies happen in the order of their calls. Only
+one thread may use a `Device` at a time: take its `lock` where several share it.
 """
 
 from __future__ import annotations

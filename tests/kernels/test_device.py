@@ -4,15 +4,12 @@ import importlib.util
 import os
 import subprocess
 import sys
-from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from winnow_cuda.device import Availability, Device, DeviceError, OutOfDeviceMemoryError, availability
-from winnow_cuda.gpu.blas import Cublas
-from winnow_cuda.ops.gpu.swiglu import swiglu
+from winnow_cuda.ops.gpu.embedding import embedding
 
 
 class Driver:
@@ -39,11 +36,11 @@ class AnyAttribute:
 
 def test_a_kernel_is_compiled_once_on_a_machine_and_said_so() -> None:
     binaries: dict[str, bytes] = {}
-    for announced in (["swiglu"], []):
+    for announced in (["embedding"], []):
         device, heard = Device(Driver(), 0), list[str]()
         device.binaries, device.on_compile = binaries, heard.append
         for _ in range(2):
-            device.launch(swiglu(), (1, 1), 0, 0, 0)
+            device.launch(embedding(64), (1, 1), 0, 0, 0, 0)
         assert heard == announced
     assert len(binaries) == 1
 
@@ -57,7 +54,7 @@ def test_what_the_driver_refuses_is_an_error_with_its_call(code: int, kind: type
 
 def test_nothing_is_launched_over_an_empty_grid() -> None:
     driver = Driver()
-    Device(driver, 0).launch(swiglu(), (0, 1), 0, 0, 0)
+    Device(driver, 0).launch(embedding(64), (0, 1), 0, 0, 0, 0)
     assert "cuLaunchKernel" not in driver.called
 
 
@@ -70,19 +67,6 @@ def test_small_arrays_take_the_place_of_those_that_went() -> None:
     device.empty((1 << 20,), "f4")
     assert driver.called.count("cuMemAlloc") == 3
     assert driver.called.count("cuMemFree") == 2
-
-
-def test_a_cublas_handle_is_made_on_its_device_and_fails_as_devices_fail() -> None:
-    def refuse(*_: object) -> None:
-        raise RuntimeError("CUBLAS_STATUS_EXECUTION_FAILED")
-
-    driver, current = Driver(), list[str]()
-    device = Device(driver, 0)
-    library = SimpleNamespace(__name__="some.blas", gemm=refuse, create=lambda: current.extend(driver.called[-1:]))
-    handle, matrix = Cublas(library, "gemm", "create", device), device.empty((4, 4), np.float16)
-    assert current == ["cuCtxSetCurrent"]
-    with pytest.raises(DeviceError, match="EXECUTION_FAILED"):
-        handle.gemm(matrix, matrix, matrix, add=False)
 
 
 def test_a_machine_without_a_device_does_not_wait_for_the_compiler_of_its_kernels() -> None:

@@ -16,7 +16,6 @@ from winnow_cuda.ops.gpu.quantise_keys import quantise_keys
 from winnow_cuda.ops.gpu.rms_norm import rms_norm
 from winnow_cuda.ops.gpu.rope import rope
 from winnow_cuda.ops.gpu.standardise import standardise
-from winnow_cuda.ops.gpu.swiglu import swiglu
 from winnow_cuda.ops.gpu.unit_mass import unit_mass
 from winnow_cuda.ops.gpu.unit_products import unit_products
 
@@ -28,7 +27,6 @@ KERNELS = [
     *(attention(dim, sparse) for dim in (64, 128) for sparse in (False, True)),
     *(rms_norm(width) for width in (576, 896, 1024)),
     embedding(896),
-    swiglu(),
     rope(64, False, True, False),
     rope(128, False, False, True),
     rope(64, True, False, False),

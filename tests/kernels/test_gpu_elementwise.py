@@ -8,10 +8,8 @@ from winnow_cuda.ops.embedding import embedding_numpy
 from winnow_cuda.ops.gpu import embedding as embedding_op
 from winnow_cuda.ops.gpu import rms_norm as rms_norm_op
 from winnow_cuda.ops.gpu import rope as rope_op
-from winnow_cuda.ops.gpu import swiglu as swiglu_op
 from winnow_cuda.ops.rms_norm import rms_norm_numpy
 from winnow_cuda.ops.rope import rope_numpy, rope_table
-from winnow_cuda.ops.swiglu import swiglu_numpy
 
 RTOL = 5e-4  # float16 rounds the result, relative 2^-12
 
@@ -45,16 +43,6 @@ def test_embedding(rows: int, width: int) -> None:
     grid = -(-rows // embedding_op.ROWS), 1
     launch(embedding_op.embedding(width), grid, ids, half(table), out.reshape(-1), rows)
     np.testing.assert_array_equal(out, embedding_numpy(ids, table))
-
-
-@pytest.mark.parametrize(("rows", "width"), [(1, 8), (9, 136)])
-def test_swiglu(rows: int, width: int) -> None:
-    gate_up = rounded(normal(4, rows, 2 * width) * 4)
-    pairs = np.stack([half.reshape(rows, -1, 8) for half in np.split(gate_up, 2, axis=1)], axis=2)
-    out = np.full((rows, width), np.nan, np.float16)
-    count = rows * width // 8
-    launch(swiglu_op.swiglu(), (-(-count // swiglu_op.THREADS), 1), half(pairs), out.reshape(-1), count)
-    assert error(from_half(out), swiglu_numpy(gate_up)) < RTOL
 
 
 @pytest.mark.parametrize("interleaved", [False, True])

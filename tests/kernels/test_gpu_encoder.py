@@ -99,30 +99,6 @@ def test_gpu_encoder_agrees_with_the_cpu(shape: TransformerShape, normed: bool, 
     assert "gemm_swiglu" in device.launched
 
 
-class NumpyLibrary:
-    """Stands in for cuBLAS."""
-
-    def __init__(self, device: SimulatedDevice) -> None:
-        self.device = device
-
-    def gemm(self, a: DeviceArray, w: DeviceArray, c: DeviceArray, add: bool) -> None:
-        left, right = (from_half(self.device.download(x)) for x in (a, w))
-        if add:
-            self.device.write(c, self.device.download(c) + left @ right.T)
-        else:
-            self.device.write(c, half(left @ right.T))
-
-
-@pytest.mark.parametrize(("capability", "under_swiglu"), [((8, 6), "swiglu"), ((9, 0), "gemm_hopper_swiglu")])
-def test_with_a_library_only_the_product_under_swiglu_may_stay_ours(
-    capability: tuple[int, int], under_swiglu: str
-) -> None:
-    weights, batch, device = weights_of(QWEN2, False, True), batch_of([7]), SimulatedDevice(capability)
-    encoder = GpuEncoder(device, weights, PREFIX, NumpyLibrary(device))
-    agree(encoder.encode(batch), CpuEncoder(weights, PREFIX).encode(batch))
-    assert {name for name in device.launched if "gemm" in name or name == "swiglu"} == {under_swiglu}
-
-
 def test_hopper_runs_its_own_kernels() -> None:
     weights, batch = weights_of(QWEN2, False, True), batch_of([3])
     device = SimulatedDevice((9, 0))

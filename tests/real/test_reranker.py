@@ -178,11 +178,10 @@ ANSWERS = {
 }
 
 
-class Frugal(Cancellation):
+class Frugal:
     """Has weights that are mapped dropped from memory after each layer: those of the reranker are 2.7 GB."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        super().__init__()
         self.maps: list[mmap.mmap] = []
         monkeypatch.setattr("winnow_engine.encoder.merged_weights.mmap.mmap", self._mapped)
 
@@ -191,7 +190,6 @@ class Frugal(Cancellation):
         return self.maps[-1]
 
     def check(self) -> None:
-        super().check()
         for one in self.maps:
             one.madvise(mmap.MADV_DONTNEED)
 
@@ -219,6 +217,6 @@ def test_the_one_that_ships_finds_what_answers(
     ranks = []
     for question, name in ANSWERS.items():
         segments = reranker.segments(drafter.template.question(question, None).ids, texts)
-        scores = reranker.scores(segments, never)
+        scores = reranker.scores(segments, never)  # type: ignore[arg-type]
         ranks.append([names[place] for place in np.argsort(-scores)].index(name))
     assert sum(rank < 3 for rank in ranks) >= 3, ranks

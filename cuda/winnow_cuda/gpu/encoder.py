@@ -14,7 +14,6 @@ import numpy as np
 
 from winnow_cuda.compiler.kernel import Kernel
 from winnow_cuda.device import Device, DeviceArray, OutOfDeviceMemoryError
-from winnow_cuda.gpu.blas import Cublas
 from winnow_cuda.gpu.products import Products
 from winnow_cuda.gpu.readout import DeviceHead, DeviceReadout, ReadRows, joined_keys
 from winnow_cuda.gpu.sparse_attention import SparseAttention
@@ -44,7 +43,6 @@ class _Workspace:
     qkv: DeviceArray  # float16 [T, q_width + 2 kv_width]
     mixed: DeviceArray  # float16 [T, q_width]
     activated: DeviceArray  # float16 [T, ffn_width]
-    scratch: DeviceArray | None  # float16 [T, 2 ffn_width]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +62,13 @@ class GpuEncoder:
     batch_tokens = BATCH_TOKENS
     parallel = False
 
-    def __init__(self, device: Device, weights: Weights, prefix: Int32, library: Cublas | None = None) -> None:
+    def __init__(self, device: Device, weights: Weights, prefix: Int32) -> None:
         """Upload the weights; OutOfDeviceMemoryError if the device cannot hold them."""
         self._device, self._shape = device, weights.shape
         shape = weights.shape
         with device.lock:
             device.activate()
-            self._products = Products(device, library)
+            self._products = Products(device)
             self._table = upload_embedding(device, weights)
             self._layers = [upload_layer(device, layer, shape) for layer in weights.layers]
             self._none = device.empty((4,), np.float32)
@@ -199,14 +197,13 @@ class GpuEncoder:
         x, normed, qkv, mixed, activated = (
             part.rows(0, run.tokens) for part in (work.x, work.normed, work.qkv, work.mixed, work.activated)
         )
-        scratch = work.scratch.rows(0, run.tokens) if work.scratch is not None else None
         self._norm(x, layer.attn_norm, normed)
         products.project(normed, layer.qkv, qkv)
         self._rotate(run, layer, qkv, tapped)
         self._attend(run, qkv, prefix, mixed)
         products.add(mixed, layer.attn_output, x)
         self._norm(x, layer.ffn_norm, normed)
-        products.swiglu(normed, layer.gate_up, activated, scratch)
+        products.swiglu(normed, layer.gate_up, activated)
         products.add(activated, layer.ffn_down, x)
 
     def _norm(self, x: DeviceArray, weight: DeviceArray, out: DeviceArray) -> None:
@@ -250,7 +247,6 @@ class GpuEncoder:
 
     def _new_workspace(self, tokens: int) -> _Workspace:
         shape, empty = self._shape, self._device.empty
-        scratch = empty((tokens, 2 * shape.ffn_width), _HALF) if self._products.needs_scratch else None
         return _Workspace(
             tokens,
             empty((tokens, shape.width), np.float32),
@@ -258,7 +254,6 @@ class GpuEncoder:
             empty((tokens, shape.q_width + 2 * shape.kv_width), _HALF),
             empty((tokens, shape.q_width), _HALF),
             empty((tokens, shape.ffn_width), _HALF),
-            scratch,
         )
 
     def _upload_angles(self, positions: int) -> tuple[DeviceArray, DeviceArray]:

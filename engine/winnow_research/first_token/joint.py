@@ -143,12 +143,11 @@ class _DevicePass:
     """All layers on the device, which keep their results there."""
 
     def __init__(self, weights: Weights) -> None:
-        from winnow_cuda.gpu.blas import cublas
         from winnow_cuda.gpu.encoder import GpuEncoder
 
         self._device = open_device()
         self._device.binaries = default_folder()
-        self._encoder = GpuEncoder(self._device, weights, np.empty(0, np.int32), cublas(self._device))
+        self._encoder = GpuEncoder(self._device, weights, np.empty(0, np.int32))
 
     def seconds(self, batch: Batch) -> float:
         """How long a pass takes, from token ids on the host until the device is done."""

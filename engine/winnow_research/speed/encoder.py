@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 
 from winnow_cuda.device import Device
-from winnow_cuda.gpu.blas import Cublas, cublas
 from winnow_cuda.gpu.encoder import GpuEncoder
 from winnow_cuda.ops.attention import BLOCK
 from winnow_cuda.shapes import (
@@ -33,23 +32,23 @@ _QWEN3 = TransformerShape(28, 1024, 16, 8, 128, 3072, 1e6, 1e-6, False)
 
 def encoder_figures(device: Device, weights: Weights, prefix: Int32) -> Iterator[SpeedFigure]:
     """The whole encoder, from token ids on the host: 128K tokens in segments of 2,048 to keys on the device, with units
-    of 128, and a question of 60 to hidden states. With cuBLAS where it is installed, and without."""
+    of 128, and a question of 60 to hidden states."""
     shape = weights.shape
     layer = 2 * (shape.width * (shape.q_width + 2 * shape.kv_width + shape.q_width + 3 * shape.ffn_width))
-    for library in _libraries(device):
-        encoder = GpuEncoder(device, weights, prefix, library)
-        for count, length in ((TOKENS, 2048), (60, 60)):
-            ids = np.random.default_rng(1).integers(0, len(weights.embedding), count).astype(np.int32)
-            positions = np.tile(np.arange(length, dtype=np.int32) + len(prefix), count // length)
-            batch = Batch(ids, positions, np.arange(0, count + 1, length))
-            keyed = weights.readout is not None and length == 2048
-            units = np.arange(0, count, 128, dtype=np.int32)
-            runs = np.stack([units, units + 128], 1)
-            work = partial(encoder.run_keys, batch, runs) if keyed else partial(encoder.run, batch)
-            seconds = seconds_of(device, work, 5)
-            name = f"encoder to {'keys' if keyed else 'hidden states'}, {'cuBLAS' if library else 'own products'}"
-            flops = float(layer * shape.layers * count)
-            yield figure_of(name, f"{count} tokens, {shape.layers} layers", seconds, flops, 0, None)
+    encoder = GpuEncoder(device, weights, prefix)
+    for count, length in ((TOKENS, 2048), (60, 60)):
+        ids = np.random.default_rng(1).integers(0, len(weights.embedding), count).astype(np.int32)
+        positions = np.tile(np.arange(length, dtype=np.int32) + len(prefix), count // length)
+        batch = Batch(ids, positions, np.arange(0, count + 1, length))
+        keyed = weights.readout is not None and length == 2048
+        units = np.arange(0, count, 128, dtype=np.int32)
+        runs = np.stack([units, units + 128], 1)
+        work = partial(encoder.run_keys, batch, runs) if keyed else partial(encoder.run, batch)
+        seconds = seconds_of(device, work, 5)
+        name = f"encoder to {'keys' if keyed else 'hidden states'}"
+        yield figure_of(
+            name, f"{count} tokens, {shape.layers} layers", seconds, float(layer * shape.layers * count), 0, None
+        )
 
 
 class _RandomTable(EmbeddingTable):
@@ -70,17 +69,11 @@ def joint_figures(device: Device) -> Iterator[SpeedFigure]:
     rule = BlockRule(alpha=2.0, window=window)  # above 1 no block is chosen for its score
     ids = np.random.default_rng(1).integers(0, len(weights.embedding), TOKENS).astype(np.int32)
     batch = Batch(ids, np.arange(TOKENS, dtype=np.int32), np.array([0, TOKENS]), rule)
-    for library in _libraries(device):
-        encoder = GpuEncoder(device, weights, np.empty(0, np.int32), library)
-        seconds = seconds_of(device, partial(encoder.run, batch), 5)
-        name = f"joint pass, {'cuBLAS' if library else 'own products'}"
-        share = (window + rule.sink) / (blocks / 2)
-        yield figure_of(name, f"{TOKENS} tokens, {_QWEN3.layers} layers, {share:.0%} of blocks", seconds, 0, 0, None)
-
-
-def _libraries(device: Device) -> list[Cublas | None]:
-    """Our own products, and cuBLAS's where it is installed."""
-    return list(dict.fromkeys([None, cublas(device)]))
+    encoder, share = GpuEncoder(device, weights, np.empty(0, np.int32)), (window + rule.sink) / (blocks / 2)
+    seconds = seconds_of(device, partial(encoder.run, batch), 5)
+    yield figure_of(
+        "joint pass", f"{TOKENS} tokens, {_QWEN3.layers} layers, {share:.0%} of blocks", seconds, 0, 0, None
+    )
 
 
 def random_weights() -> Weights:

@@ -1,8 +1,7 @@
 """Speed and error of the encoder's ops on the device at hand.
 
 Every figure comes with its relative error against float64, taken in the same run on a sample of rows, after the output
-had been filled with NaN. Ceilings are measured, not looked up: a large cuBLAS product and a large copy, where cuBLAS
-is installed; the best of our own products otherwise.
+had been filled with NaN. Ceilings are measured, not looked up: the best of our products and a large copy.
 """
 
 from __future__ import annotations
@@ -13,23 +12,20 @@ import numpy as np
 
 from winnow_cuda.compiler.kernel import Kernel
 from winnow_cuda.device import DeviceArray
-from winnow_cuda.gpu.blas import cublas
 from winnow_cuda.gpu.encoder import segment_attention_for
 from winnow_cuda.gpu.sparse_attention import block_attention_for
 from winnow_cuda.ops.attention import BLOCK, segment_attention_numpy
 from winnow_cuda.ops.embedding import embedding_numpy
-from winnow_cuda.ops.gemm import EPILOGUES, Epilogue, gemm_numpy, interleave_gate_up
+from winnow_cuda.ops.gemm import EPILOGUES, Epilogue, gemm_numpy
 from winnow_cuda.ops.gpu import embedding as embedding_op
 from winnow_cuda.ops.gpu import gemm as gemm_op
 from winnow_cuda.ops.gpu import rms_norm as rms_norm_op
 from winnow_cuda.ops.gpu import rope as rope_op
-from winnow_cuda.ops.gpu import swiglu as swiglu_op
 from winnow_cuda.ops.gpu.attention import query_tiles, scale_log2
 from winnow_cuda.ops.gpu.flash_prefill import block_scores, choose_blocks, mean_keys
 from winnow_cuda.ops.gpu.gemm_hopper import TALL, gemm_hopper
 from winnow_cuda.ops.rms_norm import rms_norm_numpy
 from winnow_cuda.ops.rope import rope_numpy, rope_table
-from winnow_cuda.ops.swiglu import swiglu_numpy
 from winnow_cuda.shapes import BlockRule
 from winnow_research.speed.base import HALF, NAN, TOKENS, RandomData, error_of
 from winnow_research.speed.figure import SpeedFigure, figure_of
@@ -49,12 +45,11 @@ class EncoderOps(RandomData):
         yield self.rms_norm(TOKENS, 896)
         yield self.embedding(TOKENS, 896)
         yield self.rope(TOKENS, 14, 2)
-        yield self.swiglu(TOKENS, 4864)
         yield from (self.segment_attention(*shape) for shape in _SHAPES)
         yield from self.flash_prefill(TOKENS, 0.1)
 
     def gemm(self, m: int, n: int, k: int) -> Iterator[SpeedFigure]:
-        """C = epilogue(A · Wᵀ) by every kernel this device runs, and by cuBLAS."""
+        """C = epilogue(A · Wᵀ) by every kernel this device runs."""
         few = self.normal(2048, k)
         w = self.normal(n, k) * np.float32(0.125)
         a, held = self.rows(few, m), self.rows(w, n)
@@ -79,11 +74,6 @@ class EncoderOps(RandomData):
             yield timed(f"gemm_{kind}", kind, own(gemm_op.gemm(kind, tile), tile.rows, tile.columns))
             if self.device.capability == (9, 0):
                 yield timed(f"gemm_hopper_{kind}", kind, own(gemm_hopper(kind, TALL), TALL.rows, TALL.columns))
-        library = cublas(self.device)
-        if library is not None:
-            narrow = DeviceArray(c.pointer, (m, n), np.dtype(HALF), c)
-            yield timed("cublas", "half", lambda: library.gemm(a, held, narrow, add=False))
-            yield timed("cublas, float32 added to", "add", lambda: library.gemm(a, held, c, add=True))
 
     def rms_norm(self, rows: int, width: int) -> SpeedFigure:
         """RMSNorm of float32 rows to float16."""
@@ -132,17 +122,6 @@ class EncoderOps(RandomData):
         error = error_of(found, np.concatenate([q, k - centre.reshape(kv, dim), v], axis=1))
         size = f"{tokens} tokens, {heads} / {kv} heads of {dim}"
         return figure_of("rope", size, seconds_of(device, run), 0, 4.0 * tokens * rows * dim, error)
-
-    def swiglu(self, rows: int, width: int) -> SpeedFigure:
-        """Columns of gate and up, as a product of cuBLAS leaves them, to activated ones."""
-        device, few = self.device, self.normal(1024, 2 * width)
-        held = self.rows(np.ascontiguousarray(interleave_gate_up(few.T).T), rows)
-        out, count = device.empty((rows, width), HALF), rows * width // 8
-        device.fill(out, NAN)
-        grid = -(-count // swiglu_op.THREADS), 1
-        seconds = seconds_of(device, lambda: device.launch(swiglu_op.swiglu(), grid, held, out, count))
-        error = error_of(device.download(out.rows(0, 64)), swiglu_numpy(few[:64]))
-        return figure_of("swiglu", f"{rows} x {2 * width}", seconds, 0, 6.0 * rows * width, error)
 
     def segment_attention(self, dim: int, heads: int, kv: int) -> SpeedFigure:
         """Packed causal attention in segments of 2,048 behind a prefix of 23, with different data in each segment."""

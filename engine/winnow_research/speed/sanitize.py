@@ -17,7 +17,6 @@ from winnow_cuda.compiler import kernel
 from winnow_cuda.cpu.encoder import CpuEncoder
 from winnow_cuda.cpu.scorer import CpuScorer
 from winnow_cuda.device import LEAST_CAPABILITY, open_device
-from winnow_cuda.gpu.blas import cublas
 from winnow_cuda.gpu.encoder import GpuEncoder
 from winnow_cuda.gpu.scorer import GpuScorer
 from winnow_cuda.ops.quantise_keys import quantise_keys
@@ -40,7 +39,7 @@ def batch_of(lengths: tuple[int, ...], sparse: BlockRule | None = None) -> Batch
 
 
 def encode(prefix: np.ndarray) -> None:
-    """Encode segments to hidden states and keys, with our matrix products and cuBLAS's, and one prompt jointly."""
+    """Encode segments to hidden states and keys, and one prompt jointly."""
     weights = random_weights()
     weights = replace(weights, shape=replace(weights.shape, layers=2), layers=weights.layers[:2])
     batch, runs = batch_of(_LENGTHS), np.array([[0, 7], [8, 100], [100, 308], [308, 437]], np.int32)
@@ -48,14 +47,12 @@ def encode(prefix: np.ndarray) -> None:
     weights = replace(weights, rows=weights.readout.token)
     cpu = CpuEncoder(weights, prefix)
     expected, rows = cpu.encode(batch), cpu.encode_rows(batch)
-    for library in {None, cublas(open_device())}:
-        encoder = GpuEncoder(open_device(), weights, prefix, library)
-        print("segments", difference(encoder.encode(batch, frozenset({1})).hidden, expected.hidden))
-        print("rows", difference(encoder.encode_rows(batch), rows))
-        keys = encoder.encode_keys(batch, runs)
-        print("keys of", len(keys.codes), "tokens")
-        joint = encoder.encode(batch_of((700,), BlockRule(0.08)))
-        print("joint", float(np.abs(joint.hidden).max()))
+    encoder = GpuEncoder(open_device(), weights, prefix)
+    print("segments", difference(encoder.encode(batch, frozenset({1})).hidden, expected.hidden))
+    print("rows", difference(encoder.encode_rows(batch), rows))
+    print("keys of", len(encoder.encode_keys(batch, runs).codes), "tokens")
+    joint = encoder.encode(batch_of((700,), BlockRule(0.08)))
+    print("joint", float(np.abs(joint.hidden).max()))
 
 
 def score() -> None:

@@ -18,6 +18,7 @@ from winnow_cuda.compiler.intrinsics import (
     bits_of,
     cp_async_16,
     cp_async_commit,
+    exp2,
     float_of,
     global_address,
     ldmatrix_x4,
@@ -30,11 +31,11 @@ from winnow_cuda.compiler.intrinsics import (
 )
 from winnow_cuda.compiler.kernel import Kernel
 from winnow_cuda.ops.gemm import Epilogue
-from winnow_cuda.ops.gpu.swiglu import silu_times
 
 PARAMETERS = ("u16*", "u16*", "u32*", "i32", "i32", "i32")
 DEPTH = 64  # columns of A and W a stage: one swizzled row of 128 bytes
 _ROW = 128
+_LOG2E = 1.4426950408889634
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,12 @@ def tile_for(shared_limit: int) -> Tile:
         if tile.stages * tile.stage_bytes <= shared_limit:
             return tile
     raise AssertionError(f"a block of this device has only {shared_limit} bytes of shared memory")
+
+
+@cuda.jit(device=True, inline="always")  # type: ignore[untyped-decorator]
+def _silu_times(gate: Any, up: Any) -> Any:
+    """silu(gate) · up in float32."""
+    return gate * up / (float32(1.0) + exp2(gate * float32(-_LOG2E)))
 
 
 def epilogue_of(kind: Epilogue) -> Any:
@@ -98,7 +105,7 @@ def epilogue_of(kind: Epilogue) -> Any:
             # column = 16 b + 2 t of the interleaved product is column 8 b + 2 t of its half.
             col = ((column >> int32(4)) << int32(3)) + (column & int32(7))
             at = (int64(r) * int64(n >> int32(1)) + int64(col)) >> int64(1)
-            low, high = silu_times(acc[j], acc[j + 4]), silu_times(acc[j + 1], acc[j + 5])
+            low, high = _silu_times(acc[j], acc[j + 4]), _silu_times(acc[j + 1], acc[j + 5])
             store_if((r < m) & (column < n), c, at, pack_half(low, high))
 
     return {"half": plain, "add": add, "swiglu": swiglu}[kind]
