@@ -43,7 +43,7 @@ def environment(cache: Path) -> dict[str, str]:
 
 
 MODELS = ("--drafter", "smollm2-135m", "--target", "smollm2-135m")
-SMALL = ("-w", str(REPOSITORY / "winnow_engine" / "drafter"), "--set", "files.include=*.py")
+SMALL = ("-w", str(REPOSITORY / "winnow_engine" / "encoder"), "--set", "files.include=*.py")
 SMALLER = ("-w", str(REPOSITORY / "winnow_engine" / "selection"))  # four batches for the drafter: two cores, twice
 
 
@@ -56,7 +56,7 @@ def test_ask_prints_one_json_object_with_everything(run) -> None:
     assert answer["stats"]["kept_tokens"] <= 900 < answer["stats"]["workspace_tokens"]
     assert answer["stats"]["ttft_s"] == pytest.approx(sum(answer["stats"]["stages"].values()), abs=0.1)
     for item in answer["spans"] + answer["citations"]:
-        lines = (REPOSITORY / "winnow_engine" / "drafter" / item["path"]).read_text().splitlines()
+        lines = (REPOSITORY / "winnow_engine" / "encoder" / item["path"]).read_text().splitlines()
         assert 1 <= item["start_line"] <= item["end_line"] <= len(lines)
 
 
@@ -76,7 +76,7 @@ def test_the_default_drafter_keeps_the_right_unit(run, qwen_small: Path) -> None
 
 
 def test_the_unit_at_the_cursor_is_always_kept(run) -> None:
-    place = str(REPOSITORY / "winnow_engine" / "drafter" / "template.py")
+    place = str(REPOSITORY / "winnow_engine" / "encoder" / "template.py")
     line = next(i for i, text in enumerate(Path(place).read_text().splitlines(), 1) if "def header" in text)
     done = run("spans", "explain this", *SMALL, *MODELS[:2], "--at", f"{place}:{line}", "--budget", "300", "--json")
     spans = json.loads(done.stdout)["spans"]

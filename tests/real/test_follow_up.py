@@ -18,7 +18,7 @@ from winnow_engine.targets.local.target import LlamaTarget
 
 pytestmark = pytest.mark.real_weights
 
-REPOSITORY = Path(__file__).parents[2] / "engine" / "winnow_engine" / "drafter"
+REPOSITORY = Path(__file__).parents[2] / "engine" / "winnow_engine" / "encoder"
 FIRST = "How does the drafter cut a file's tokens into segments?"
 SECOND = "And where is the longest segment set?"
 
