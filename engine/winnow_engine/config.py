@@ -1,4 +1,4 @@
-"""How Winnow is set up: one frozen configuration, parsed at the edge and passed down.
+"""The configuration: frozen, parsed at the edge and passed down.
 
 `winnow_lsp/host/settings.py` parses it, from an editor's settings as from a command's options.
 """
@@ -18,14 +18,14 @@ Place = Literal["resident", "on-demand", "cpu"]
 Wanted = Literal["auto", "resident", "on-demand", "cpu"]
 SPECULATE = ("auto", "off", "lookup")
 FIRST_LOOK_TOKENS = 8000
-"""What the drafter encodes for a first answer unless told otherwise: 7 s on two cores."""
+"""Code that the drafter encodes for a first answer: 7 s on two cores."""
 CACHE_MEGABYTES = 6000
 """Disk for indexes and snapshots: a token is 66 bytes of an index, and 28 KB read by Qwen2.5-Coder-1.5B."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
-    """Which models answer, and how the target runs. Clients with equal ones share the models.
+    """The models, and how the target runs. Clients with equal ones share the models.
 
     `drafter` and `target` are names of `models/registry.py` or GGUF files; a target may be a server's URL, whose
     context is `target_context` tokens if it does not say. `speculate` is one of SPECULATE, a name or a GGUF file.
@@ -78,7 +78,7 @@ class Config:
 
 @dataclass(frozen=True, slots=True)
 class TargetOptions:
-    """How a local target is run, as llama.cpp wants to know it. None means what suits this machine.
+    """Options of a local target, for llama.cpp. None means what suits this machine.
 
     `kv_type` is the storage of keys and values. `n_threads` defaults to the physical cores, `n_gpu_layers` to
     all layers on a build with GPU support. `n_ubatch` tokens are evaluated at once: fewer cancel sooner where
@@ -103,24 +103,18 @@ class TargetOptions:
     snapshot_bytes: int | None = None
 
     def __post_init__(self) -> None:
-        if self.kv_type not in get_args(KvType):
-            raise ValueError(f"kv_type must be one of {', '.join(get_args(KvType))}, not {self.kv_type!r}")
-        if self.place not in get_args(Place):
-            raise ValueError(f"place must be one of {', '.join(get_args(Place))}, not {self.place!r}")
-        if self.n_threads is not None and self.n_threads < 1:
-            raise ValueError(f"n_threads must be at least 1, not {self.n_threads}")
-        if self.n_gpu_layers is not None and self.n_gpu_layers < 0:
-            raise ValueError(f"n_gpu_layers must be at least 0, not {self.n_gpu_layers}")
-        if self.n_ubatch < 1:
-            raise ValueError(f"n_ubatch must be at least 1, not {self.n_ubatch}")
-        if self.snapshot_bytes is not None and self.snapshot_bytes < 0:
-            raise ValueError(f"snapshot_bytes must be at least 0, not {self.snapshot_bytes}")
+        for name, allowed in (("kv_type", get_args(KvType)), ("place", get_args(Place))):
+            if (value := getattr(self, name)) not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+        for name, least in (("n_threads", 1), ("n_gpu_layers", 0), ("n_ubatch", 1), ("snapshot_bytes", 0)):
+            if (value := getattr(self, name)) is not None and value < least:
+                raise ValueError(f"{name} must be at least {least}, not {value}")
         if isinstance(self.speculate, str) and self.speculate not in SPECULATE:
             raise ValueError(f"speculate must be one of {', '.join(SPECULATE)} or a Path, not {self.speculate!r}")
 
     @property
     def gpu_layers(self) -> int | None:
-        """How many layers the GPU gets; None for all it can have."""
+        """Layers on the GPU; None for all that fit."""
         return 0 if self.place == "cpu" else self.n_gpu_layers
 
     @property

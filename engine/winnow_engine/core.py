@@ -23,7 +23,7 @@ from winnow_engine.errors import CancelledError
 
 
 class UnitKind(StrEnum):
-    """What a unit is; the queries in `index/languages` say what is one in each language."""
+    """Kinds of units; the queries in `index/languages` find them in each language."""
 
     FUNCTION = "function"
     METHOD = "method"
@@ -74,18 +74,16 @@ class Folder:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How many tokens of the workspace the target may see: a number, a share, or as many as the answer needs.
+    """The tokens of the workspace that the target may see: a number, a share, or as many as the answer needs.
 
     With neither `keep_tokens` nor `keep_ratio` the scores decide (`selection/auto_budget.py`); `keep_ratio`, when
-    given, wins. It is at most `most_tokens` in any case. `earlier_tokens` bounds the turns before the question,
-    `patience_s` the seconds for which a target may read what the scores decide on. Where the index is far from
-    complete, the best `first_look_tokens` or so are encoded for the answer (`selection/first_look.py`); 0 completes it
-    first.
+    given, wins. It is at most `most_tokens` in any case. `patience_s` bounds the seconds for which a target may read
+    what the scores decide on. Where the index is far from complete, the best `first_look_tokens` or so are encoded for
+    the answer (`selection/first_look.py`); 0 completes it first.
     """
 
     keep_tokens: int | None = None
     keep_ratio: float | None = None
-    earlier_tokens: int = 1500
     patience_s: float = 10.0
     first_look_tokens: int = 0
     most_tokens: int | None = None
@@ -97,8 +95,6 @@ class Budget:
             raise ValueError(f"keep_tokens must be at least 1, not {self.keep_tokens}")
         if self.keep_ratio is not None and not 0 < self.keep_ratio <= 1:
             raise ValueError(f"keep_ratio must be in (0, 1], not {self.keep_ratio}")
-        if self.earlier_tokens < 0:
-            raise ValueError(f"earlier_tokens must be at least 0, not {self.earlier_tokens}")
         if not 0 < self.patience_s < math.inf:
             raise ValueError(f"patience_s must be a number above 0, not {self.patience_s}")
         if self.first_look_tokens < 0:
@@ -197,7 +193,7 @@ class Cancellation:
 
     @property
     def cancelled(self) -> bool:
-        """Whether `cancel` was called."""
+        """True once `cancel` was called."""
         return self._event.is_set()
 
     def check(self) -> None:
@@ -217,7 +213,7 @@ TextSink = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """What a reasoning model thought before its answer, in how many seconds and tokens. No part of the answer."""
+    """A reasoning model's thought before its answer, with its seconds and tokens. No part of the answer."""
 
     text: str
     seconds: float
@@ -230,7 +226,7 @@ Finish = Literal["eos", "stop", "length", "cancelled"]
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How the next token is chosen and when to end. Temperature 0 is greedy and ignores `top_p` and `seed`.
+    """The choice of the next token, and when to end. Temperature 0 is greedy and ignores `top_p` and `seed`.
 
     The answer ends before the first of the `stop` strings; none of it is shown. `thinking` asks a reasoning model to
     think or not; `auto` is off where its chat template knows that, else as it does. A thought has `thinking_tokens` at

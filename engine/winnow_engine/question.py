@@ -1,7 +1,4 @@
-"""What is asked: a question, where from, the turns before it, and the change it may be about.
-
-Lines and paths are as in `core.py`.
-"""
+"""A question, its cursor, the turns before it, and the change it may be about. Lines and paths are as in `core.py`."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from winnow_engine.core import Scores
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where the user is: a line, or a selection of lines, of one workspace file."""
+    """A line, or a selection of lines, of one workspace file."""
 
     path: str
     start_line: int
@@ -48,16 +45,12 @@ _POINTING = re.compile(
 )
 
 
+WHY, WHEN = "why", "when"
+"""The `changes` of questions about the history of the code at the cursor, and about when something changed."""
 ABOUT_CHANGE = "What does this change do, and what could it break? Name the code and the tests that rely on it."
-"""The question about a change that is asked without words."""
-WHY = "why"
-"""What the `changes` of a question say that asks for the history of the code at the cursor."""
 ABOUT_WHY = "Why is this code so? Name each commit that made it so by its id, and say which reason its message gives."
-"""That question without words."""
-WHEN = "when"
-"""What they say that asks for the commits in which something changed."""
 ABOUT_WHEN = "What changed lately? Name the commits by their ids, newest first, with what each did."
-"""That question without words."""
+"""Questions that are asked without words."""
 
 
 def about_changes(changes: str) -> str:
@@ -91,7 +84,7 @@ class ShownCommit:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a question about a change is about, read from git.
+    """The change that a question is about, read from git.
 
     `shown` has it at several lengths, longest first. `commit` is the id of the commit that the `removed` lines are in
     (path, line, text), "" if there is none. `code` stands for it where the drafter reads; `related` are log-odds that
@@ -111,7 +104,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the user asks, where from, and the turns before it, oldest first.
+    """A question, its cursor, and the turns before it, oldest first.
 
     `code` is the code at the cursor, once a workspace has located it (`Workspace.located`). With `paths`, nothing is
     kept but code of these files and folders. `changes` names what changed, as `changes/revisions.py` understands it, or
@@ -132,10 +125,10 @@ class Question:
 
     @property
     def search_text(self) -> str:
-        """What to look for in the workspace. "And who calls it?" needs the question before it to mean something."""
+        """The text to search for. "And who calls it?" needs the question before it to mean something."""
         return "\n".join([*(turn.question for turn in self.earlier[-1:]), self.text])
 
     @property
     def is_about_cursor(self) -> bool:
-        """Whether the words point at the code at the cursor. An editor has a cursor whatever is asked."""
+        """True if the words point at the code at the cursor. An editor has a cursor whatever is asked."""
         return self.cursor is not None and _POINTING.search(self.text) is not None

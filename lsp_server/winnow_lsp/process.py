@@ -1,4 +1,4 @@
-"""What must be settled before NumPy is first imported, and before another process is started."""
+"""Environment variables to set before NumPy is imported and before another process is started."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What an answer rests on: the lines it names or quotes, checked against the workspace."""
+"""Citations: the lines that an answer names or quotes, checked against the workspace."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from winnow_engine.core import Citation, Span
 from winnow_engine.index.indexed_file import IndexedFile
@@ -35,7 +35,7 @@ def cite(
     In this order, and each in the order of the answer. Lines that a change removed are cited in the commit that has
     them.
     """
-    quotes = _quotes(answer, _removed_places(change) | _line_places(workspace, spans))
+    quotes = _quotes(answer, _by_line(_removed(change)) | _by_line(_shown(workspace, spans)))
     found = [*_commits(answer, change), *_places(answer, workspace), *quotes, *_names(answer, spans)]
     return tuple(dict.fromkeys(_not_inside(found)))
 
@@ -114,33 +114,34 @@ def _length(run: Citation) -> int:
 
 
 def _places_of(line: str, places: _Places) -> Mapping[Citation, None]:
-    """Where a quoted line stands: as it is, without the line's number, or without a mark of a difference."""
+    """Places of a quoted line: as it is, without its number, or without a mark of a difference."""
     unmarked = _MARK.sub("", line)
     forms = (line, _NUMBER.sub("", line), unmarked, _NUMBER.sub("", unmarked))
     return next((places[form.strip()] for form in forms if form.strip() in places), {})
 
 
-def _removed_places(change: Change | None) -> dict[str, dict[Citation, None]]:
-    """Where each line that is gone stood; none before the first commit."""
+def _by_line(lines: Iterable[tuple[str, Citation]]) -> dict[str, dict[Citation, None]]:
+    """The places of each line, in order, without those too short to be quoted."""
     places: dict[str, dict[Citation, None]] = {}
-    if change is None or not change.commit:
-        return places
-    for path, number, line in change.removed:
+    for line, place in lines:
         if len(line.strip()) >= _SHORTEST_QUOTE:
-            places.setdefault(line.strip(), {})[Citation(path, number, number, change.commit)] = None
+            places.setdefault(line.strip(), {})[place] = None
     return places
 
 
-def _line_places(workspace: Workspace, spans: Sequence[Span]) -> dict[str, dict[Citation, None]]:
-    """Where each line stands, in order."""
+def _removed(change: Change | None) -> Iterator[tuple[str, Citation]]:
+    """The lines that a change removed; none before the first commit."""
+    if change is not None and change.commit:
+        for path, number, line in change.removed:
+            yield line, Citation(path, number, number, change.commit)
+
+
+def _shown(workspace: Workspace, spans: Sequence[Span]) -> Iterator[tuple[str, Citation]]:
     files = {file.path: file for file in workspace.files}
-    places: dict[str, dict[Citation, None]] = {}
     for span in spans:
         text = files[span.path].text_of_lines(span.start_line, span.end_line)
         for number, line in enumerate(text_lines(text), span.start_line):
-            if len(line.strip()) >= _SHORTEST_QUOTE:
-                places.setdefault(line.strip(), {})[Citation(span.path, number, number)] = None
-    return places
+            yield line, Citation(span.path, number, number)
 
 
 def _names(answer: str, spans: Sequence[Span]) -> Iterator[Citation]:

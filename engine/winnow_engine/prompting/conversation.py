@@ -50,7 +50,7 @@ class Conversation:
         return cls(turns, said, shown.spans, _texts(shown.spans, shown.workspace))
 
     def goes_on(self, question: Question, workspace: Workspace) -> bool:
-        """Whether `question` follows exactly these turns, and no code shown in them has changed."""
+        """True if `question` follows exactly these turns, and no code shown in them has changed."""
         return question.earlier == self.turns and self.texts == _texts(self.spans, workspace)
 
     def unseen(self, spans: Sequence[Span]) -> list[Span]:
@@ -67,7 +67,7 @@ class Conversation:
 
 
 def follow_up_budget(tokens: int, *, at_cursor: bool) -> int:
-    """How many tokens a follow-up may add where a first question could keep `tokens`.
+    """Tokens that a follow-up may add where a first question could keep `tokens`.
 
     Most of a budget is filled with ever less likely code, which the first question brought already. Code at the cursor
     has to fit whole.
@@ -76,7 +76,7 @@ def follow_up_budget(tokens: int, *, at_cursor: bool) -> int:
 
 
 def is_too_long(spans: Sequence[Span], budget_tokens: int) -> bool:
-    """Whether follow-ups have added so much code that a fresh prompt is better.
+    """True if follow-ups have added so much code that a fresh prompt is better.
 
     A small budget, or none where nothing new answers, does not end a conversation.
     """

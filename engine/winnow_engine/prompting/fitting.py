@@ -15,12 +15,13 @@ from winnow_engine.question import Question
 from winnow_engine.selection.auto_budget import prefill_limit
 from winnow_engine.selection.ranking import Ranked, Selection
 
+_EARLIER_TOKENS = 1500  # of the turns before a question
 _MARGIN = 0.95  # of what should fit, after a prompt that did not
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What the target sees: the spans kept, the messages that show them, and the target's own form of these."""
+    """The spans kept, the messages that show them, and the target's own form of these."""
 
     selection: Selection
     messages: list[Message]
@@ -33,7 +34,7 @@ class Fitted:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a prompt has to fit: the user's budget, and the context of `reader` less the longest answer and thought."""
+    """Limits of a prompt: the user's budget, and the context of `reader` less the longest answer and thought."""
 
     budget: Budget
     reader: PromptReader[Any]
@@ -55,7 +56,7 @@ class Limits:
 
     def latest_turns(self, question: Question) -> Question:
         """The question with as many of the turns before it as the budget allows."""
-        return with_latest_turns(question, self.budget.earlier_tokens, self.reader.count)
+        return with_latest_turns(question, _EARLIER_TOKENS, self.reader.count)
 
 
 def fit(ranked: Ranked, conversation: Conversation | None, limits: Limits) -> Fitted:
@@ -112,7 +113,7 @@ def _fresh(ranked: Ranked, limits: Limits) -> Fitted:
 
 
 def _notices(ranked: Ranked, limits: Limits, selection: Selection, wanted: int, left_out: int) -> Iterator[str]:
-    """What was kept less of than the question wants, and why."""
+    """Notices of code and turns that were left out, and why."""
     useful, tokens = ranked.tokens(limits.budget), selection.stats.budget_tokens
     if useful != wanted and selection.stats.kept_tokens < selection.stats.workspace_tokens:
         pace = f"the target reads about {limits.reader.prefill_tokens_per_s:,.0f} tokens a second here"
@@ -122,4 +123,4 @@ def _notices(ranked: Ranked, limits: Limits, selection: Selection, wanted: int, 
         limit = f"the target's context of {limits.reader.context_limit:,}"
         yield f"budget lowered from {wanted:,} to {tokens:,} tokens to fit {limit}"
     if left_out:
-        yield f"{counted(left_out, 'earlier turn')} left out to fit {limits.budget.earlier_tokens:,} tokens of them"
+        yield f"{counted(left_out, 'earlier turn')} left out to fit {_EARLIER_TOKENS:,} tokens of them"

@@ -45,7 +45,7 @@ def continued_messages(
     question: Question,
     change: ShownChange | None = None,
 ) -> list[Message]:
-    """What was said before, word for word, then what is new of code and change, and the question."""
+    """The messages before, word for word, then new code, the change, and the question."""
     code = code_of(workspace, _besides(spans, change))
     seen = change is None or any(change.text in message.content for message in said)
     asked = f"{_where(question.cursor)}Question: {question.text}"

@@ -27,21 +27,18 @@ class Message:
 
 
 class PromptReader(Protocol[P_co]):
-    """What a prompt is fitted to: the model's context, its prefill throughput, and its chat format.
-
-    Callers know nothing of a prompt but its length in tokens.
-    """
+    """A model's context, prefill throughput and chat format. Callers know a prompt only by its length in tokens."""
 
     @property
     def context_limit(self) -> int:
-        """How many tokens prompt and answer may have together."""
+        """Tokens that prompt and answer may have together."""
 
     @property
     def prefill_tokens_per_s(self) -> float | None:
         """Prefill throughput in tokens/s, measured or assumed; None where nobody waits long, as on servers."""
 
     def count(self, text: str) -> int:
-        """How many tokens `text` takes as the content of a message."""
+        """Tokens of `text` as the content of a message."""
 
     def chat_prompt(self, messages: Sequence[Message], tools: Tools = NO_TOOLS, thinking: Thinking = "auto") -> P_co:
         """The conversation as the model expects it, up to where its answer starts, or the thought before it.

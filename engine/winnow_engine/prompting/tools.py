@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What a model may call in its next turn.
+    """The functions that a model may call in its next turn.
 
     `definitions` are `{"type": "function", "function": {"name", "description", "parameters"}}`, with a JSON schema
     for the parameters. It must call something if `required`, and then this function if `only` names one. Without

@@ -31,7 +31,7 @@ def _address(_context: click.Context, _parameter: click.Parameter, value: str | 
 
 
 def guard_for(address: Address) -> Guard:
-    """Who may ask there. A usage error if that would be anybody."""
+    """The guard of an address. A usage error if anybody could ask there."""
     from winnow_lsp.http.guard import Guard
 
     try:

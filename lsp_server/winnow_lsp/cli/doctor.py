@@ -149,7 +149,7 @@ def _built_by(note: Sequence[str]) -> str:
 
 
 def _residency() -> Iterator[Finding]:
-    """Where the default models would live, once they are there."""
+    """The places of the default models, once they are there."""
     try:
         memory = measure(locate(DEFAULT_DRAFTER), locate(DEFAULT_TARGET), TargetOptions())
     except ModelError:
@@ -160,7 +160,7 @@ def _residency() -> Iterator[Finding]:
 
 
 def _server(url: str) -> Iterator[Finding]:
-    """Whether a target's server answers, what it answers with, and where that is."""
+    """A token from a target's server, and where that is."""
     address = parse(url)
     where = "this machine" if address.loopback else f"ANOTHER MACHINE, {address.host}: your code is sent there"
     try:
@@ -189,7 +189,7 @@ def _cache() -> Iterator[Finding]:
 
 
 def _snapshots() -> Iterator[Finding]:
-    """What targets have read, as far as it is on disk."""
+    """Prompts on disk that targets have read."""
     folder = default_folder()
     number, size = used_bytes(folder)
     seen = f"{counted(number, 'prompt')} that a target has read, {size / 1e6:,.0f} MB, kept in {folder}"

@@ -86,7 +86,7 @@ def _fleet(models: ModelConfig, workers: int | None, address: str | None) -> Ope
 
 @dataclass(frozen=True, slots=True)
 class _Indexed:
-    """What became of one repository, and the seconds it took."""
+    """One indexed repository, and the seconds it took."""
 
     folder: str
     files: int

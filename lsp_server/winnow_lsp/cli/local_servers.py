@@ -23,7 +23,7 @@ _MOST_NAMED = 5
 
 
 def command(found: FoundModel) -> str:
-    """What to type to use a model that was found."""
+    """The command that uses a model that was found."""
     return f"winnow ask --target {shlex.quote(found.url)}"
 
 

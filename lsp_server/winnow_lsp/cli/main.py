@@ -126,7 +126,7 @@ def _renewed(arguments: Sequence[str] | None) -> list[str]:
 
 
 def _meaning(error: OSError) -> str:
-    """What a user can do something about. Raises any other error: it is our bug."""
+    """The message for an error that a user can do something about. Raises any other: it is our bug."""
     if error.errno in _UNWRITABLE:
         return f"cannot write {error.filename or 'the output'}: {error.strerror}"
     if error.errno in _FORBIDDEN and error.filename:
@@ -137,7 +137,7 @@ def _meaning(error: OSError) -> str:
 
 
 def _nowhere() -> bool:
-    """Whether the working directory was deleted."""
+    """True if the working directory was deleted."""
     try:
         Path.cwd()
     except FileNotFoundError:

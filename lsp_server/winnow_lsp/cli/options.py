@@ -68,7 +68,7 @@ past_options = shared(workspaces_option, json_option, setting_options("budget", 
 
 
 def uses_server(server: bool, options: Mapping[str, Any]) -> bool:
-    """Whether a command is to ask the shared server.
+    """True if a command is to ask the shared server.
 
     A target elsewhere has nothing to load there, and its key is in the command's own environment.
     """

@@ -15,7 +15,7 @@ def spans_lines(spans: Iterable[Span]) -> list[str]:
 
 
 def kind_and_name(span: Span) -> str:
-    """What a span is, such as `method Context.invoke`."""
+    """Kind and name of a span, such as `method Context.invoke`."""
     return f"{span.kind} {span.name}".rstrip()
 
 

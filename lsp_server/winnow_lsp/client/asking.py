@@ -23,10 +23,7 @@ _CAPABILITIES = {"workspace": {"didChangeWatchedFiles": {"dynamicRegistration": 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Who is told what happens while a question is answered.
-
-    That is text of the answer, kept code, what is being waited for, and text of a thought before the answer.
-    """
+    """Sinks for text of the answer, kept code, the current wait, and text of a thought before the answer."""
 
     on_text: TextSink
     on_kept: KeptSink
@@ -118,7 +115,7 @@ def _tell(listener: Listener, message: Mapping[str, Any], folders: Sequence[Fold
 
 
 def _error(error: Mapping[str, Any]) -> Exception:
-    """What the engine raised in the server, by its name."""
+    """The engine's error in the server, by its name."""
     message = str(error["message"])
     if error["code"] == _CANCELLED:
         return CancelledError("cancelled")

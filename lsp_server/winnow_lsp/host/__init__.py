@@ -1,1 +1,1 @@
-"""What the language server, the HTTP API and the command line share: models loaded once, and a queue for them."""
+"""Shared by servers and commands: models loaded once, a queue for them, and settings."""

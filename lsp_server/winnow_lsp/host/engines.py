@@ -29,7 +29,7 @@ Changed = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """Whether a model can be used: `loading`, `ready`, or `failed` with what to do about it.
+    """State of a model: `loading`, `ready`, or `failed` with what to do about it.
 
     `host` is where prompts are sent to if they leave this machine.
     """

@@ -63,17 +63,17 @@ class Queue:
 
     @property
     def running(self) -> int:
-        """How many questions are being worked on."""
+        """Number of questions being worked on."""
         return sum(ticket.first.is_set() for ticket in self._tickets)
 
     @property
     def waiting(self) -> int:
-        """How many questions wait for one of these to end."""
+        """Number of questions that wait for one of these to end."""
         return len(self._tickets) - self.running
 
     @property
     def busy(self) -> bool:
-        """Whether a question or background work is under way."""
+        """True while a question or background work is under way."""
         return bool(self._tickets) or self._background_turn.locked()
 
     async def question(self, prepare: Prepare[T], moved: Moved, asker: Asker = _ANYBODY) -> T:

@@ -14,10 +14,7 @@ from winnow_engine.core import Citation, Span, Thought
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a question gave. `stats` are those of `host/stats.py`, by name; `finish` says why the answer ended.
-
-    `thinking` is what a reasoning model thought before it.
-    """
+    """An answer. `stats` are those of `host/stats.py`; `finish` says why it ended, `thinking` is the thought before."""
 
     answer: str
     citations: tuple[Citation, ...]

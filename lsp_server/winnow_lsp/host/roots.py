@@ -21,7 +21,7 @@ def named_folders(names: Mapping[Path, str]) -> Iterator[Folder]:
 
 
 def is_everything(folder: Path) -> bool:
-    """Whether a folder is the user's home or the whole disk, where some clients start servers when none is open."""
+    """True for the user's home or the whole disk, where some clients start servers when no folder is open."""
     resolved = folder.resolve()
     return resolved in (Path.home().resolve(), Path(resolved.anchor))
 

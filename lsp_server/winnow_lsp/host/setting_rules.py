@@ -36,7 +36,7 @@ def choice(*values: str) -> Rule:
 
 
 def or_null(rule: Rule) -> Rule:
-    """What `rule` allows, or null."""
+    """The values of a rule, or null."""
     kinds = {**rule.schema, "type": [rule.schema["type"], "null"]}
     return Rule(f"{rule.words}, or null", lambda value: value is None or rule.allows(value), kinds)
 

@@ -1,4 +1,4 @@
-"""Where a user's commands and their shared server find each other: a Unix socket that only they can reach.
+"""The Unix socket at which a user's commands find their shared server, and nobody else does.
 
 Commands that run other code, or with other environment variables, meet another server: the socket's name says which.
 """
@@ -36,7 +36,7 @@ class UnsafeFolderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Who is at the other end of a socket."""
+    """The process at the other end of a socket."""
 
     process: int
     user: int
@@ -48,7 +48,7 @@ class Peer:
 
     @property
     def is_us(self) -> bool:
-        """Whether it is a process of the same user."""
+        """True for a process of the same user."""
         return self.user == system.user()
 
 
@@ -66,7 +66,7 @@ class Rendezvous:
 
 
 def rendezvous(environment: Mapping[str, str] = os.environ) -> Rendezvous:
-    """Where commands like this one meet. Raises UnsafeFolderError, or OSError if there can be no folder."""
+    """The files for commands like this one. Raises UnsafeFolderError, or OSError if there can be no folder."""
     beside = _folder(environment) / _name(environment)
     return Rendezvous(*(beside.with_suffix(suffix) for suffix in (".sock", ".mcp", ".lock", ".log")))
 

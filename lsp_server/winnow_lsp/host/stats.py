@@ -1,4 +1,4 @@
-"""What a question cost, as one flat document for JSON and for people."""
+"""The cost of a question, as one flat document for JSON and for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an answer waits for, in a line: the index, then a countdown until the first token, then a thought."""
+"""A line on the wait for an answer: the index, then a countdown until the first token, then a thought."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Waiting:
         self._thinking_since = self._thinking_since or self._now()
 
     def line(self) -> str:
-        """What is being waited for now, such as `reading 512 of 2,900 tokens, about 14 s`."""
+        """The current wait, such as `reading 512 of 2,900 tokens, about 14 s`."""
         if self._thinking_since is not None:
             return f"thinking, {self._now() - self._thinking_since:.0f} s"
         read, left = self._read, self._left()
@@ -63,7 +63,7 @@ class Waiting:
 
 
 def indexing_line(progress: Progress) -> str:
-    """How far the index is, such as `indexing 120 of 300 files, 1,250 tokens/s, about 14 s`."""
+    """Progress of the index, such as `indexing 120 of 300 files, 1,250 tokens/s, about 14 s`."""
     files = f"indexing {progress.done:,} of {counted(progress.total, 'file')}"
     if progress.tokens < _TOKENS_FOR_A_PACE or progress.elapsed_s <= 0:
         return files
@@ -72,7 +72,7 @@ def indexing_line(progress: Progress) -> str:
 
 
 def thought_line(thought: Thought) -> str:
-    """What a thought cost, such as `thought for 12 s (340 tokens)`."""
+    """Time and length of a thought, such as `thought for 12 s (340 tokens)`."""
     return f"thought for {thought.seconds:.0f} s ({counted(thought.tokens, 'token')})"
 
 
