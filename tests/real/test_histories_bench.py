@@ -39,5 +39,5 @@ def test_an_answer_cites_the_commit_that_wrote_lines_which_moved(
     models = ModelConfig(str(smollm2), str(qwen_target))
     with closing(Store(tmp_path / "index.sqlite")) as store, closing(open_assistant(models, store)) as assistant:
         rows = list(answered_why(asked(top), Answering(assistant, Budget(300))))
-    scores = {row.method: row.scores["any of 6"] for row in rows}
+    scores = {row.method: row.score for row in rows if row.test == "why, any of 6"}
     assert scores["Winnow"] == scores["Winnow's answer"] == 1

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
-from itertools import groupby
 from pathlib import Path
 
 import click
@@ -16,13 +14,14 @@ from winnow_engine.core import Budget
 from winnow_engine.storage.store import Store
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.setting_options import drafter_option
-from winnow_research.cli.bench.shared import corpus_options, say
+from winnow_research.cli.bench.shared import corpus_options, say, show
 from winnow_research.evaluation.cache import cache_path
 from winnow_research.evaluation.histories.asking_when import answered_when
 from winnow_research.evaluation.histories.asking_why import Answering, answered_why
 from winnow_research.evaluation.histories.clones import opened, pins
-from winnow_research.evaluation.histories.run import Answered, Figure, Histories, figures
+from winnow_research.evaluation.histories.run import Histories
 from winnow_research.evaluation.repositories import Split
+from winnow_research.evaluation.scores import Result, scores
 
 _TASKS = ("why", "when")
 _TOKENS = 4000  # of code that a target sees besides the history
@@ -62,16 +61,17 @@ def histories(
         raise click.BadParameter(f"the {split} split has no {', '.join(sorted(unknown))}", param_hint="--repository")
     with cancel_on_interrupt() as cancellation:
         asked = Histories(opened(wanted, clones, cancellation), questions, seed, say, cancellation)
-        rows: list[Answered] = []
+        rows: list[Result] = []
         try:
             for task in tasks or _TASKS:
                 rows += _answered(task, asked, ModelConfig(drafter, target or ""))
         finally:  # also what there is when the user has waited long enough
-            _show(rows, asked.absent, as_document, {"split": split, "seed": seed})
+            found = sorted(scores(rows), key=lambda one: one.test)
+            show(found, asked.absent, as_document, split=split, seed=seed)
 
 
-def _answered(task: str, asked: Histories, models: ModelConfig) -> Iterator[Answered]:
-    """The rows of a task. Models are loaded only for a target's answers."""
+def _answered(task: str, asked: Histories, models: ModelConfig) -> Iterator[Result]:
+    """The results of a task. Models are loaded only for a target's answers."""
     if task == "when":
         yield from answered_when(asked)
     elif not models.target:
@@ -79,27 +79,3 @@ def _answered(task: str, asked: Histories, models: ModelConfig) -> Iterator[Answ
     else:
         with closing(Store(cache_path())) as store, closing(open_assistant(models, store)) as assistant:
             yield from answered_why(asked, Answering(assistant, Budget(_TOKENS)))
-
-
-def _show(rows: Sequence[Answered], absent: dict[str, str], as_document: bool, about: dict[str, object]) -> None:
-    say("")
-    found = figures(rows)
-    if as_document:
-        shown = {"figures": [one.as_json() for one in found], "answered": [row.as_json() for row in rows]}
-        click.echo(json.dumps(about | {"absent": absent} | shown, indent=2))
-    else:
-        click.echo("\n".join([*_table(found), *(f"{method}: {why}" for method, why in absent.items())]))
-
-
-def _table(found: Iterable[Figure]) -> Iterator[str]:
-    """A line for each group and method; the columns are what was asked of the group."""
-    for (task, group), some in groupby(found, lambda one: (one.task, one.group)):
-        yield f"{task}, {group}"
-        for method, cells in groupby(some, lambda one: one.method):
-            yield f"  {method:18}" + "".join(_cell(one) for one in cells)
-
-
-def _cell(one: Figure) -> str:
-    value = one.estimate
-    share = f"{100 * value.value:.0f} [{100 * value.low:.0f}–{100 * value.high:.0f}]"
-    return f"{f'{one.name} {share} of {one.cases}':>38}"

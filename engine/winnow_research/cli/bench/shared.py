@@ -143,7 +143,7 @@ def score_table(found: Iterable[Score]) -> list[str]:
     """Percentages with 95% intervals: a line for each test and method, a column for each size."""
     cells = {(one.test, one.method, one.tokens): one for one in found}
     columns = sorted({tokens for _, _, tokens in cells})
-    lines = [f"{'':44}" + "".join(f"{f'{tokens:,} tokens':>22}" for tokens in columns)]
+    lines = [f"{'':44}" + "".join(f"{f'{tokens:,} tokens' if tokens else '':>22}" for tokens in columns)]
     for test, method in dict.fromkeys((test, method) for test, method, _ in cells):
         lines.append(
             f"{f'{test}, {method}':44}" + "".join(_cell(cells.get((test, method, tokens))) for tokens in columns)

@@ -7,24 +7,25 @@ from collections.abc import Iterator, Sequence
 from winnow_engine.git.repository import Repository
 from winnow_engine.history.finding import rank_commits
 from winnow_research.evaluation.histories.finders import Finders
-from winnow_research.evaluation.histories.run import Answered, CommitQuestion, Histories
+from winnow_research.evaluation.histories.run import CommitQuestion, Histories
 from winnow_research.evaluation.histories.when import NAME, WhenCase, when_cases
+from winnow_research.evaluation.scores import Result
 
 _CUTS = {"first": 1, "first 3": 3, "first 5": 5}
 _MOST = max(_CUTS.values())
 
 
-def answered_when(histories: Histories) -> Iterator[Answered]:
-    """A row for each question and method."""
+def answered_when(histories: Histories) -> Iterator[Result]:
+    """The results of each question and method."""
     for pin in histories.clones:
         with histories.past(pin) as repository:
             finders = Finders(repository)
             for case in when_cases(finders, histories.questions, histories.seed):
                 histories.cancellation.check()
                 histories.report(f"when {pin.name} {case.question}")
-                asked = CommitQuestion("when", pin.name, case.question, case.kind, case.commit, _CUTS)
+                asked = CommitQuestion("when", case.kind, case.commit, _CUTS)
                 for method, found in _found(histories, case, repository, finders):
-                    yield asked.answered(method, found)
+                    yield from asked.results(method, found)
 
 
 def _found(

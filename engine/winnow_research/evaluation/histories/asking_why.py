@@ -15,8 +15,9 @@ from winnow_engine.index.workspace import Sources
 from winnow_engine.question import ABOUT_WHY, WHY, Cursor, Question
 from winnow_research.evaluation.histories.finders import Finders
 from winnow_research.evaluation.histories.folders import files_at, lay_out
-from winnow_research.evaluation.histories.run import Answered, CommitQuestion, Histories
+from winnow_research.evaluation.histories.run import CommitQuestion, Histories
 from winnow_research.evaluation.histories.why import WhyCase, why_cases
+from winnow_research.evaluation.scores import Result
 
 _MOST = 6  # commits that `winnow why` shows
 _CITED = "Winnow's answer"
@@ -32,8 +33,8 @@ class Answering:
     budget: Budget
 
 
-def answered_why(histories: Histories, answering: Answering | None = None) -> Iterator[Answered]:
-    """A row for each question and method; what the target's answer cites is one, too, if there is a target."""
+def answered_why(histories: Histories, answering: Answering | None = None) -> Iterator[Result]:
+    """The results of each question and method; what the target's answer cites is one, too, if there is a target."""
     for pin, clone in histories.clones.items():
         with histories.past(pin) as repository, TemporaryDirectory() as folder:
             finders = Finders(repository)
@@ -42,11 +43,11 @@ def answered_why(histories: Histories, answering: Answering | None = None) -> It
             for case in why_cases(repository, histories.questions, histories.seed):
                 histories.cancellation.check()
                 histories.report(f"why {pin.name} {case.place}")
-                asked = CommitQuestion("why", pin.name, case.place, case.since, case.commit, _CUTS)
+                asked = CommitQuestion("why", case.since, case.commit, _CUTS)
                 for method, found in _found(histories, case, repository, finders):
-                    yield asked.answered(method, found)
+                    yield from asked.results(method, found)
                 if answering is not None:
-                    yield asked.answered(_CITED, cited(answering, Path(folder), case, histories.cancellation))
+                    yield from asked.results(_CITED, cited(answering, Path(folder), case, histories.cancellation))
 
 
 def _found(
