@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from winnow_engine.changes.changed import ChangedFile
 from winnow_engine.changes.lines import Hunk
 from winnow_engine.core import counted, day
-from winnow_engine.history.blame_chain import Shaping
+from winnow_engine.history.effects import CommitEffect
 from winnow_engine.question import ShownChange, ShownCommit
 
 _SHORT_ID = 10
@@ -28,7 +28,7 @@ class Past:
 
     title: str
     heading: tuple[str, ...]
-    commits: tuple[Shaping, ...]
+    commits: tuple[CommitEffect, ...]
     bidding: str
     notices: tuple[str, ...] = ()
 
@@ -53,7 +53,7 @@ def _shown(past: Past, commits: int, message: int, lines: int, count: Callable[[
     return ShownChange(text, (), count(text), complete=True)
 
 
-def _lines(past: Past, shown: Sequence[Shaping], message: int, lines: int) -> Iterator[str]:
+def _lines(past: Past, shown: Sequence[CommitEffect], message: int, lines: int) -> Iterator[str]:
     yield from past.heading
     for one in shown:
         yield from map(_clipped, _commit(one, message, lines))
@@ -63,7 +63,7 @@ def _lines(past: Past, shown: Sequence[Shaping], message: int, lines: int) -> It
         yield past.bidding.format(id=shown[0].commit.id[:_SHORT_ID])
 
 
-def _commit(one: Shaping, message: int, lines: int) -> Iterator[str]:
+def _commit(one: CommitEffect, message: int, lines: int) -> Iterator[str]:
     commit = one.commit
     yield f"\ncommit {commit.id[:_SHORT_ID]} ({day(commit.authored_at)}, {commit.author}): {commit.subject}"
     body = commit.message.strip().splitlines()[1:]
@@ -81,7 +81,7 @@ def _clipped(line: str) -> str:
     return line if len(line) <= _MOST_COLUMNS else f"{line[:_MOST_COLUMNS]} …"
 
 
-def _units(one: Shaping) -> str:
+def _units(one: CommitEffect) -> str:
     return f", {', '.join(one.units)}" if one.units else ""
 
 

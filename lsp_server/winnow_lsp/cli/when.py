@@ -58,4 +58,4 @@ def _list(question: str, most: int, options: dict[str, Any]) -> None:
 def _as_json(one: CommitMatch) -> dict[str, Any]:
     commit = one.commit
     told = {"id": commit.id, "date": day(commit.committed_at), "author": commit.author, "message": commit.message}
-    return told | {"score": round(one.found.score, 3), "folder": one.folder.name}
+    return told | {"score": round(one.found.score, 3), "folder": one.history.folder.name}

@@ -111,7 +111,7 @@ def test_several_folders_are_searched_and_those_without_a_history_are_left_out(t
     sources = sources_of(top, other, tmp_path / "plain", tmp_path / "unborn", top / "sub")
     assert sorted(subjects(sources, "When did we wait?")) == ["Wait for the bus", "Wait for the tram"]
     found = answering_commits(sources, "When did we wait for the bus?", Cancellation(), 1)
-    assert [one.folder.name for one in found.commits] == ["project"]
+    assert [one.history.folder.name for one in found.commits] == ["project"]
 
 
 def test_what_cannot_be_asked_is_an_error_in_words(top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,8 @@ from winnow_engine.core import Cancellation, Citation, Folder
 from winnow_engine.errors import NotARepositoryError, PositionError, RevisionError
 from winnow_engine.git.repository import open_repository
 from winnow_engine.history.blame import parse_porcelain
-from winnow_engine.history.blame_chain import Shaping, shaping_commits
+from winnow_engine.history.blame_chain import shaping_commits
+from winnow_engine.history.effects import CommitEffect
 from winnow_engine.history.question import asked_past, with_past
 from winnow_engine.index.workspace import Workspace, read_workspace
 from winnow_engine.prompting.citations import cite
@@ -40,12 +41,12 @@ def read(tmp_path: Path) -> Callable[..., Workspace]:
     return lambda root, **open_documents: read_workspace(sources_of(root, **open_documents), store, Cancellation())
 
 
-def shaped(top: Path, path: str, *lines: int) -> tuple[list[Shaping], int]:
+def shaped(top: Path, path: str, *lines: int) -> tuple[list[CommitEffect], int]:
     data = (top / path).read_bytes()
     return shaping_commits(open_repository(top), Folder(top), path, data, lines or range(1, data.count(b"\n") + 1))
 
 
-def subjects(found: tuple[list[Shaping], int]) -> list[str]:
+def subjects(found: tuple[list[CommitEffect], int]) -> list[str]:
     return [one.commit.subject for one in found[0]]
 
 
