@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -66,19 +66,7 @@ def doctor(target: str | None) -> None:
 
 
 def _findings() -> Iterator[Finding]:
-    checks: tuple[Callable[[], Iterator[Finding]], ...] = (
-        _processor,
-        _blas,
-        _gpu,
-        _models,
-        _servers,
-        _residency,
-        _build,
-        _cache,
-        _snapshots,
-        _weights,
-    )
-    for check in checks:
+    for check in (_processor, _blas, _gpu, _models, _servers, _residency, _build, _disk):
         yield from check()
 
 
@@ -174,30 +162,17 @@ def _server(url: str) -> Iterator[Finding]:
     yield Finding(True, "target", f"{seen}; first token after {answer.prefill_s:.2f} s")
 
 
-def _cache() -> Iterator[Finding]:
+def _disk() -> Iterator[Finding]:
+    """The cache folder, and the largest things in it: prompts that targets have read, and drafters' weights."""
     path = default_path()
     folder = next(p for p in (path.parent, *path.parents) if is_folder(p))
     free = shutil.disk_usage(folder).free
-    size = path.stat().st_size if is_file(path) else 0
-    seen = f"{path}, {size / 1e6:,.0f} MB, {free / 1e9:,.0f} GB free"
-    yield Finding(
-        free > _LEAST_FREE_BYTES and os.access(folder, os.W_OK),
-        "cache",
-        seen,
-        "set WINNOW_CACHE_DIR to a writable place with room",
-    )
-
-
-def _snapshots() -> Iterator[Finding]:
-    """Prompts on disk that targets have read."""
-    folder = default_folder()
-    number, size = used_bytes(folder)
-    seen = f"{counted(number, 'prompt')} that a target has read, {size / 1e6:,.0f} MB, kept in {folder}"
+    seen = f"{path}, {path.stat().st_size / 1e6 if is_file(path) else 0:,.0f} MB, {free / 1e9:,.0f} GB free"
+    works = free > _LEAST_FREE_BYTES and os.access(folder, os.W_OK)
+    yield Finding(works, "cache", seen, "set WINNOW_CACHE_DIR to a writable place with room")
+    number, size = used_bytes(default_folder())
+    seen = f"{counted(number, 'prompt')} that a target has read, {size / 1e6:,.0f} MB, kept in {default_folder()}"
     yield Finding(True, "snapshots", seen)
-
-
-def _weights() -> Iterator[Finding]:
-    """Drafters' weights that need not be computed again."""
-    folder = merged.default_folder()
-    number, size = merged.used_bytes(folder)
-    yield Finding(True, "merged weights", f"of {counted(number, 'drafter')}, {size / 1e6:,.0f} MB, kept in {folder}")
+    number, size = merged.used_bytes(merged.default_folder())
+    seen = f"of {counted(number, 'drafter')}, {size / 1e6:,.0f} MB, kept in {merged.default_folder()}"
+    yield Finding(True, "merged weights", seen)

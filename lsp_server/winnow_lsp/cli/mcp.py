@@ -14,8 +14,8 @@ _NOT_FOR_AGENTS = ("install", "uninstall", "-h", "--help", "--http")
 @click.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def mcp(arguments: tuple[str, ...]) -> Any:
-    """Serve agents; `winnow_lsp.cli.agents` has the options."""
+    """Serve agents; `mcp_command.py` has the options."""
     agent = None if any(one.partition("=")[0] in _NOT_FOR_AGENTS for one in arguments) else AgentRelay()
-    from winnow_lsp.cli.agents import agents
+    from winnow_lsp.cli.mcp_command import agents
 
     return agents.main(list(arguments), prog_name="winnow mcp", standalone_mode=False, obj=agent)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from winnow_engine.changes.mention import without_mention
 from winnow_engine.core import Folder
@@ -65,6 +66,16 @@ server_option = click.option(
 )
 past_options = shared(workspaces_option, json_option, setting_options("budget", "drafter", "target"), server_option)
 """Those of questions about the past."""
+
+
+def on_command_line(context: click.Context) -> Iterator[str]:
+    """The names of the options that a command was given."""
+    for option in context.command.params:
+        if isinstance(option, click.Option) and context.get_parameter_source(str(option.name)) is (
+            ParameterSource.COMMANDLINE
+        ):
+            off = option.is_flag and not context.params[str(option.name)]
+            yield option.secondary_opts[0] if off else max(option.opts, key=len)
 
 
 def uses_server(server: bool, options: Mapping[str, Any]) -> bool:

@@ -15,8 +15,8 @@ from winnow_engine.platform import has_private_sockets
 from winnow_engine.storage.store import Store, default_path
 from winnow_engine.targets.remote.address import is_loopback
 from winnow_lsp.cli.addresses import Address, address_option, bound, guard_for, say_ready
-from winnow_lsp.cli.agent_options import on_command_line
 from winnow_lsp.cli.in_process import check_models
+from winnow_lsp.cli.options import on_command_line
 from winnow_lsp.cli.setting_options import file_settings, setting_options
 from winnow_lsp.host.engines import Engines
 from winnow_lsp.host.settings import Settings

@@ -6,7 +6,7 @@ import pytest
 from winnow_engine.llama.build_note import build_note
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder
-from winnow_lsp.cli.doctor import _built_by, _models, _snapshots, _weights
+from winnow_lsp.cli.doctor import _built_by, _disk, _models
 
 
 def test_a_model_that_nothing_needs_is_said_to_be_optional(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -18,24 +18,20 @@ def test_a_model_that_nothing_needs_is_said_to_be_optional(tmp_path: Path, monke
     assert found["smollm2-135m"].seen == "optional, not installed; get it: winnow models pull smollm2-135m"
 
 
-def test_what_is_kept_of_the_code_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_kept_on_disk_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path))
-    assert next(finding.seen for finding in _snapshots()).startswith("0 prompts that a target has read, 0 MB")
+    _, snapshots, weights = _disk()
+    assert snapshots.seen.startswith("0 prompts that a target has read, 0 MB")
+    assert weights.seen.startswith("of 0 drafters, 0 MB")
     kept = Snapshots(default_folder(), 1 << 30, "model")
     kept.save(Snapshot(np.arange(9, dtype=np.int32), np.zeros(3_000_000, np.uint8), 1.0))
-    (finding,) = _snapshots()
-    assert finding.works
-    assert finding.seen == f"1 prompt that a target has read, 3 MB, kept in {tmp_path / 'snapshots'}"
-
-
-def test_what_is_kept_of_drafters_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path))
-    assert next(finding.seen for finding in _weights()).startswith("of 0 drafters, 0 MB")
     (tmp_path / "weights").mkdir()
     (tmp_path / "weights" / "one.weights").write_bytes(bytes(2_000_000))
-    (finding,) = _weights()
-    assert finding.works
-    assert finding.seen == f"of 1 drafter, 2 MB, kept in {tmp_path / 'weights'}"
+    _, snapshots, weights = _disk()
+    assert snapshots.works
+    assert snapshots.seen == f"1 prompt that a target has read, 3 MB, kept in {tmp_path / 'snapshots'}"
+    assert weights.works
+    assert weights.seen == f"of 1 drafter, 2 MB, kept in {tmp_path / 'weights'}"
 
 
 def test_what_built_llama_cpp_is_named_where_it_is_known(tmp_path: Path) -> None:

@@ -1,0 +1,113 @@
+"""`winnow mcp`: serve agents on standard input and output or over HTTP, or set an agent up for that."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Any
+
+import click
+
+from winnow_engine.core import Cancellation
+from winnow_engine.errors import WorkspaceError
+from winnow_lsp.cli.addresses import Address, address_option, bound, guard_for, say_ready
+from winnow_lsp.cli.options import on_command_line, server_option, shared, uses_server, workspace_option
+from winnow_lsp.cli.setting_options import Decorator, config_of, setting_options, written
+from winnow_lsp.cli.shared_server import connected
+from winnow_lsp.mcp import setup
+from winnow_lsp.mcp.relay import AgentRelay
+
+_client = click.argument("client", type=click.Choice(list(setup.AGENTS)))
+_project = click.option(
+    "--project/--user", help="In the project in this folder, or for all that you work on.  [default: user]"
+)
+
+
+def _options(*, file: bool) -> Decorator:
+    """Workspace, models, settings and server; the settings over those in `winnow.toml` if `file` says so."""
+    return shared(workspace_option, setting_options("drafter", "target", file=file), server_option)
+
+
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@_options(file=True)
+@address_option("--http", "Serve over HTTP; 0 takes a free port.")
+@click.pass_context
+def agents(context: click.Context, /, server: bool, **options: Any) -> None:
+    """Serve agents over the Model Context Protocol; see docs/agents.md.
+
+    The tools are about the folders that the agent's client names, or else about the workspace.
+    """
+    if context.invoked_subcommand is not None:
+        for name in on_command_line(context):
+            raise click.UsageError(f"{name} goes behind `{context.invoked_subcommand}`")
+        return
+    address: Address | None = options["http"]
+    if address is not None:
+        _serve_http(address, options)
+    else:
+        _serve_stdio(context.obj, options, shared_server=uses_server(server, options))
+
+
+def _serve_stdio(agent: AgentRelay, options: dict[str, Any], *, shared_server: bool) -> None:
+    def connect() -> socket.socket:
+        found = connected(Cancellation(), agent=True) if shared_server else None
+        if found is not None:
+            return found
+        from winnow_lsp.mcp.serving import serve_here
+
+        return serve_here()
+
+    agent.serve(connect, Path(options["workspace"]).resolve(), options["settings"])
+
+
+def _serve_http(address: Address, options: dict[str, Any]) -> None:
+    import asyncio
+
+    from winnow_lsp.mcp.serving import serve_http
+
+    config, guard, workspace = config_of(options), guard_for(address), Path(options["workspace"])
+    if not workspace.is_dir():
+        raise WorkspaceError(f"there is no folder {workspace}: name the one to serve with --workspace")
+    with bound(*address):
+        asyncio.run(serve_http(config, workspace, *address, guard, say_ready))
+
+
+@agents.command()
+@_client
+@_project
+@click.option("--print", "printed", is_flag=True, help="Only show what the configuration needs.")
+@_options(file=False)
+@click.pass_context
+def install(context: click.Context, /, client: str, project: bool, printed: bool, **options: Any) -> None:
+    """Add `winnow mcp`, with these options, to the configuration of CLIENT by its own command.
+
+    Where it has none, what to add is shown.
+    """
+    agent, folder = setup.AGENTS[client], Path.cwd() if project else None
+    path = setup.place(agent, folder)
+    command = [setup.executable(), "mcp", *_given(context, options)]
+    if printed or not setup.install(agent, command, folder):
+        click.echo(f"{path} needs:" if printed else f"Nothing was changed. Add this to {path}:", err=True)
+        click.echo(setup.snippet(agent, command), nl=False)
+    else:
+        click.echo(f"{agent.title} has Winnow now. {agent.then}")
+
+
+@agents.command()
+@_client
+@_project
+def uninstall(client: str, project: bool) -> None:
+    """Take `winnow mcp` out of the configuration of CLIENT."""
+    agent, folder = setup.AGENTS[client], Path.cwd() if project else None
+    path = setup.place(agent, folder)
+    if setup.uninstall(agent, folder):
+        click.echo(f"{agent.title} does not have Winnow any more.")
+    else:
+        click.echo(f'Nothing was changed. Take "{setup.NAME}" out of {path}.', err=True)
+
+
+def _given(context: click.Context, options: dict[str, Any]) -> list[str]:
+    """The options that a command was given, with paths that lead there from any folder."""
+    names = list(on_command_line(context))
+    workspace = [f"--workspace={options['workspace'].absolute()}"] if "--workspace" in names else []
+    return [*workspace, *written(options["settings"]), *(name for name in names if name.endswith("-server"))]
