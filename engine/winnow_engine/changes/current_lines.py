@@ -12,7 +12,7 @@ from winnow_engine.index.workspace import Workspace
 
 
 @dataclass(frozen=True)
-class NowLines:
+class CurrentLines:
     """A changed file's lines in the workspace. `file` is None if the workspace does not have the file."""
 
     file: IndexedFile | None
@@ -25,11 +25,11 @@ class NowLines:
         return after if self.moved is None else self.moved.get(after)
 
 
-def now_lines(file: ChangedFile, workspace: Workspace) -> NowLines:
+def current_lines(file: ChangedFile, workspace: Workspace) -> CurrentLines:
     """The table of a file. Nothing is computed for one that is as the change left it."""
     present = workspace.file_at(file.path)
     if present is None or file.after is None:
-        return NowLines(None, None)
+        return CurrentLines(None, None)
     if present.data == file.after:
-        return NowLines(present, None)
-    return NowLines(present, unchanged(file.after_lines, line_texts(present.data)))
+        return CurrentLines(present, None)
+    return CurrentLines(present, unchanged(file.after_lines, line_texts(present.data)))

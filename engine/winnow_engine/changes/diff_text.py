@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from winnow_engine.changes.changed import Changes
-from winnow_engine.changes.current_lines import NowLines
+from winnow_engine.changes.current_lines import CurrentLines
 from winnow_engine.changes.units import ChangedUnit, FileUnits
 from winnow_engine.core import counted
 from winnow_engine.index.name_rules import is_test
@@ -48,7 +48,7 @@ class TouchedFile:
     """A changed file with its units, and where its lines stand now."""
 
     units: FileUnits
-    now: NowLines
+    now: CurrentLines
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,9 @@ def _others(changes: Changes) -> Iterator[str]:
         yield f"… {counted(len(unread) - _MOST_NAMED, 'more file')} without text"
 
 
-def _runs(unit: ChangedUnit, now: NowLines, context: int | None) -> Iterator[tuple[str, Sequence[_Row], Cursor | None]]:
+def _runs(
+    unit: ChangedUnit, now: CurrentLines, context: int | None
+) -> Iterator[tuple[str, Sequence[_Row], Cursor | None]]:
     """The parts of a unit's difference to show, each with its head and the place of its lines now."""
     rows = list(_rows(unit))
     if context is None and len(rows) > _SHORT_LINES:
@@ -181,7 +183,7 @@ def _near_changes(rows: Sequence[_Row], context: int | None) -> Iterator[Sequenc
     yield rows[max(start, 0) : end]
 
 
-def _place(rows: Iterable[_Row], now: NowLines) -> Cursor | None:
+def _place(rows: Iterable[_Row], now: CurrentLines) -> Cursor | None:
     """Where the rows that are not removed stand now, if they still stand one after the other."""
     lines = [now.line(row.after) for row in rows if row.mark != "-"]
     if now.file is None or not lines or lines[0] is None:

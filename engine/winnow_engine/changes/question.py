@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from winnow_engine.changes.changed import Changes
-from winnow_engine.changes.current_lines import now_lines
+from winnow_engine.changes.current_lines import current_lines
 from winnow_engine.changes.diff_text import TouchedFile, shown_changes
 from winnow_engine.changes.reading import read_changes
 from winnow_engine.changes.related import related, users_of
@@ -57,7 +57,7 @@ def with_change(
 def touched_files(changes: Changes, workspace: Workspace) -> list[TouchedFile]:
     """The files with lines that differ, cut into units."""
     differing = (file for file in changes.files if file.hunks)
-    return [TouchedFile(file_units(file), now_lines(file, workspace)) for file in differing]
+    return [TouchedFile(file_units(file), current_lines(file, workspace)) for file in differing]
 
 
 def _users(workspace: Workspace, touched: Sequence[TouchedFile]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from winnow_engine.changes.changed import ChangedFile, Changes
-from winnow_engine.changes.revisions import Now, Sides, sides_of
+from winnow_engine.changes.revisions import Revisions, Uncommitted, revisions_of
 from winnow_engine.changes.working_tree import working_changes
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import NotARepositoryError, RevisionError
@@ -21,38 +21,38 @@ from winnow_engine.untrusted import printable
 
 
 def read_changes(sources: Sources, workspace: Workspace, asked: str, cancellation: Cancellation) -> Changes:
-    """What changed in the repositories of the workspace's folders, by the words of `sides_of`.
+    """What changed in the repositories of the workspace's folders, by the words of `revisions_of`.
 
     Folders without a repository, or in which a revision does not exist, are left out if others have it. Raises
     GitError, of the kind that the first folder gives, if none has.
     """
-    found: list[tuple[Sides, list[ChangedFile]]] = []
+    found: list[tuple[Revisions, list[ChangedFile]]] = []
     failures: list[NotARepositoryError | RevisionError] = []
     for folder in sorted(sources.folders, key=lambda folder: folder.name):
         try:
             repository = open_repository(folder.root, cancellation)
-            sides = sides_of(repository, asked)
+            revisions = revisions_of(repository, asked)
         except (NotARepositoryError, RevisionError) as error:
             failures.append(error)
             continue
-        found.append((sides, list(_files(repository, folder, sides, workspace))))
+        found.append((revisions, list(_files(repository, folder, revisions, workspace))))
     if not found:
         raise failures[0]
-    titles = list(dict.fromkeys(sides.title for sides, _ in found))
+    titles = list(dict.fromkeys(revisions.title for revisions, _ in found))
     first = found[0][0]
     files = sorted((file for _, files in found for file in files), key=lambda file: file.path)
     return Changes("; ".join(titles), first.revision, first.before if first.revision else "", tuple(files))
 
 
-def _files(repository: Repository, folder: Folder, sides: Sides, workspace: Workspace) -> Iterator[ChangedFile]:
-    if sides.after is Now.WORKING_TREE:
-        yield from working_changes(repository, folder, sides.before, workspace)
+def _files(repository: Repository, folder: Folder, revisions: Revisions, workspace: Workspace) -> Iterator[ChangedFile]:
+    if revisions.after is Uncommitted.WORKING_TREE:
+        yield from working_changes(repository, folder, revisions.before, workspace)
         return
-    if sides.after is Now.INDEX:
-        changed = staged_changes(repository, sides.before)
+    if revisions.after is Uncommitted.INDEX:
+        changed = staged_changes(repository, revisions.before)
     else:
-        assert isinstance(sides.after, str)
-        changed = tree_changes(repository, sides.before, sides.after)
+        assert isinstance(revisions.after, str)
+        changed = tree_changes(repository, revisions.before, revisions.after)
     inside = [change for change in changed if _is_inside(change, repository.prefix)]
     contents = blobs(repository.git, _wanted(inside))
     yield from (_read(change, folder, repository.prefix, contents) for change in inside)

@@ -13,7 +13,7 @@ WORKING, STAGED, BRANCH, COMMIT = "working", "staged", "branch", "commit"
 """The words for what is not committed, what is staged, the current branch, and the last commit."""
 
 
-class Now(Enum):
+class Uncommitted(Enum):
     """A state after a change that is no commit."""
 
     INDEX = "index"
@@ -21,19 +21,19 @@ class Now(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
-    """Two states: `before` is the id of a commit or of the empty tree, `after` a commit's id or one of `Now`.
+class Revisions:
+    """Two states: `before` is the id of a commit or of the empty tree, `after` a commit's id or one of `Uncommitted`.
 
     `revision` is what to call the commit before, "" if there is none.
     """
 
     before: str
-    after: str | Now
+    after: str | Uncommitted
     title: str
     revision: str
 
 
-def sides_of(repository: Repository, asked: str) -> Sides:
+def revisions_of(repository: Repository, asked: str) -> Revisions:
     """The states that some words mean: `working` or "", `staged`, `branch`, `commit`, a revision, `A..B` or `A...B`.
 
     `A..B` is from A to B, `A...B` from where both parted to B; what is left out is HEAD. Raises RevisionError.
@@ -51,38 +51,38 @@ def sides_of(repository: Repository, asked: str) -> Sides:
     return _one_commit(repository, "HEAD" if asked == COMMIT else asked)
 
 
-def _uncommitted(repository: Repository, asked: str) -> Sides:
+def _uncommitted(repository: Repository, asked: str) -> Revisions:
     head = repository.head()
-    after = Now.INDEX if asked == STAGED else Now.WORKING_TREE
+    after = Uncommitted.INDEX if asked == STAGED else Uncommitted.WORKING_TREE
     what = "what is staged" if asked == STAGED else "the working tree"
     if head is None:
-        return Sides(repository.empty_tree, after, f"{what}, before the first commit", "")
-    return Sides(head, after, f"{what} against HEAD ({head[:10]})", "HEAD")
+        return Revisions(repository.empty_tree, after, f"{what}, before the first commit", "")
+    return Revisions(head, after, f"{what} against HEAD ({head[:10]})", "HEAD")
 
 
-def _branch(repository: Repository) -> Sides:
+def _branch(repository: Repository) -> Revisions:
     base = repository.base_branch()
     name = base.removeprefix("refs/heads/").removeprefix("refs/remotes/")
     parted = repository.merge_base(repository.commit("HEAD"), repository.commit(base))
-    return Sides(parted, Now.WORKING_TREE, f"this branch since it left {name} ({parted[:10]})", parted[:10])
+    return Revisions(parted, Uncommitted.WORKING_TREE, f"this branch since it left {name} ({parted[:10]})", parted[:10])
 
 
-def _range(repository: Repository, first: str, last: str, *, since_parted: bool) -> Sides:
+def _range(repository: Repository, first: str, last: str, *, since_parted: bool) -> Revisions:
     before, after = (repository.commit(name.strip() or "HEAD") for name in (first, last))
     if since_parted:
         before = repository.merge_base(before, after)
-    return Sides(before, after, f"from {before[:10]} to {after[:10]}", before[:10])
+    return Revisions(before, after, f"from {before[:10]} to {after[:10]}", before[:10])
 
 
-def _one_commit(repository: Repository, revision: str) -> Sides:
+def _one_commit(repository: Repository, revision: str) -> Revisions:
     """A commit against its first parent."""
     (commit,) = commits(repository.git, [repository.commit(revision)])
     title = f"commit {commit.id[:10]}, {commit.subject!r}"
     if not commit.parents:
-        return Sides(repository.empty_tree, commit.id, title, "")
+        return Revisions(repository.empty_tree, commit.id, title, "")
     parent = commit.parents[0]
     if not existing(repository.git, [parent]):
         raise RevisionError(
             f"the commit before {commit.id[:10]} is not in this shallow clone: `git fetch --deepen=1` gets it"
         )
-    return Sides(parent, commit.id, title, parent[:10])
+    return Revisions(parent, commit.id, title, parent[:10])

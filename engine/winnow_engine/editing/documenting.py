@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from winnow_engine.core import UnitKind
 from winnow_engine.editing.changes import FileEdit, LineEdit, inserting
+from winnow_engine.editing.edited_lines import fenced, language_of, parsed_file
 from winnow_engine.editing.indentation import indentation
-from winnow_engine.editing.passage import fenced, language_of, parsed_file
-from winnow_engine.editing.request import Task, WantedEdit
+from winnow_engine.editing.request import EditTask, WantedEdit
 from winnow_engine.errors import NoCodeError, NotApplicableError
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.languages.base import DocComment, Language
@@ -40,7 +40,7 @@ class _Place:
     style: DocComment
 
 
-def documenting(workspace: Workspace, request: WantedEdit) -> Task:
+def documenting(workspace: Workspace, request: WantedEdit) -> EditTask:
     """The task to document the definition around the cursor. NotApplicableError if it cannot be, or is documented."""
     cursor = workspace.settled(request.cursor)
     file = workspace.files[workspace.file_number(cursor.path)]
@@ -54,7 +54,7 @@ def documenting(workspace: Workspace, request: WantedEdit) -> Task:
     last = min(definition.last, definition.first + _MOST_SHOWN)
     code = fenced("".join(f"{line}\n" for line in text_lines(file.text_of_lines(definition.first, last))), language)
     question = Question(f"Document `{definition.name}`: what it does, for whom calls it.", cursor)
-    return Task(
+    return EditTask(
         f"Document `{definition.name}`",
         question,
         (type(cursor)(file.path, definition.first, last),),

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from winnow_engine.editing.changes import FileEdit, LineEdit, replacing
+from winnow_engine.editing.edited_lines import EditedLines, lines_to_edit
 from winnow_engine.editing.indentation import reindented
-from winnow_engine.editing.passage import Passage, passage_at
-from winnow_engine.editing.request import Task, WantedEdit
-from winnow_engine.editing.snippet import Piece, new_imports, pieces_of
+from winnow_engine.editing.request import EditTask, WantedEdit
+from winnow_engine.editing.snippet import SnippetUnit, new_imports, units_of
 from winnow_engine.errors import NoCodeError
 from winnow_engine.index.lines import text_lines
 from winnow_engine.index.parsed import syntax_errors
@@ -20,16 +20,16 @@ _COMMENT = re.compile(r"\s*(#|//|/\*|\*|--|@)")
 _LONGEST_LINE = 120  # characters of the line with the problem
 
 
-def fixing(workspace: Workspace, request: WantedEdit) -> Task:
+def fixing(workspace: Workspace, request: WantedEdit) -> EditTask:
     """The task to fix problems at the cursor."""
-    passage = passage_at(workspace, request.cursor)
+    passage = lines_to_edit(workspace, request.cursor)
     it = f"the function `{passage.name}`" if passage.definition else "this code"
     prompt = (
         f"{passage.fenced}\n\n{_where(passage, request)}\n{request.listed}\n\n"
         f"Fix {it}. Change as little as possible. Answer with all of {it}, fixed, in one code block and nothing else."
     )
     question = Question(f"Fix this problem in {passage.called}:\n{request.listed}", passage.cursor)
-    return Task(
+    return EditTask(
         f"Fix {passage.called}",
         question,
         (passage.cursor,),
@@ -39,7 +39,7 @@ def fixing(workspace: Workspace, request: WantedEdit) -> Task:
     )
 
 
-def _where(passage: Passage, request: WantedEdit) -> str:
+def _where(passage: EditedLines, request: WantedEdit) -> str:
     """Says where the problem is, as far as that is more than the passage."""
     first, last = request.cursor.start_line, request.cursor.end_line
     line = passage.file.text_of_lines(first, last).strip() if first <= passage.file.lines.count else ""
@@ -48,9 +48,9 @@ def _where(passage: Passage, request: WantedEdit) -> str:
     return f"The problem, at `{line}`:"
 
 
-def _edits(passage: Passage, code: str) -> Iterator[LineEdit]:
+def _edits(passage: EditedLines, code: str) -> Iterator[LineEdit]:
     """The imports that are new, and the lines of the passage that differ. In order: imports stand above functions."""
-    pieces = pieces_of(code, passage.file.path)
+    pieces = units_of(code, passage.file.path)
     lines = _of_function(passage, pieces) if passage.definition else text_lines(code)
     if not any(line.strip() for line in lines):
         raise NoCodeError("the block is empty")
@@ -61,7 +61,7 @@ def _edits(passage: Passage, code: str) -> Iterator[LineEdit]:
     yield from changed
 
 
-def _of_function(passage: Passage, pieces: Sequence[Piece]) -> list[str]:
+def _of_function(passage: EditedLines, pieces: Sequence[SnippetUnit]) -> list[str]:
     """The lines of the function that was to be fixed. The last definition of the name counts, as it does when run."""
     found = [piece for piece in pieces if piece.defines and piece.name == passage.name]
     if found:
@@ -72,7 +72,7 @@ def _of_function(passage: Passage, pieces: Sequence[Piece]) -> list[str]:
     raise NoCodeError(f"no {passage.name} in the block")
 
 
-def _is_broken(lines: Sequence[str], passage: Passage) -> bool:
+def _is_broken(lines: Sequence[str], passage: EditedLines) -> bool:
     return bool(syntax_errors(passage.file.path, "\n".join(lines).encode()))
 
 

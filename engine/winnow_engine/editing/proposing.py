@@ -22,7 +22,7 @@ from winnow_engine.editing.changes import FileEdit, check_sound
 from winnow_engine.editing.documenting import documenting
 from winnow_engine.editing.fixing import fixing
 from winnow_engine.editing.reply import edit_of, is_enough
-from winnow_engine.editing.request import EditKind, Task, WantedEdit
+from winnow_engine.editing.request import EditKind, EditTask, WantedEdit
 from winnow_engine.errors import BudgetError, CutOffError, NoCodeError
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.prompting.layout import code_of
@@ -33,7 +33,7 @@ from winnow_engine.targets.base import Generation, Request, Target
 
 _SYSTEM = "You change code: exactly, briefly, in the style of the code around it."
 _MORE, _LEAST_ANSWER = 1.5, 200  # tokens of an answer: so many times what it replaces, and so many besides
-_TASKS: Mapping[EditKind, Callable[[Workspace, WantedEdit], Task]] = {
+_TASKS: Mapping[EditKind, Callable[[Workspace, WantedEdit], EditTask]] = {
     EditKind.FIX: fixing,
     EditKind.DOCUMENT: documenting,
 }
@@ -84,11 +84,11 @@ def propose(
     return Proposal(task.title, edit, checked, spans, selection.stats, generation, notices)
 
 
-def _answer_tokens(target: Target, task: Task) -> int:
+def _answer_tokens(target: Target, task: EditTask) -> int:
     return min(int(_MORE * target.count(task.expected)) + _LEAST_ANSWER, target.context_limit // 2)
 
 
-def _fitted(selection: Selection, task: Task, target: Target, sampling: Sampling) -> tuple[tuple[Span, ...], Any]:
+def _fitted(selection: Selection, task: EditTask, target: Target, sampling: Sampling) -> tuple[tuple[Span, ...], Any]:
     """The prompt with as many of the kept spans, best first, as the context holds. BudgetError if it holds none."""
     room = target.context_limit - sampling.max_tokens - target.thinking_tokens(sampling)
     spans = [span for span in selection.spans if not any(_overlaps(span, lines) for lines in task.shown)]
@@ -106,7 +106,7 @@ def _fitted(selection: Selection, task: Task, target: Target, sampling: Sampling
         best = best[: len(best) // 2]
 
 
-def _messages(workspace: Workspace, spans: Sequence[Span], task: Task) -> list[Message]:
+def _messages(workspace: Workspace, spans: Sequence[Span], task: EditTask) -> list[Message]:
     code = code_of(workspace, spans)
     around = f"Code of the same project, to know and not to change:\n\n{code}\n\n" if code else ""
     return [Message("system", _SYSTEM), Message("user", f"{around}{task.prompt}")]
@@ -136,7 +136,7 @@ def _generated(
     target: Target,
     prompt: Any,
     sampling: Sampling,
-    task: Task,
+    task: EditTask,
     progress: ProgressSink,
     cancellation: Cancellation,
 ) -> Generation:
@@ -153,7 +153,7 @@ def _generated(
     return generation
 
 
-def _edit(generation: Generation, task: Task) -> FileEdit:
+def _edit(generation: Generation, task: EditTask) -> FileEdit:
     whole = generation.finish != "length"
     try:
         return edit_of(generation.text, task.read, whole=whole)

@@ -38,7 +38,7 @@ class WantedEdit:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class EditTask:
     """How a change is asked for, and how its answer is read.
 
     `question` chooses the code around it, without lines in `shown`, which `prompt` has anyway. `expected` is about as

@@ -15,7 +15,7 @@ _DEFINITIONS = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SnippetUnit:
     """Lines of a snippet that are one unit, without blank lines around them. `name` is simple; it may be empty."""
 
     kind: UnitKind
@@ -29,22 +29,22 @@ class Piece:
         return self.kind in _DEFINITIONS
 
 
-def pieces_of(code: str, path: str) -> list[Piece]:
+def units_of(code: str, path: str) -> list[SnippetUnit]:
     """The units of a snippet, read in the language of `path`. `inside` tells those that stand in a class."""
     lines = text_lines(code)
     return [_piece(unit, lines) for unit in analyse(path, code.encode()).units]
 
 
-def _piece(unit: Unit, lines: Sequence[str]) -> Piece:
+def _piece(unit: Unit, lines: Sequence[str]) -> SnippetUnit:
     own = lines[unit.start_line - 1 : unit.end_line]
     while own and not own[-1].strip():
         own = own[:-1]
     while own and not own[0].strip():
         own = own[1:]
-    return Piece(unit.kind, unit.name.rpartition(".")[2], tuple(own), unit.parent is not None)
+    return SnippetUnit(unit.kind, unit.name.rpartition(".")[2], tuple(own), unit.parent is not None)
 
 
-def new_imports(pieces: Iterable[Piece], file: IndexedFile) -> Iterator[LineEdit]:
+def new_imports(pieces: Iterable[SnippetUnit], file: IndexedFile) -> Iterator[LineEdit]:
     """The edit that adds those imports that a file does not have, after its last one; none if it has no imports."""
     has = {line.strip() for line in text_lines(file.text(0, len(file.data)))}
     lines = [line for piece in pieces if piece.kind is UnitKind.IMPORTS for line in piece.lines if line.strip()]

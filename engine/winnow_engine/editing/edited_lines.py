@@ -23,7 +23,7 @@ _FUNCTIONS = (UnitKind.FUNCTION, UnitKind.METHOD)
 
 
 @dataclass(frozen=True)
-class Passage:
+class EditedLines:
     """Whole lines of a file, 1-based and inclusive. `definition` is the function they are, None for other lines."""
 
     file: IndexedFile
@@ -85,7 +85,7 @@ def functions_of(file: IndexedFile) -> list[Definition]:
     return [one for one in parsed_file(file).outline.definitions if one.kind in _FUNCTIONS]
 
 
-def passage_at(workspace: Workspace, cursor: Cursor) -> Passage:
+def lines_to_edit(workspace: Workspace, cursor: Cursor) -> EditedLines:
     """The function around a cursor, else the units there; a part of it where it is very long.
 
     Raises PositionError for a cursor nowhere in the workspace, EditError for bytes that are not UTF-8.
@@ -95,14 +95,14 @@ def passage_at(workspace: Workspace, cursor: Cursor) -> Passage:
     numbers = workspace.units_at(cursor.path, cursor.start_line, cursor.end_line)
     around = [one for one in functions_of(file) if one.first <= cursor.start_line and cursor.end_line <= one.last]
     if around:
-        found = Passage(file, around[-1].first, around[-1].last, around[-1])
+        found = EditedLines(file, around[-1].first, around[-1].last, around[-1])
     else:
         first, last = (workspace.units[number][1] for number in (numbers[0], numbers[-1]))
-        found = Passage(file, first.start_line, last.end_line)
+        found = EditedLines(file, first.start_line, last.end_line)
     return _readable(_without_blank_end(found if len(found.lines) <= _MOST_LINES else _part(found, cursor)))
 
 
-def _part(passage: Passage, cursor: Cursor) -> Passage:
+def _part(passage: EditedLines, cursor: Cursor) -> EditedLines:
     """The statements around a cursor in a long passage; no function, because its name is not all it has."""
     first, last = passage.start_line, passage.end_line
     units = [one for one in passage.file.units if first <= one.end_line and one.start_line <= last]
@@ -110,17 +110,17 @@ def _part(passage: Passage, cursor: Cursor) -> Passage:
     before = [cut for cut in cuts if cursor.start_line - _AROUND <= cut <= cursor.start_line]
     after = [cut - 1 for cut in [*cuts, last + 1] if cursor.end_line < cut <= cursor.end_line + _AROUND]
     start = max(first, min(before, default=cursor.start_line))
-    return Passage(passage.file, start, min(last, max(after, default=cursor.end_line)))
+    return EditedLines(passage.file, start, min(last, max(after, default=cursor.end_line)))
 
 
-def _without_blank_end(passage: Passage) -> Passage:
+def _without_blank_end(passage: EditedLines) -> EditedLines:
     lines = passage.lines
     while len(lines) > 1 and not lines[-1].strip():
         lines.pop()
-    return Passage(passage.file, passage.start_line, passage.start_line + len(lines) - 1, passage.definition)
+    return EditedLines(passage.file, passage.start_line, passage.start_line + len(lines) - 1, passage.definition)
 
 
-def _readable(passage: Passage) -> Passage:
+def _readable(passage: EditedLines) -> EditedLines:
     start, end = passage.file.lines.span(passage.start_line, passage.end_line)
     try:
         passage.file.data[start:end].decode()
