@@ -21,7 +21,7 @@ from winnow_research.evaluation.methods.lexical import Bm25
 from winnow_research.evaluation.methods.minilm import MiniLm
 from winnow_research.evaluation.methods.published import LOOK_AHEAD, FullDrafter, Published
 from winnow_research.evaluation.methods.winnow import Winnow
-from winnow_research.evaluation.parallel import Plan, run
+from winnow_research.evaluation.parallel import EvaluationPlan, run
 from winnow_research.evaluation.repositories import Split, repositories
 from winnow_research.evaluation.run import Evaluation
 from winnow_research.evaluation.tasks import all_tasks
@@ -55,7 +55,7 @@ def test_recall_has_not_dropped_beyond_noise(qwen_small: Path, store: Store) -> 
 
 
 def test_results_do_not_depend_on_the_number_of_processes(smollm2: Path, tmp_path: Path) -> None:
-    plan = Plan(smollm2, ("BM25", "symbols"), Split.DEVELOPMENT, 8, 0, tmp_path / "index.sqlite")
+    plan = EvaluationPlan(smollm2, ("BM25", "symbols"), Split.DEVELOPMENT, 8, 0, tmp_path / "index.sqlite")
     items = [
         item for item in plan.items(["describe", "real"], [24_000]) if item.repository in ("fastify", "cordova-android")
     ]

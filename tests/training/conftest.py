@@ -13,7 +13,7 @@ from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.evaluation.archives import Archive
 from winnow_research.evaluation.haystack import Haystack, indexed
-from winnow_research.evaluation.repositories import Repository, Split
+from winnow_research.evaluation.repositories import PinnedRepository, Split
 from winnow_research.training.collector import Collector, joined
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.examples.base import Example, ProjectTree
@@ -81,7 +81,7 @@ def tree() -> ProjectTree:
         for name, half in halves.items()
     ]
     archive = Archive("pypi", "words", "1.0", "0" * 64)
-    return ProjectTree(Haystack(Repository("words", "python", Split.CALIBRATION, archive), indexed(files)))
+    return ProjectTree(Haystack(PinnedRepository("words", "python", Split.CALIBRATION, archive), indexed(files)))
 
 
 @pytest.fixture(scope="session")

@@ -29,7 +29,7 @@ from winnow_research.training.draft.muon import Muon, orthogonal
 from winnow_research.training.draft.prompts import PromptData
 from winnow_research.training.draft.read import ReadTexts
 from winnow_research.training.draft.run import answered
-from winnow_research.training.draft.trainer import DraftRecipe, DraftTrainer, Ids, Sitting, Text, frequent
+from winnow_research.training.draft.trainer import DraftRecipe, DraftText, DraftTrainer, Ids, Sitting, frequent
 from winnow_research.training.qwen2 import Qwen2
 from winnow_research.training.writing import continued
 
@@ -59,11 +59,11 @@ def prompts() -> list[Ids]:
 
 
 @pytest.fixture(scope="module")
-def texts(target: Qwen2, prompts: list[Ids]) -> list[Text]:
+def texts(target: Qwen2, prompts: list[Ids]) -> list[DraftText]:
     return answered(target, rows(prompts, np.int32), ENDS, recipe(1), len(prompts), lambda _: None)
 
 
-def trained(target: Qwen2, texts: list[Text], steps: int, seed: int = 0) -> tuple[DraftTrainer, Ids, list[float]]:
+def trained(target: Qwen2, texts: list[DraftText], steps: int, seed: int = 0) -> tuple[DraftTrainer, Ids, list[float]]:
     torch.manual_seed(seed)
     tokens = frequent(texts, SHAPE.vocabulary, ENDS, len(target.head))
     trainer = DraftTrainer(target, SHAPE, tokens, recipe(steps, seed))
@@ -122,7 +122,7 @@ def _until(tokens: list[int], end: int) -> list[int]:
 def test_the_target_reads_and_chooses_as_llama_does(
     target: Qwen2,
     drafter: Path,
-    texts: list[Text],
+    texts: list[DraftText],
     tmp_path: Path,
     prompts: list[Ids],
     monkeypatch: pytest.MonkeyPatch,
@@ -152,19 +152,19 @@ def test_the_target_reads_and_chooses_as_llama_does(
     assert choices[len(prompts[0]) - 1 : -1].tolist() == plain[0]
 
 
-def test_training_lowers_the_loss_and_guesses_more(target: Qwen2, texts: list[Text]) -> None:
+def test_training_lowers_the_loss_and_guesses_more(target: Qwen2, texts: list[DraftText]) -> None:
     trainer, _, losses = trained(target, texts, 40)
     assert np.mean(losses[-5:]) < 0.7 * np.mean(losses[:5])
     before = trained(target, texts, 1)[0].judge(texts)["tokens a pass"]
     assert trainer.judge(texts)["tokens a pass"]["block 3"] > before["block 3"]  # type: ignore[index]
 
 
-def test_equal_seeds_give_equal_losses_and_others_do_not(target: Qwen2, texts: list[Text]) -> None:
+def test_equal_seeds_give_equal_losses_and_others_do_not(target: Qwen2, texts: list[DraftText]) -> None:
     first, again, other = (trained(target, texts, 4, seed)[2] for seed in (1, 1, 2))
     assert first == again != other
 
 
-def test_what_the_target_read_is_kept_within_3_percent(target: Qwen2, texts: list[Text]) -> None:
+def test_what_the_target_read_is_kept_within_3_percent(target: Qwen2, texts: list[DraftText]) -> None:
     ids = torch.from_numpy(texts[2].ids.astype(np.int64))[None]
     places = torch.from_numpy(texts[2].places)[None]
     plain = target.read(ids, (1,), places).features
@@ -183,7 +183,7 @@ def test_a_text_has_rows_where_the_product_reads_it(target: Qwen2, monkeypatch: 
     monkeypatch.setattr("winnow_research.training.draft.trainer.FIRST", 3)
     monkeypatch.setattr("winnow_research.training.draft.trainer.WINDOW", 5)
     ids = np.random.default_rng(3).integers(32, 127, 30).astype(np.int32)
-    whole, cut = Text(ids, 7), Text(ids, 20)
+    whole, cut = DraftText(ids, 7), DraftText(ids, 20)
     assert whole.places.tolist() == list(range(29))
     assert cut.places.tolist() == [0, 1, 2, *range(15, 29)]
     trainer = DraftTrainer(target, SHAPE, np.arange(SHAPE.vocabulary, dtype=np.int32), recipe(1))
@@ -204,7 +204,7 @@ def test_a_text_has_rows_where_the_product_reads_it(target: Qwen2, monkeypatch: 
     assert wanted[0, 0, 0] == known.choices[0, 6]
 
 
-def test_a_second_sitting_goes_on_where_the_first_one_stopped(target: Qwen2, texts: list[Text]) -> None:
+def test_a_second_sitting_goes_on_where_the_first_one_stopped(target: Qwen2, texts: list[DraftText]) -> None:
     first, tokens, _ = trained(target, texts, 10)
     state = copy.deepcopy(first.state())
     second = DraftTrainer(target, SHAPE, tokens, recipe(14))
@@ -217,7 +217,7 @@ def test_a_second_sitting_goes_on_where_the_first_one_stopped(target: Qwen2, tex
     assert second.seconds > first.seconds
 
 
-def test_a_sitting_ends_with_its_time(target: Qwen2, texts: list[Text]) -> None:
+def test_a_sitting_ends_with_its_time(target: Qwen2, texts: list[DraftText]) -> None:
     trainer = DraftTrainer(target, SHAPE, frequent(texts, SHAPE.vocabulary, ENDS, len(target.head)), recipe(10**6))
     trainer.train(texts, texts, lambda _: None, Sitting(0.5))
     assert 0.5 <= trainer.seconds < 5
@@ -232,7 +232,9 @@ def test_a_sitting_ends_with_its_time(target: Qwen2, texts: list[Text]) -> None:
 
 
 @pytest.mark.usefixtures("exact")
-def test_the_engine_guesses_what_was_trained(target: Qwen2, drafter: Path, texts: list[Text], tmp_path: Path) -> None:
+def test_the_engine_guesses_what_was_trained(
+    target: Qwen2, drafter: Path, texts: list[DraftText], tmp_path: Path
+) -> None:
     """The logits of a block in llama.cpp and in PyTorch; and answers that are the target's own."""
     trainer, tokens, _ = trained(target, texts, 8)
     path = tmp_path / "draft.gguf"

@@ -34,7 +34,7 @@ _N_CTX = 8192
 
 
 @dataclass(frozen=True, slots=True)
-class TimedAnswer:
+class TimedDecoding:
     """One answer from its first token on: `seconds` of wall clock, `cpu_seconds` of all threads of this process.
 
     `gap` is None if its tokens are those of plain decoding, else the gap of the logits where they first differ.
@@ -90,7 +90,7 @@ class DecodeBench:
 
     def answers(
         self, load: str, messages: Sequence[Message], sampling: Sampling, cancellation: Cancellation
-    ) -> Iterator[TimedAnswer]:
+    ) -> Iterator[TimedDecoding]:
         """The answers to one prompt, with each draft. Raises CancelledError."""
         prompt = self._template.tokenize(messages, self._vocabulary)
         plain: list[int] = []
@@ -100,7 +100,7 @@ class DecodeBench:
             plain = plain or answer.tokens
             gap = self._gap(prompt, plain, answer.tokens)
             counts = answer.rounds, answer.drafted, answer.accepted
-            yield TimedAnswer(load, name, len(answer.tokens), seconds, worked, *counts, gap)
+            yield TimedDecoding(load, name, len(answer.tokens), seconds, worked, *counts, gap)
 
     def close(self) -> None:
         """Free the contexts and the model."""
@@ -149,7 +149,7 @@ class DecodeBench:
         return float(abs(logits[plain[at]] - logits[drafted[at]]))
 
 
-def figures(timed: Sequence[TimedAnswer]) -> Iterator[DraftFigure]:
+def figures(timed: Sequence[TimedDecoding]) -> Iterator[DraftFigure]:
     """A figure for each load and draft. Answers of one token do not count: no round produced them."""
     for load, draft in dict.fromkeys((one.load, one.draft) for one in timed):
         own = [one for one in timed if (one.load, one.draft) == (load, draft)]
@@ -159,7 +159,7 @@ def figures(timed: Sequence[TimedAnswer]) -> Iterator[DraftFigure]:
             yield _figure(pairs)
 
 
-def _figure(pairs: Sequence[tuple[TimedAnswer, TimedAnswer]]) -> DraftFigure:
+def _figure(pairs: Sequence[tuple[TimedDecoding, TimedDecoding]]) -> DraftFigure:
     own = [one for one, _ in pairs]
     ratios = [_per_token(base, base.seconds) / _per_token(one, one.seconds) for one, base in pairs]
     work = [_per_token(base, base.cpu_seconds) / _per_token(one, one.cpu_seconds) for one, base in pairs]
@@ -182,5 +182,5 @@ def _figure(pairs: Sequence[tuple[TimedAnswer, TimedAnswer]]) -> DraftFigure:
     )
 
 
-def _per_token(one: TimedAnswer, seconds: float) -> float:
+def _per_token(one: TimedDecoding, seconds: float) -> float:
     return seconds / (one.tokens - 1)

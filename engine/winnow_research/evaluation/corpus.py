@@ -12,7 +12,7 @@ from winnow_engine.index.files import SourceFile
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.evaluation.haystack import Haystack, indexed
-from winnow_research.evaluation.repositories import Repository, Split, repositories
+from winnow_research.evaluation.repositories import PinnedRepository, Split, repositories
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ class Corpus:
     others fill up its workspaces in either case.
     """
 
-    repositories: tuple[Repository, ...]
+    repositories: tuple[PinnedRepository, ...]
     count: Callable[[str], int]
     questions: int = 32
     seed: int = 0
@@ -41,11 +41,11 @@ class Corpus:
         assert len({one.split for one in self.repositories}) <= 1, "a corpus never crosses the split"
 
     @property
-    def subjects(self) -> tuple[Repository, ...]:
+    def subjects(self) -> tuple[PinnedRepository, ...]:
         """The repositories to ask about."""
         return tuple(one for one in self.repositories if self.asked in (None, one.name))
 
-    def files(self, repository: Repository) -> tuple[SourceFile, ...]:
+    def files(self, repository: PinnedRepository) -> tuple[SourceFile, ...]:
         """A repository's files, fetched on first use."""
         if repository.name not in self._files:
             self._files[repository.name] = repository.files(directory=self.directory)
@@ -57,7 +57,7 @@ class Corpus:
             yield self.haystack(repository, self.files(repository), tokens)
 
     def haystack(
-        self, repository: Repository, files: Iterable[SourceFile], tokens: int, first: Set[str] = frozenset()
+        self, repository: PinnedRepository, files: Iterable[SourceFile], tokens: int, first: Set[str] = frozenset()
     ) -> Haystack:
         """A workspace of as many of `files` as fit, taken at random, those whose path is in `first` before all others.
 
@@ -73,11 +73,11 @@ class Corpus:
             chosen += more
         return Haystack(repository, indexed(sorted(chosen, key=lambda file: file.path)))
 
-    def rng(self, repository: Repository, purpose: str) -> random.Random:
+    def rng(self, repository: PinnedRepository, purpose: str) -> random.Random:
         """A random generator for a repository and a purpose, the same in every run."""
         return random.Random(f"{self.seed}/{repository.name}/{purpose}")
 
-    def _others(self, repository: Repository, rng: random.Random) -> list[Repository]:
+    def _others(self, repository: PinnedRepository, rng: random.Random) -> list[PinnedRepository]:
         others = _shuffled((one for one in self.repositories if one.name != repository.name), rng)
         return sorted(others, key=lambda other: other.language != repository.language)
 

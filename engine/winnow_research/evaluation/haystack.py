@@ -15,7 +15,7 @@ from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.lexical import words
 from winnow_research.evaluation.cases import Case, Gold, Scene
-from winnow_research.evaluation.repositories import Repository
+from winnow_research.evaluation.repositories import PinnedRepository
 
 # A gold must fit the smallest budget (500 tokens) and be more than a line or two.
 _SMALLEST, _LARGEST = 120, 1500  # bytes
@@ -87,7 +87,7 @@ class Place:
 class Haystack:
     """A workspace about `repository`, which files of other repositories may fill up."""
 
-    repository: Repository
+    repository: PinnedRepository
     files: tuple[IndexedFile, ...]
 
     @property

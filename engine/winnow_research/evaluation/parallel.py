@@ -22,7 +22,7 @@ from winnow_research.evaluation.tasks import all_tasks
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class EvaluationPlan:
     """What to compare, on what. `methods` are names; `drafter` and `store` are files."""
 
     drafter: Path
@@ -60,7 +60,9 @@ class Results:
     failed: dict[WorkItem, str]
 
 
-def run(plan: Plan, items: Sequence[WorkItem], jobs: int, report: Report, cancellation: Cancellation) -> Results:
+def run(
+    plan: EvaluationPlan, items: Sequence[WorkItem], jobs: int, report: Report, cancellation: Cancellation
+) -> Results:
     """Work through all items, in `jobs` processes if that is more than one. CancelledError when cancelled.
 
     If an item fails, the others keep their outcomes.
@@ -83,17 +85,17 @@ def run(plan: Plan, items: Sequence[WorkItem], jobs: int, report: Report, cancel
 
 
 @contextmanager
-def _here(plan: Plan, report: Report, cancellation: Cancellation) -> Iterator[Evaluation]:
+def _here(plan: EvaluationPlan, report: Report, cancellation: Cancellation) -> Iterator[Evaluation]:
     with closing(Store(plan.store)) as store:
         yield _opened(plan, store, report, cancellation)
 
 
-def _alone(plan: Plan) -> Evaluation:
+def _alone(plan: EvaluationPlan) -> Evaluation:
     """What a process of the pool works with."""
     return _opened(plan, Store(plan.store), lambda _: None, Cancellation())
 
 
-def _opened(plan: Plan, store: Store, report: Report, cancellation: Cancellation) -> Evaluation:
+def _opened(plan: EvaluationPlan, store: Store, report: Report, cancellation: Cancellation) -> Evaluation:
     methods = [method for method in all_methods(plan.drafter) if method.name in plan.methods]
     corpus = corpus_of(plan.split, plan.drafter, plan.questions, plan.seed)
     return Evaluation(corpus, methods, store, report, cancellation)

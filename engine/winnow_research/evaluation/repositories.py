@@ -45,7 +45,7 @@ class ReleaseHistory:
 
 
 @dataclass(frozen=True, slots=True)
-class Repository:
+class PinnedRepository:
     """A project's sources: the files below `root`, a folder of the archive, that match `include` (all if empty)."""
 
     name: str
@@ -66,12 +66,12 @@ class Repository:
         return tuple(SourceFile(f"{self.name}/{file.path}", file.data) for file in scan(root, rules))
 
 
-def repositories(split: Split) -> tuple[Repository, ...]:
+def repositories(split: Split) -> tuple[PinnedRepository, ...]:
     """The repositories of one split, in the order of the data file."""
     return tuple(one for one in _all() if one.split is split)
 
 
-def load(pins: Path, histories: Path) -> tuple[Repository, ...]:
+def load(pins: Path, histories: Path) -> tuple[PinnedRepository, ...]:
     """Read the two data files. EvaluationError if two repositories share a name, or files of one archive."""
     released = tomllib.loads(histories.read_text("utf-8"))
     entries = tomllib.loads(pins.read_text("utf-8"))["repository"]
@@ -81,13 +81,13 @@ def load(pins: Path, histories: Path) -> tuple[Repository, ...]:
 
 
 @cache
-def _all() -> tuple[Repository, ...]:
+def _all() -> tuple[PinnedRepository, ...]:
     return load(_PINS, _HISTORIES)
 
 
-def _repository(entry: dict[str, Any], released: dict[str, Any] | None) -> Repository:
+def _repository(entry: dict[str, Any], released: dict[str, Any] | None) -> PinnedRepository:
     archive = Archive(entry["registry"], entry["project"], entry["version"], entry["sha256"])
-    return Repository(
+    return PinnedRepository(
         entry["name"],
         entry["language"],
         Split(entry["split"]),
@@ -107,9 +107,9 @@ def _history(archive: Archive, released: dict[str, Any]) -> ReleaseHistory:
     )
 
 
-def _check_apart(found: Iterable[Repository]) -> None:
+def _check_apart(found: Iterable[PinnedRepository]) -> None:
     """Check that no name occurs twice, and no file in two repositories, which could stand in different splits."""
-    seen: dict[str, Repository] = {}
+    seen: dict[str, PinnedRepository] = {}
     for one in found:
         if one.name in seen:
             raise EvaluationError(f"two repositories are called {one.name}: rename one")

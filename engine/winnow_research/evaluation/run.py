@@ -19,7 +19,7 @@ from winnow_research.evaluation.cases import Case, Gold, Scene, units_at
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.figures import BUDGETS, Outcome
 from winnow_research.evaluation.methods.base import Method, Ranking, Subject
-from winnow_research.evaluation.tasks.base import Task
+from winnow_research.evaluation.tasks.base import EvaluationTask
 
 Report = Callable[[str], None]
 """Called with a few words about what is being worked on."""
@@ -36,7 +36,7 @@ class Evaluation:
     cancellation: Cancellation = field(default_factory=Cancellation)
     absent: dict[str, str] = field(default_factory=dict)
 
-    def run(self, tasks: Iterable[Task], sizes: Sequence[int]) -> Iterator[Outcome]:
+    def run(self, tasks: Iterable[EvaluationTask], sizes: Sequence[int]) -> Iterator[Outcome]:
         """The outcome of every case with every method that can score it.
 
         A task that is not sized runs once, as size 0.

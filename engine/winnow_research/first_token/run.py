@@ -18,12 +18,12 @@ from winnow_engine.reranker.background import AFFORDED_S
 from winnow_engine.reranker.opening import open_reranker
 from winnow_engine.storage.store import Store
 from winnow_engine.targets.local.target import LlamaTarget
-from winnow_research.evaluation.repositories import Repository
+from winnow_research.evaluation.repositories import PinnedRepository
 from winnow_research.first_token.joint import Joint
 from winnow_research.first_token.memory import MemoryPeak, watched
 from winnow_research.first_token.timed import TimedAnswer, summary
 from winnow_research.first_token.vanilla import Vanilla, best_of
-from winnow_research.first_token.winnow import STATES, Winnow
+from winnow_research.first_token.winnow import STATES, WinnowRun
 from winnow_research.first_token.workspaces import SizedWorkspace, sized_workspace
 
 VANILLA, WINNOW, JOINT = "vanilla", "winnow", "joint"
@@ -37,7 +37,7 @@ Report = Callable[[str], None]
 class Plan:
     """What to measure, on what. The published method needs a `drafter` with all its layers."""
 
-    repository: Repository
+    repository: PinnedRepository
     sizes: Sequence[int]
     rows: Sequence[str]
     repetitions: int
@@ -125,9 +125,9 @@ class FirstTokenRun:
         return {**summary([timed for timed, _ in answers]), "gold_tokens_kept": shares}
 
     @contextmanager
-    def _opened(self, workspace: SizedWorkspace) -> Iterator[Winnow]:
+    def _opened(self, workspace: SizedWorkspace) -> Iterator[WinnowRun]:
         with closing(LlamaTarget.open(self._plan.target)) as target:
-            winnow = Winnow(self._drafter, self._reranker, target, self._parse_pool, self._cancellation)
+            winnow = WinnowRun(self._drafter, self._reranker, target, self._parse_pool, self._cancellation)
             if not self._warm:
                 winnow.warm_up(workspace)
                 self._warm = True

@@ -29,7 +29,7 @@ _SHORT = Sampling(max_tokens=8)
 
 
 @dataclass
-class Winnow:
+class WinnowRun:
     """Asks the assistant. Models are loaded and processes started; each repetition has an index of its own."""
 
     drafter: Drafter

@@ -12,7 +12,7 @@ from winnow_engine.index.files import SourceFile
 from winnow_engine.index.workspace import Sources
 from winnow_research.evaluation.cases import Case, Gold, Scene
 from winnow_research.evaluation.corpus import Corpus
-from winnow_research.evaluation.repositories import Repository
+from winnow_research.evaluation.repositories import PinnedRepository
 from winnow_research.evaluation.tasks.real import scenes
 
 _GOLD_SHARE = 0.5  # of a workspace, at most: the rest is code that no question is about
@@ -40,7 +40,9 @@ class SizedWorkspace:
         return self.scene.cases
 
 
-def sized_workspace(repository: Repository, wanted: int, count: Callable[[str], int], root: Path) -> SizedWorkspace:
+def sized_workspace(
+    repository: PinnedRepository, wanted: int, count: Callable[[str], int], root: Path
+) -> SizedWorkspace:
     """Write about `wanted` tokens of a repository to `root`: what its questions need, then other files in path order.
 
     A question whose files do not fit into half of it is left out. EvaluationError if the repository has no questions,

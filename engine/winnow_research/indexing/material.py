@@ -12,7 +12,7 @@ from winnow_engine.errors import EvaluationError
 from winnow_engine.index.files import SourceFile
 from winnow_engine.index.workspace import Sources
 from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE
-from winnow_research.evaluation.repositories import Repository, Split, repositories
+from winnow_research.evaluation.repositories import PinnedRepository, Split, repositories
 from winnow_research.evaluation.tasks.real import load
 
 ASKED_OF_ANY = ("Where is the configuration read?", "How are errors reported?", "Where does the program start?")
@@ -59,7 +59,7 @@ def existing(root: Path) -> Material:
     return Material(root, ASKED_OF_ANY, _middle(paths))
 
 
-def _files() -> Iterator[tuple[Repository, str, SourceFile]]:
+def _files() -> Iterator[tuple[PinnedRepository, str, SourceFile]]:
     """Every file with its repository and the folder to put it in, without end."""
     for copy in count():
         for split in (Split.DEVELOPMENT, Split.TEST, Split.CALIBRATION):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from winnow_engine.errors import TrainingError
 from winnow_research.evaluation.archives import Archive
-from winnow_research.evaluation.repositories import Repository, Split, repositories
+from winnow_research.evaluation.repositories import PinnedRepository, Split, repositories
 
 _PINS = Path(__file__).parent / "projects.toml"
 
@@ -44,9 +44,9 @@ class Project:
     archive: Archive
 
     @cached_property
-    def repository(self) -> Repository:
+    def repository(self) -> PinnedRepository:
         """The project as a repository of the evaluation; its files are those of a workspace."""
-        return Repository(self.name, self.language, Split.CALIBRATION, self.archive)
+        return PinnedRepository(self.name, self.language, Split.CALIBRATION, self.archive)
 
 
 def load(pins: Path = _PINS) -> tuple[Project, ...]:

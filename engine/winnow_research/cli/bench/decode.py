@@ -27,9 +27,9 @@ from winnow_engine.targets.opening import draft_model
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.setting_options import target_option
 from winnow_research.cli.bench.shared import say, writing
-from winnow_research.decode.bench import PLAIN, DecodeBench, DraftFigure, TimedAnswer, figures
+from winnow_research.decode.bench import PLAIN, DecodeBench, DraftFigure, TimedDecoding, figures
 from winnow_research.decode.loads import LOADS
-from winnow_research.evaluation.repositories import Repository, Split, repositories
+from winnow_research.evaluation.repositories import PinnedRepository, Split, repositories
 from winnow_research.machine import processor
 
 _REPOSITORIES = {one.name: one for one in repositories(Split.TEST)}
@@ -88,11 +88,11 @@ class _DecodeRun:
     """What has been measured so far; written to a file, if one is given, after each prompt."""
 
     def __init__(self, about: dict[str, Any], out: Path | None) -> None:
-        self.timed: list[TimedAnswer] = []
+        self.timed: list[TimedDecoding] = []
         self._about, self._out = about, out
         self._write()
 
-    def add(self, found: Sequence[TimedAnswer]) -> None:
+    def add(self, found: Sequence[TimedDecoding]) -> None:
         """Add the answers to one more prompt."""
         self.timed += found
         self._write()
@@ -129,17 +129,17 @@ def _opened(file: Path, drafts: Sequence[str], threads: int | None, stack: ExitS
 def _answers(
     bench: DecodeBench,
     load: str,
-    repository: Repository,
+    repository: PinnedRepository,
     code: int,
     prompts: int,
     seed: int,
     max_tokens: int,
     cancellation: Cancellation,
-) -> Iterator[list[TimedAnswer]]:
+) -> Iterator[list[TimedDecoding]]:
     """For each prompt, its answers with all drafts."""
     messages = LOADS[load](repository, code * _BYTES, random.Random(f"{seed}/{load}"), None)
     for number, prompt in enumerate(islice(messages, prompts), 1):
-        found: list[TimedAnswer] = []
+        found: list[TimedDecoding] = []
         for one in bench.answers(load, prompt, Sampling(max_tokens=max_tokens), cancellation):
             say(f"{load} {number}/{prompts}, {one.draft}: {one.tokens} tokens in {one.seconds:.1f} s")
             found.append(one)

@@ -18,7 +18,7 @@ from winnow_research.cli.bench.tables import tables
 from winnow_research.evaluation.cache import MOST_BYTES, cache_path
 from winnow_research.evaluation.figures import as_json, figures
 from winnow_research.evaluation.methods import all_methods
-from winnow_research.evaluation.parallel import Plan, run
+from winnow_research.evaluation.parallel import EvaluationPlan, run
 from winnow_research.evaluation.repositories import Split
 from winnow_research.evaluation.tasks import all_tasks
 
@@ -48,7 +48,7 @@ def relevance(
     """
     file = locate(drafter)
     cache = cache_path()
-    plan = Plan(file, _methods(file, chosen), Split(split), questions, seed, cache)
+    plan = EvaluationPlan(file, _methods(file, chosen), Split(split), questions, seed, cache)
     with cancel_on_interrupt() as cancellation:
         results = run(plan, plan.items(names or sorted(all_tasks()), sizes), jobs, say, cancellation)
     with closing(Store(cache)) as store:

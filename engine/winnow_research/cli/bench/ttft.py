@@ -17,7 +17,7 @@ from winnow_engine.storage.folders import cache_folder
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.setting_options import drafter_option
 from winnow_research.cli.bench.shared import say, writing
-from winnow_research.evaluation.repositories import Repository, Split, repositories
+from winnow_research.evaluation.repositories import PinnedRepository, Split, repositories
 from winnow_research.evaluation.tasks.real import load
 from winnow_research.first_token.run import ROWS, FirstTokenRun, Plan
 from winnow_research.first_token.synthetic import SHAPES, write_synthetic
@@ -35,7 +35,7 @@ def _sizes(_context: click.Context, _option: click.Parameter, value: str) -> lis
     return sorted({int(part[1]) * (1024 if part[2] else 1) for part in parts if part})
 
 
-def _asked_about(_context: click.Context, _option: click.Parameter, value: str) -> Repository:
+def _asked_about(_context: click.Context, _option: click.Parameter, value: str) -> PinnedRepository:
     asked = sorted(name for name, one in _REPOSITORIES.items() if load(one))
     if value not in asked:
         raise click.BadParameter(f"nobody wrote questions about {value!r}; there are some about {', '.join(asked)}")
@@ -59,7 +59,7 @@ def ttft(
     drafter: str,
     sizes: list[int],
     rows: tuple[str, ...],
-    repository: Repository,
+    repository: PinnedRepository,
     repetitions: int,
     vanilla_seconds: float,
     out: Path | None,

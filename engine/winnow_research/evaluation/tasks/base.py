@@ -10,7 +10,7 @@ from winnow_research.evaluation.corpus import Corpus
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class EvaluationTask:
     """Questions of one kind. `scenes(corpus, tokens)` makes workspaces of at most `tokens` tokens with their questions.
 
     Equal corpora must give equal scenes. A task that is not `sized` takes whole repositories and ignores `tokens`.

@@ -19,9 +19,9 @@ from winnow_research.evaluation.archives import Archive, unpacked
 from winnow_research.evaluation.cases import Case, Scene
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.haystack import Haystack, Place, indexed
-from winnow_research.evaluation.repositories import Repository
+from winnow_research.evaluation.repositories import PinnedRepository
 from winnow_research.evaluation.tasks import real
-from winnow_research.evaluation.tasks.base import Task
+from winnow_research.evaluation.tasks.base import EvaluationTask
 
 QUESTIONS = Path(__file__).parents[1] / "bugs"
 
@@ -73,7 +73,9 @@ def of_commits(corpus: Corpus, tokens: int) -> Iterator[Scene]:
             yield haystack.scene(case for case in cases if all(gold.path in there for gold in case.golds))
 
 
-def reported(repository: Repository, directory: Path | None = None) -> list[tuple[Archive, list[real.WrittenQuestion]]]:
+def reported(
+    repository: PinnedRepository, directory: Path | None = None
+) -> list[tuple[Archive, list[real.WrittenQuestion]]]:
     """A repository's releases with what later commits mended in them, from `NAME.json` in `directory`."""
     path = (directory or QUESTIONS) / f"{repository.name}.json"
     if not path.is_file():
@@ -114,7 +116,7 @@ def changed_units(before: Iterable[IndexedFile], after: Iterable[IndexedFile], v
     ]
 
 
-def _changed(corpus: Corpus, repository: Repository, before: Archive, after: Archive) -> list[Place]:
+def _changed(corpus: Corpus, repository: PinnedRepository, before: Archive, after: Archive) -> list[Place]:
     old, new = (indexed(repository.files(archive, corpus.directory)) for archive in (before, after))
     own = [
         file for file in Haystack(repository, old).own_files if PurePosixPath(file.path).suffix not in (".md", ".rst")
@@ -122,7 +124,7 @@ def _changed(corpus: Corpus, repository: Repository, before: Archive, after: Arc
     return changed_units(own, new, (before.version, after.version))
 
 
-def _changelog(corpus: Corpus, repository: Repository, archive: Archive) -> str:
+def _changelog(corpus: Corpus, repository: PinnedRepository, archive: Archive) -> str:
     assert repository.history is not None
     return (unpacked(archive, corpus.directory) / repository.history.changelog).read_text("utf-8")
 
@@ -132,7 +134,7 @@ def _fits(place: Place) -> bool:
 
 
 def _scene(
-    corpus: Corpus, repository: Repository, before: Archive, text: str, golds: list[Place], tokens: int
+    corpus: Corpus, repository: PinnedRepository, before: Archive, text: str, golds: list[Place], tokens: int
 ) -> Iterator[Scene]:
     """The scene; nothing if a file that changed is too large for the workspace."""
     wanted = {place.file.path for place in golds}
@@ -143,4 +145,4 @@ def _scene(
         yield haystack.scene([Case("bug", repository.name, golds[0].language, question, found)])
 
 
-TASK = Task("bug", scenes)
+TASK = EvaluationTask("bug", scenes)

@@ -10,7 +10,7 @@ from winnow_engine.question import Cursor, Question
 from winnow_research.evaluation.cases import Case, Scene
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.haystack import Haystack, Place
-from winnow_research.evaluation.tasks.base import Task
+from winnow_research.evaluation.tasks.base import EvaluationTask
 
 _TEXT = "Explain this code."
 _MOST_GOLDS = 5
@@ -56,4 +56,4 @@ def is_distinctive(name: str) -> bool:
     return len(name) >= 6 and re.search(r"[A-Za-z]_[A-Za-z]|[a-z][A-Z]|^[A-Z]\w*[a-z]", name) is not None
 
 
-TASK = Task("cursor", scenes)
+TASK = EvaluationTask("cursor", scenes)

@@ -9,7 +9,7 @@ from winnow_research.evaluation.cases import Case, Scene, without_lines
 from winnow_research.evaluation.comments import Described, described
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.haystack import Haystack
-from winnow_research.evaluation.tasks.base import Task
+from winnow_research.evaluation.tasks.base import EvaluationTask
 
 
 def scenes(corpus: Corpus, tokens: int) -> Iterator[Scene]:
@@ -46,4 +46,4 @@ def documentation_of(chosen: Sequence[Described]) -> dict[str, set[int]]:
     return lines
 
 
-TASK = Task("describe", scenes)
+TASK = EvaluationTask("describe", scenes)

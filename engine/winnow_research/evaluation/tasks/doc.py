@@ -11,7 +11,7 @@ from winnow_research.evaluation.cases import Case, Scene, without_lines
 from winnow_research.evaluation.comments import without_markup
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.haystack import Haystack, Place
-from winnow_research.evaluation.tasks.base import Task
+from winnow_research.evaluation.tasks.base import EvaluationTask
 
 _SUFFIXES = (".md", ".rst")
 _CHANGES = re.compile(r"change|release|history|news|licen[cs]e|security|conduct|contribut", re.IGNORECASE)
@@ -70,4 +70,4 @@ def _first_prose(place: Place) -> _Excerpt | None:
     return None
 
 
-TASK = Task("doc", scenes)
+TASK = EvaluationTask("doc", scenes)

@@ -8,7 +8,7 @@ from random import Random
 from winnow_research.evaluation.cases import Scene, without_lines
 from winnow_research.evaluation.comments import Described
 from winnow_research.evaluation.corpus import Corpus
-from winnow_research.evaluation.tasks.base import Task
+from winnow_research.evaluation.tasks.base import EvaluationTask
 from winnow_research.evaluation.tasks.describe import case, choose, documentation_of
 
 _FEWEST, _MOST = 3, 5
@@ -41,4 +41,4 @@ def _question(group: list[Described]) -> str:
     return f"Which code does each of these: {parts}?"
 
 
-TASK = Task("multi", scenes)
+TASK = EvaluationTask("multi", scenes)

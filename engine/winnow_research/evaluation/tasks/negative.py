@@ -9,7 +9,7 @@ from winnow_research.evaluation.cases import Case, Scene, without_lines
 from winnow_research.evaluation.comments import described
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.haystack import Haystack, indexed
-from winnow_research.evaluation.tasks.base import Task
+from winnow_research.evaluation.tasks.base import EvaluationTask
 from winnow_research.evaluation.tasks.describe import case, choose, documentation_of
 
 
@@ -39,4 +39,4 @@ def _unanswered(corpus: Corpus, haystack: Haystack, most: int) -> Iterator[Case]
             yield replace(asked, repository=haystack.repository.name, golds=())
 
 
-TASK = Task("negative", scenes)
+TASK = EvaluationTask("negative", scenes)

@@ -16,8 +16,8 @@ from winnow_engine.index.lines import Lines
 from winnow_engine.question import Question
 from winnow_research.evaluation.cases import Case, Gold, Scene
 from winnow_research.evaluation.corpus import Corpus
-from winnow_research.evaluation.repositories import Repository
-from winnow_research.evaluation.tasks.base import Task
+from winnow_research.evaluation.repositories import PinnedRepository
+from winnow_research.evaluation.tasks.base import EvaluationTask
 
 QUESTIONS = Path(__file__).parents[1] / "real"
 _GOLD = re.compile(r"(?P<path>.+):(?P<start>\d+)-(?P<end>\d+)")
@@ -49,7 +49,7 @@ def scenes_of(corpus: Corpus, directory: Path) -> Iterator[Scene]:
         yield Scene(repository.name, files, tuple(case_of("real", repository, one) for one in written))
 
 
-def load(repository: Repository, directory: Path = QUESTIONS) -> tuple[WrittenQuestion, ...]:
+def load(repository: PinnedRepository, directory: Path = QUESTIONS) -> tuple[WrittenQuestion, ...]:
     """The questions about a repository, from `NAME.json` in `directory`; empty if there is no such file.
 
     EvaluationError if the file is malformed, or about another version than the pinned one.
@@ -69,7 +69,9 @@ def load(repository: Repository, directory: Path = QUESTIONS) -> tuple[WrittenQu
     return found
 
 
-def problems(repository: Repository, files: Sequence[SourceFile], written: Sequence[WrittenQuestion]) -> list[str]:
+def problems(
+    repository: PinnedRepository, files: Sequence[SourceFile], written: Sequence[WrittenQuestion]
+) -> list[str]:
     """What is wrong with some questions: missing golds, golds that are not in the files or blank, and duplicates."""
     lines = {file.path: Lines(file.data) for file in files}
     data = {file.path: file.data for file in files}
@@ -101,11 +103,11 @@ def _gold(text: str) -> Gold:
     return Gold(match["path"], int(match["start"]), int(match["end"]))
 
 
-def case_of(task: str, repository: Repository, written: WrittenQuestion) -> Case:
+def case_of(task: str, repository: PinnedRepository, written: WrittenQuestion) -> Case:
     """The case of a question about a repository."""
     golds = tuple(Gold(f"{repository.name}/{g.path}", g.start_line, g.end_line) for g in written.golds)
     language = for_path(golds[0].path)
     return Case(task, repository.name, language.name if language else "text", Question(written.text), golds)
 
 
-TASK = Task("real", scenes, sized=False)
+TASK = EvaluationTask("real", scenes, sized=False)

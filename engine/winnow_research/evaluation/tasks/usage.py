@@ -9,7 +9,7 @@ from winnow_engine.question import Question
 from winnow_research.evaluation.cases import Case, Scene
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.haystack import Haystack, Place
-from winnow_research.evaluation.tasks.base import Task
+from winnow_research.evaluation.tasks.base import EvaluationTask
 from winnow_research.evaluation.tasks.cursor import is_distinctive
 
 _TEXTS = ("Where is `{name}` used?", "Which code calls {name}?", "What breaks if I change {name}?", "Who uses {name}?")
@@ -55,4 +55,4 @@ def _users(haystack: Haystack, name: str, place: Place) -> list[Place]:
     return users if fair else []
 
 
-TASK = Task("usage", scenes)
+TASK = EvaluationTask("usage", scenes)

@@ -25,7 +25,7 @@ from winnow_engine.prompting.messages import Message
 from winnow_engine.question import Question
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate
 from winnow_research.evaluation.haystack import Haystack, Place, indexed, is_test
-from winnow_research.evaluation.repositories import Repository
+from winnow_research.evaluation.repositories import PinnedRepository
 from winnow_research.training.dataset import Rows, rows
 
 _QUESTIONS = (
@@ -96,8 +96,8 @@ class PromptData:
 
 
 def prepare(
-    repositories: Sequence[Repository],
-    development: Sequence[Repository],
+    repositories: Sequence[PinnedRepository],
+    development: Sequence[PinnedRepository],
     target: Path,
     recipe: PromptRecipe,
     progress: ProgressSink,
@@ -117,8 +117,8 @@ def prepare(
 
 
 def _prompts(
-    repositories: Sequence[Repository],
-    work: Callable[[Repository], tuple[Texts, Texts]],
+    repositories: Sequence[PinnedRepository],
+    work: Callable[[PinnedRepository], tuple[Texts, Texts]],
     recipe: PromptRecipe,
     progress: ProgressSink,
     workers: int,
@@ -136,7 +136,9 @@ def _prompts(
     return rows(asked, np.int32), rows(plain, np.int32)
 
 
-def _about(repository: Repository, target: Path, recipe: PromptRecipe, directory: Path | None) -> tuple[Texts, Texts]:
+def _about(
+    repository: PinnedRepository, target: Path, recipe: PromptRecipe, directory: Path | None
+) -> tuple[Texts, Texts]:
     rng = random.Random(f"{recipe.seed}/{repository.name}/draft")
     vocabulary, template = _loaded(target)
     haystack = Haystack(repository, indexed(repository.files(directory=directory)))

@@ -21,7 +21,7 @@ from winnow_research.training import checkpoint as checkpoints
 from winnow_research.training.dataset import Rows
 from winnow_research.training.draft.export import export
 from winnow_research.training.draft.prompts import PromptData
-from winnow_research.training.draft.trainer import DraftRecipe, DraftTrainer, Ids, Say, Sitting, Text, frequent
+from winnow_research.training.draft.trainer import DraftRecipe, DraftText, DraftTrainer, Ids, Say, Sitting, frequent
 from winnow_research.training.qwen2 import Qwen2
 from winnow_research.training.writing import continued
 
@@ -81,7 +81,7 @@ def train_draft(
 
 def kept_texts(
     target: Qwen2, prompts: PromptData, recipe: DraftRecipe, kept: Path, say: Say, seconds: float
-) -> tuple[list[Text], list[Text]]:
+) -> tuple[list[DraftText], list[DraftText]]:
     """Texts to train on and to judge by: the answers that are in `kept`, or new ones, which are written to it."""
     if kept.exists():
         with np.load(kept) as stored:
@@ -90,7 +90,7 @@ def kept_texts(
         return texts, judged
     judged = answered(target, prompts.judged, prompts.ends, replace(recipe, sampled=0.0), recipe.judged, say)
     texts = answered(target, prompts.asked, prompts.ends, recipe, recipe.answers, say, seconds)
-    texts += [Text(prompts.code[number], 0) for number in range(min(len(texts) // 10, len(prompts.code)))]
+    texts += [DraftText(prompts.code[number], 0) for number in range(min(len(texts) // 10, len(prompts.code)))]
     packed = {}
     for name, some in (("texts", texts), ("judged", judged)):
         packed[f"{name}.ids"] = np.concatenate([text.ids for text in some])
@@ -100,9 +100,11 @@ def kept_texts(
     return texts, judged
 
 
-def _unpacked(ids: Ids, sizes: Ids) -> list[Text]:
+def _unpacked(ids: Ids, sizes: Ids) -> list[DraftText]:
     ends = np.cumsum(sizes[:, 0])
-    return [Text(ids[end - length : end], answer) for end, (length, answer) in zip(ends, sizes.tolist(), strict=True)]
+    return [
+        DraftText(ids[end - length : end], answer) for end, (length, answer) in zip(ends, sizes.tolist(), strict=True)
+    ]
 
 
 def answered(
@@ -113,13 +115,13 @@ def answered(
     count: int,
     say: Say,
     seconds: float = math.inf,
-) -> list[Text]:
+) -> list[DraftText]:
     """The first `count` of the prompts with the target's answers, or fewer if that takes more than `seconds`.
 
     Those of about equal length are answered together, the shortest first.
     """
     rng, started = random.Random(recipe.seed), time.perf_counter()
-    texts: list[Text] = []
+    texts: list[DraftText] = []
     order = sorted(range(min(count, len(prompts))), key=lambda number: len(prompts[number]))
     for start in range(0, len(order), _GROUP):
         if time.perf_counter() - started > seconds:
@@ -127,7 +129,7 @@ def answered(
         group: list[Ids] = [prompts[number] for number in order[start : start + _GROUP]]
         heats = [recipe.temperature if rng.random() < recipe.sampled else 0.0 for _ in group]
         written = continued(target, group, recipe.answer_tokens, heats, ends)
-        texts += [Text(np.concatenate([p, a]), len(p)) for p, a in zip(group, written, strict=True)]
+        texts += [DraftText(np.concatenate([p, a]), len(p)) for p, a in zip(group, written, strict=True)]
         total = sum(len(text.ids) - text.answer for text in texts)
         say(f"answers: {len(texts):,}, {total:,} tokens, {time.perf_counter() - started:.0f} s")
     return texts

@@ -51,7 +51,7 @@ class DraftRecipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class DraftText:
     """Tokens, of which those from `answer` on were written by the target."""
 
     ids: Ids
@@ -81,7 +81,7 @@ class Known:
     """int64 [B]"""
 
 
-def frequent(texts: Sequence[Text], size: int, always: Sequence[int], of: int) -> Ids:
+def frequent(texts: Sequence[DraftText], size: int, always: Sequence[int], of: int) -> Ids:
     """The `size` most frequent tokens, in order of their ids; those in answers count tenfold."""
     counts = np.zeros(of, np.int64)
     for text in texts:
@@ -125,8 +125,8 @@ class DraftTrainer:
 
     def train(
         self,
-        texts: Sequence[Text],
-        judged: Sequence[Text],
+        texts: Sequence[DraftText],
+        judged: Sequence[DraftText],
         say: Say,
         sitting: Sitting | None = None,
         keep: Callable[[dict[str, Any]], None] = lambda state: None,
@@ -159,7 +159,7 @@ class DraftTrainer:
         while True:
             yield from rng.permutation(count).tolist()
 
-    def _step(self, batch: Sequence[Text], number: int, rng: np.random.Generator) -> Tensor:
+    def _step(self, batch: Sequence[DraftText], number: int, rng: np.random.Generator) -> Tensor:
         loss = self._loss(batch, number, rng)
         for optimiser in self._optimisers:
             optimiser.zero_grad(set_to_none=True)
@@ -168,7 +168,7 @@ class DraftTrainer:
             optimiser.step()
         return loss.detach()
 
-    def _tell(self, step: int, loss: Tensor, judged: Sequence[Text], say: Say) -> None:
+    def _tell(self, step: int, loss: Tensor, judged: Sequence[DraftText], say: Say) -> None:
         point = {"step": step, "seconds": round(self.seconds, 1), "loss": round(float(loss), 3)} | self.judge(judged)
         self.curve.append(point)
         say(json.dumps(point))
@@ -191,7 +191,7 @@ class DraftTrainer:
         self.losses, self.curve, self.seconds = state["losses"], state["curve"], state["seconds"]
 
     @torch.no_grad()
-    def judge(self, texts: Sequence[Text]) -> dict[str, object]:
+    def judge(self, texts: Sequence[DraftText]) -> dict[str, object]:
         """Tokens a pass and how often each place is right, all before it being right, in chains behind the answers."""
         rng = np.random.default_rng(1)
         whole = np.concatenate([self._chains(batch, rng) for batch in self._batches(texts, rng)]).cumprod(1)
@@ -208,11 +208,11 @@ class DraftTrainer:
         for optimiser, rate in zip(self._optimisers, (self._recipe.matrix_lr, self._recipe.other_lr), strict=True):
             optimiser.param_groups[0]["lr"] = rate * factor
 
-    def _batches(self, texts: Sequence[Text], rng: np.random.Generator) -> list[list[Text]]:
+    def _batches(self, texts: Sequence[DraftText], rng: np.random.Generator) -> list[list[DraftText]]:
         """Texts of about equal length together."""
         order = sorted(range(len(texts)), key=lambda n: len(texts[n].ids) * (1 + 0.1 * rng.random()))
         blocks = self._recipe.anchors * (self.network.shape.block - 1)
-        batches: list[list[Text]] = [[]]
+        batches: list[list[DraftText]] = [[]]
         longest = 0
         for text in (texts[number] for number in order):
             rows = len(text.places)
@@ -223,7 +223,7 @@ class DraftTrainer:
             batches[-1].append(text)
         return batches
 
-    def _known(self, batch: Sequence[Text], number: int | None) -> Known:
+    def _known(self, batch: Sequence[DraftText], number: int | None) -> Known:
         """What is known of a batch. What the target reads in the batch `number` is kept."""
         ids = torch.from_numpy(padded([text.ids for text in batch])).to(self._device)
         own = [text.places for text in batch]
@@ -234,7 +234,7 @@ class DraftTrainer:
         lengths = torch.tensor([len(each) for each in own], device=self._device)
         return Known(rows, following, choices, lengths)
 
-    def _anchors(self, batch: Sequence[Text], rng: np.random.Generator, everywhere: float) -> Tensor:
+    def _anchors(self, batch: Sequence[DraftText], rng: np.random.Generator, everywhere: float) -> Tensor:
         """Rows with blocks behind them, int64 [B, anchors]: most in answers, a share of `everywhere` anywhere."""
         count = self._recipe.anchors
         found = np.zeros((len(batch), count), np.int64)
@@ -259,7 +259,7 @@ class DraftTrainer:
         return torch.where(inside & stayed, chosen, -1), before
 
     def _guessed(
-        self, batch: Sequence[Text], number: int | None, anchors: Tensor
+        self, batch: Sequence[DraftText], number: int | None, anchors: Tensor
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, Known]:
         """Hidden states of blocks [B, A, block, width], the choices wanted and the tokens before; those of all rows."""
         known = self._known(batch, number)
@@ -268,7 +268,7 @@ class DraftTrainer:
         first = text.gather(1, anchors[..., None].expand(-1, -1, text.shape[-1]))[:, :, None]
         return torch.cat([first, blocks], 2), wanted, before, text, known
 
-    def _loss(self, batch: Sequence[Text], number: int, rng: np.random.Generator) -> Tensor:
+    def _loss(self, batch: Sequence[DraftText], number: int, rng: np.random.Generator) -> Tensor:
         anchors = self._anchors(batch, rng, 0.25)
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
             hidden, wanted, before, text, known = self._guessed(batch, number, anchors)
@@ -281,7 +281,7 @@ class DraftTrainer:
         losses = functional.cross_entropy(logits.float(), label[good], reduction="none")
         return (losses * weight[good]).sum() / weight[good].sum() + first
 
-    def _first(self, batch: Sequence[Text], text: Tensor, known: Known) -> Tensor:
+    def _first(self, batch: Sequence[DraftText], text: Tensor, known: Known) -> Tensor:
         """The mean loss of the first place behind every row of the texts."""
         label = self._short[known.choices]
         answers = torch.tensor([len(one.ids) - one.answer for one in batch], device=self._device)
@@ -292,7 +292,7 @@ class DraftTrainer:
         losses = functional.cross_entropy(logits.float(), label[good], reduction="none")
         return (losses * weight).sum() / weight.sum()
 
-    def _chains(self, batch: Sequence[Text], rng: np.random.Generator) -> NDArray[np.bool_]:
+    def _chains(self, batch: Sequence[DraftText], rng: np.random.Generator) -> NDArray[np.bool_]:
         """Whether each place of blocks behind answers is right, [blocks, block]; only blocks within the text count."""
         anchors = self._anchors(batch, rng, 0.0)
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):

@@ -20,7 +20,7 @@ _ADDED = 24  # at most, of what stands beside a gold or is used by it
 
 
 @dataclass(frozen=True)
-class Example:
+class RerankerExample:
     """A question as it is read in training. Its units are numbered in the order in which they are shown."""
 
     segments: tuple[RerankerSegment, ...]
@@ -36,7 +36,7 @@ class Chooser:
         self._segments, self._segment_tokens = segments, segment_tokens
         self._uses = _uses(data)
 
-    def example(self, row: int, seed: Sequence[int]) -> Example:
+    def example(self, row: int, seed: Sequence[int]) -> RerankerExample:
         """The question of a list's row: at most so many segments of its golds and of what misleads."""
         rng = np.random.default_rng([*seed, row])
         data, question = self._data, int(self._lists.questions[row])
@@ -57,7 +57,7 @@ class Chooser:
             count = max(count - max(count // 16, 1), 1)
         nothing = np.zeros(2, np.float32)
         first = np.stack([known.get(unit, nothing) for unit in shown.tolist()]).astype(np.float32)
-        return Example(laid, np.flatnonzero(np.isin(shown, golds)).astype(np.int64), first)
+        return RerankerExample(laid, np.flatnonzero(np.isin(shown, golds)).astype(np.int64), first)
 
     def _drawn(self, row: int, rng: Generator) -> Int64:
         """Units that do not answer, in random order, those that mislead most often first."""

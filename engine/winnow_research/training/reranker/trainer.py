@@ -19,7 +19,7 @@ from winnow_research.training import checkpoint as checkpoints
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.heads import loss_of
 from winnow_research.training.processes import team
-from winnow_research.training.reranker.choosing import Chooser, Example
+from winnow_research.training.reranker.choosing import Chooser, RerankerExample
 from winnow_research.training.reranker.lists import Lists
 from winnow_research.training.reranker.model import ReadBatch, TrainableReranker, batch_of
 from winnow_research.training.schedule import cosine, set_rates
@@ -62,7 +62,7 @@ class RerankerBatch:
     first: Tensor  # [units, 2]
 
 
-def reranker_batch(examples: Sequence[Example], recipe: RerankerRecipe, device: torch.device) -> RerankerBatch:
+def reranker_batch(examples: Sequence[RerankerExample], recipe: RerankerRecipe, device: torch.device) -> RerankerBatch:
     """The examples together."""
     segments = [segment for example in examples for segment in example.segments]
     read = batch_of(segments, recipe.segment_tokens, recipe.segments * recipe.questions, device)

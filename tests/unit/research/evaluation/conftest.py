@@ -7,7 +7,7 @@ import pytest
 from winnow_engine.index.files import SourceFile
 from winnow_research.evaluation.archives import Archive
 from winnow_research.evaluation.corpus import Corpus
-from winnow_research.evaluation.repositories import ReleaseHistory, Repository, Split
+from winnow_research.evaluation.repositories import PinnedRepository, ReleaseHistory, Split
 
 TEXTS = {
     "ledger": {
@@ -106,8 +106,8 @@ double celsius(int count, const struct table *table)
 LANGUAGES = {"ledger": "python", "queue": "go", "meter": "c"}
 
 
-def repository(name: str, split: Split = Split.TEST) -> Repository:
-    return Repository(name, LANGUAGES[name], split, Archive("pypi", name, "1.0", "0" * 64))
+def repository(name: str, split: Split = Split.TEST) -> PinnedRepository:
+    return PinnedRepository(name, LANGUAGES[name], split, Archive("pypi", name, "1.0", "0" * 64))
 
 
 def lay_out(directory: Path, archive: Archive, texts: dict[str, str]) -> None:
@@ -139,12 +139,14 @@ def corpus_with_releases(tmp_path: Path, corpus: Corpus) -> Corpus:
     for version, texts in versions.items():
         lay_out(tmp_path, archives[version], texts)
     pairs = ((archives["1.0"], archives["1.1"]), (archives["1.1"], archives["1.2"]))
-    ledger = Repository("ledger", "python", Split.TEST, archives["1.0"], history=ReleaseHistory("CHANGES.md", pairs))
+    ledger = PinnedRepository(
+        "ledger", "python", Split.TEST, archives["1.0"], history=ReleaseHistory("CHANGES.md", pairs)
+    )
     return Corpus((ledger,), corpus.count, directory=tmp_path)
 
 
 @pytest.fixture
-def ledger() -> Repository:
+def ledger() -> PinnedRepository:
     return repository("ledger")
 
 

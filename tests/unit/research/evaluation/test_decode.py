@@ -1,10 +1,10 @@
 import pytest
 
-from winnow_research.decode.bench import TimedAnswer, figures
+from winnow_research.decode.bench import TimedDecoding, figures
 
 
-def timed(draft: str, tokens: int, seconds: float, rounds: int, gap: float | None = None) -> TimedAnswer:
-    return TimedAnswer(
+def timed(draft: str, tokens: int, seconds: float, rounds: int, gap: float | None = None) -> TimedDecoding:
+    return TimedDecoding(
         "quotes",
         draft,
         tokens,

@@ -8,7 +8,7 @@ import pytest
 from winnow_engine.errors import EvaluationError
 from winnow_engine.index.files import SourceFile
 from winnow_research.evaluation.cases import Gold
-from winnow_research.evaluation.repositories import Repository, Split, repositories
+from winnow_research.evaluation.repositories import PinnedRepository, Split, repositories
 from winnow_research.evaluation.tasks.real import QUESTIONS, WrittenQuestion, load, problems
 
 
@@ -17,7 +17,7 @@ def write(tmp_path: Path, document: object) -> Path:
     return tmp_path
 
 
-def test_questions_are_read_with_their_golds(ledger: Repository, tmp_path: Path) -> None:
+def test_questions_are_read_with_their_golds(ledger: PinnedRepository, tmp_path: Path) -> None:
     entry = {"question": "Where are accounts read?", "golds": ["ledger/store.py:6-12"]}
     folder = write(tmp_path, {"repository": "ledger", "version": "1.0", "questions": [entry]})
     (written,) = load(ledger, folder)
@@ -33,7 +33,7 @@ def test_questions_are_read_with_their_golds(ledger: Repository, tmp_path: Path)
         ({"version": "1.0", "questions": [{"question": "?", "golds": ["store.py"]}]}, "is not PATH:START-END"),
     ],
 )
-def test_a_wrong_file_is_refused(ledger: Repository, tmp_path: Path, document: object, message: str) -> None:
+def test_a_wrong_file_is_refused(ledger: PinnedRepository, tmp_path: Path, document: object, message: str) -> None:
     with pytest.raises(EvaluationError, match=message):
         load(ledger, write(tmp_path, document))
 
@@ -48,14 +48,16 @@ def test_a_wrong_file_is_refused(ledger: Repository, tmp_path: Path, document: o
     ],
 )
 def test_golds_must_be_in_the_pinned_source(
-    ledger: Repository, ledger_files: list[SourceFile], gold: Gold, problem: str | None
+    ledger: PinnedRepository, ledger_files: list[SourceFile], gold: Gold, problem: str | None
 ) -> None:
     found = problems(ledger, ledger_files, [WrittenQuestion("?", (gold,))])
     assert len(found) == (problem is not None)
     assert problem is None or problem in found[0]
 
 
-def test_questions_without_gold_or_asked_twice_are_found(ledger: Repository, ledger_files: list[SourceFile]) -> None:
+def test_questions_without_gold_or_asked_twice_are_found(
+    ledger: PinnedRepository, ledger_files: list[SourceFile]
+) -> None:
     gold = Gold("ledger/store.py", 6, 12)
     found = problems(
         ledger,

@@ -9,7 +9,7 @@ from winnow_engine.errors import EvaluationError
 from winnow_engine.index.files import SourceFile
 from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE
 from winnow_lsp.cli.main import main
-from winnow_research.evaluation.repositories import Repository
+from winnow_research.evaluation.repositories import PinnedRepository
 from winnow_research.indexing import material
 
 
@@ -17,10 +17,10 @@ from winnow_research.indexing import material
 def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every repository has one file of 100 bytes."""
 
-    def files(self: Repository) -> Iterator[SourceFile]:
+    def files(self: PinnedRepository) -> Iterator[SourceFile]:
         return iter([SourceFile(f"{self.name}/a.py", b"x" * 100)])
 
-    monkeypatch.setattr(Repository, "files", files)
+    monkeypatch.setattr(PinnedRepository, "files", files)
 
 
 @pytest.mark.usefixtures("small_files")

@@ -7,7 +7,7 @@ import pytest
 from winnow_engine.index.files import SourceFile
 from winnow_research.evaluation.archives import Archive
 from winnow_research.evaluation.haystack import Haystack, indexed
-from winnow_research.evaluation.repositories import Repository, Split
+from winnow_research.evaluation.repositories import PinnedRepository, Split
 from winnow_research.training.examples.base import ProjectTree
 
 STORE = '''"""Accounts on disk."""
@@ -99,7 +99,7 @@ def sources() -> list[SourceFile]:
 @pytest.fixture
 def tree(sources: list[SourceFile]) -> ProjectTree:
     archive = Archive("pypi", "ledger", "1.0", "0" * 64)
-    return ProjectTree(Haystack(Repository("ledger", "python", Split.CALIBRATION, archive), indexed(sources)))
+    return ProjectTree(Haystack(PinnedRepository("ledger", "python", Split.CALIBRATION, archive), indexed(sources)))
 
 
 @pytest.fixture
