@@ -115,7 +115,7 @@ class Drafter:
 
     @property
     def has_two_levels(self) -> bool:
-        """Whether it can score units roughly, and some units alone: `score_coarsely`, `score_units`."""
+        """True if it can score units roughly, and some units alone: `score_coarsely`, `score_units`."""
         return isinstance(self._profile, TwoLevelProfile)
 
     def score_coarsely(

@@ -40,7 +40,7 @@ class FileText:
 
 @dataclass(frozen=True, slots=True)
 class FileKeys:
-    """What is cached of a file: tokens by unit (int32 [U]) and the profile's arrays."""
+    """The cached keys of a file: tokens by unit (int32 [U]) and the profile's arrays."""
 
     unit_tokens: Int32
     arrays: Arrays
@@ -90,9 +90,8 @@ class FileEncoder:
     ) -> Iterator[FileKeys]:
         """The keys of each file, in order, each as soon as its last segment is done.
 
-        Segments of many files share a batch. With `fixed_batches` it depends on the files alone which ones do, and not
-        on the number of cores: a few codes in a million differ with what they share a batch with. `files` is read a
-        little ahead of the encoder. Raises CancelledError, within the time of a layer.
+        Segments of many files share a batch. With `fixed_batches` the files alone decide which ones do, not the number
+        of cores; a few codes in a million depend on that. Raises CancelledError, within the time of a layer.
         """
         pending: dict[int, _Pending] = {}
         done = 0
@@ -122,7 +121,7 @@ class FileEncoder:
     def _groups(
         self, cutters: ThreadPoolExecutor, files: Iterable[FileText], pending: dict[int, _Pending]
     ) -> Iterator[list[Segment]]:
-        """Batches of segments; each file whose segments are among them, or that has none, is `pending` by then."""
+        """Batches of segments. The files that these belong to, and those without any, are `pending` by then."""
         ahead = _AHEAD_BATCHES * self.encoder.batch_tokens * _BYTES_A_TOKEN
 
         def tokenised(numbered: tuple[int, FileText]) -> tuple[Int32, list[Segment]]:

@@ -29,7 +29,7 @@ class LowRankUpdates:
 
     @property
     def layers(self) -> int:
-        """How many layers have updates. ValueError for none."""
+        """The number of layers that have updates. ValueError for none."""
         return 1 + max(int(name.split(".")[1]) for name in self.tensors if name.startswith("lora."))
 
     @property
@@ -74,9 +74,9 @@ def write_tensors(path: Path, tensors: Tensors, scale: float) -> None:
 
 
 def hash_of(path: Path) -> str:
-    """What names a file's content, 16 characters."""
+    """A name for a file's content, 16 characters."""
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
 BAD_FILE = (OSError, SafetensorError, KeyError, IndexError, ValueError)
-"""What reading a file raises that is not what it should be."""
+"""The errors of reading a file that is not as it should be."""

@@ -1,8 +1,7 @@
-"""Merged weights on disk: a drafter's layers, dequantised and with the adapter's update, in one file that is mapped.
+"""Merged weights on disk: a model's layers, dequantised and with updates merged in, in one file that is mapped.
 
-Dequantising and merging cost the default drafter seconds, and gigabytes pass through memory. The file is mapped
-read-only, so that loading costs milliseconds and processes share its pages. It has 239 MB for the default drafter's 8
-layers where matrices are packed for this processor, and 477 where they are float32, for a GPU or for BLAS.
+Dequantising and merging take seconds. The file is mapped read-only, so that loading takes milliseconds and processes
+share its pages. The default drafter's 8 layers have 239 MB packed for this processor, and 477 in float32.
 
 Layout (little-endian): magic, length of the header, SHA-256 of the header; the header, JSON with each tensor's place,
 shape and type, the file's size and a checksum of samples; the tensors, each at a multiple of 64 bytes. A file that is
@@ -40,7 +39,7 @@ from winnow_engine.storage.folders import cache_folder, delete, temporary, used_
 Tensors = Mapping[str, NDArray[Any]]
 
 KEPT = 3
-"""Files that are kept, those used last: a drafter's, its reranker's, and those of another drafter."""
+"""Files to keep, those used last: a drafter's, its reranker's, and those of another drafter."""
 
 _MAGIC = b"WINNOWW2"
 _PREAMBLE = struct.Struct("<8sQ32s")
@@ -215,5 +214,5 @@ def _add_samples(digest: Any, tensor: NDArray[Any]) -> None:
 
 
 def _body(header: int) -> int:
-    """Where the tensors begin behind a header of that many bytes."""
+    """The offset of the tensors behind a header of that many bytes."""
     return -(-(_PREAMBLE.size + header) // _ALIGNMENT) * _ALIGNMENT

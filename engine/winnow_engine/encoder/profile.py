@@ -89,7 +89,7 @@ class TwoLevelProfile(Profile, Protocol):
     def score_units(
         self, arrays: Arrays, unit_offsets: Int64, units: Int64, question: QuestionStates, scorer: Scorer
     ) -> dict[str, Float32]:
-        """What `score` gives for units int64 [C]: float32 [C] by name."""
+        """The scores of units int64 [C]: float32 [C] by name."""
 
 
 def joined(parts: Sequence[ReadArrays]) -> ReadArrays:

@@ -1,4 +1,4 @@
-"""How a profile uses a reranker: the model whose layers it has, how many tokens it reads, and the weight of its scores.
+"""Use of a profile's reranker: the model whose layers it has, the tokens it reads, and the weight of its scores.
 
 A profile with a reranker says so in its `profile.json`:
 
@@ -32,7 +32,7 @@ class RerankerUse:
 
 
 def use_of(document: Mapping[str, Any], file: Path) -> RerankerUse:
-    """What a profile says of its reranker in `file`. ProfileError if that is malformed."""
+    """The use of the reranker in `file`, from a profile's document. ProfileError if that is malformed."""
     match document:
         case {"weight": float(weight) | int(weight), "tokens": int(tokens)} if (
             tokens > 0

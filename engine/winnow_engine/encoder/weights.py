@@ -45,7 +45,7 @@ class GgufTensors:
         return name in self._tensors
 
     def info(self, name: str) -> TensorInfo:
-        """Where `name` lies; UnsupportedModelError if the model lacks it."""
+        """The place of a tensor. UnsupportedModelError if the model lacks it."""
         if name not in self._tensors:
             raise UnsupportedModelError(f"the model has no tensor {name!r}, which a drafter needs; {_REMEDY}")
         return self._tensors[name]

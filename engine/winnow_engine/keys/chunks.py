@@ -1,8 +1,7 @@
-"""A large file is encoded in chunks, so that after an edit only those are encoded that it touched.
+"""Chunks of large files: runs of units that are encoded together, so that an edit costs only those that it touched.
 
-A chunk is a run of units that are encoded together, apart from the others. Where chunks end depends on the text around
-(content-defined chunking, as in rsync and restic): an edit moves the ends near it, and no others. What is known of a
-file's last version is kept under its path: the hash of each chunk, and the name of the keys.
+Content defines where chunks end, as in rsync and restic, so an edit moves the ends near it and no others. The record of
+a file's last version lies under its path: the hash of each chunk, and the name of the keys.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.storage.packs import Record
 
 _WHOLE = 16_000  # characters, up to which a file is one chunk: about two segments
-_LEAST, _MOST = 3_000, 6_500  # characters of a chunk; the latter are about as many tokens as a segment has
+_LEAST, _MOST = 3_000, 6_500  # characters of a chunk; the latter are about a segment
 
 
 def chunk_ranges(texts: Sequence[str]) -> list[range]:
-    """The units of each chunk of a file. A chunk is only longer than 6,500 characters if a unit is."""
+    """The units of each chunk of a file. Only a chunk of one unit is longer than 6,500 characters."""
     ends = np.cumsum([len(text) for text in texts])
     if not len(ends) or ends[-1] <= _WHOLE:
         return [range(len(texts))]
@@ -39,7 +38,7 @@ def chunk_ranges(texts: Sequence[str]) -> list[range]:
 
 
 def _end(texts: Sequence[str], ends: NDArray[np.int64], start: int) -> int:
-    """Where the chunk that begins with unit `start` ends: before the unit with the least hash among those in reach."""
+    """The end of the chunk that begins with unit `start`: the unit with the least hash in reach."""
     begun = int(ends[start - 1]) if start else 0
     if ends[-1] - begun <= _MOST:
         return len(texts)
@@ -51,7 +50,7 @@ def _end(texts: Sequence[str], ends: NDArray[np.int64], start: int) -> int:
 
 
 def chunk_hash(path: str, texts: Sequence[str]) -> str:
-    """The name of all that the keys of a chunk depend on."""
+    """Names all that the keys of a chunk depend on."""
     digest = hashlib.blake2b(path.encode("utf-8", "surrogateescape"), digest_size=20)
     for text in texts:
         data = text.encode("utf-8", "replace")
@@ -59,23 +58,16 @@ def chunk_hash(path: str, texts: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierChunks:
-    """The chunks of a file's last version: their keys by their hashes."""
-
-    keys: Mapping[str, FileKeys]
-
-    @classmethod
-    def of(cls, record: Record, whole: FileKeys) -> EarlierChunks:
-        """From the record of the chunks, and the keys of the whole file."""
-        names, ends = _hex(record["hashes"]), [0, *record["ends"].tolist()]
-        parts = (_some(whole, start, end) for start, end in itertools.pairwise(ends))
-        return cls(dict(zip(names, parts, strict=True)))
+def earlier_chunks(record: Record, whole: FileKeys) -> dict[str, FileKeys]:
+    """The keys of chunks by hash, from the record of a file's last version and the keys of the whole file."""
+    names, ends = (row.tobytes().hex() for row in record["hashes"]), [0, *record["ends"].tolist()]
+    parts = (_some(whole, start, end) for start, end in itertools.pairwise(ends))
+    return dict(zip(names, parts, strict=True))
 
 
 @dataclass(slots=True)
 class PlannedFile:
-    """A file with the keys of its chunks, those that are still to be encoded being None."""
+    """A file with the keys of its chunks, None for those still to be encoded."""
 
     file: IndexedFile
     texts: tuple[str, ...]
@@ -93,20 +85,20 @@ class PlannedFile:
 
     @property
     def large(self) -> bool:
-        """Whether there are several chunks."""
+        """True for several chunks."""
         return len(self.ranges) > 1
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to be encoded."""
+        """True if no chunk is left to be encoded."""
         return all(one is not None for one in self.keys)
 
-    def take(self, earlier: EarlierChunks) -> None:
-        """Use the keys of chunks that are as they were."""
-        self.keys = [earlier.keys.get(name) for name in self.hashes]
+    def take(self, earlier: Mapping[str, FileKeys]) -> None:
+        """Use the keys of chunks that are as they were, by hash."""
+        self.keys = [earlier.get(name) for name in self.hashes]
 
     def missing(self) -> list[FileText]:
-        """What is to be encoded, in order."""
+        """The chunks still to be encoded, in order."""
         return [
             FileText(self.file.local_path, self.texts[one.start : one.stop])
             for one, keys in zip(self.ranges, self.keys, strict=True)
@@ -126,7 +118,7 @@ class PlannedFile:
         return FileKeys(tokens, join_arrays([one.arrays for one in found]))
 
     def record(self) -> Record:
-        """What the next version needs to know of this one."""
+        """The record that `earlier_chunks` reads."""
         return {
             "hashes": np.frombuffer(bytes.fromhex("".join(self.hashes)), np.uint8).reshape(-1, 20),
             "ends": np.array([one.stop for one in self.ranges], np.int32),
@@ -137,10 +129,6 @@ class PlannedFile:
 def path_key(path: str) -> str:
     """The name of the record of a file's last version."""
     return hashlib.blake2b(path.encode("utf-8", "surrogateescape"), digest_size=20).hexdigest()
-
-
-def _hex(rows: NDArray[np.uint8]) -> list[str]:
-    return [row.tobytes().hex() for row in rows]
 
 
 def _some(keys: FileKeys, first: int, end: int) -> FileKeys:

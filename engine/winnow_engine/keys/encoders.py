@@ -1,4 +1,4 @@
-"""What encodes: the drafter, which loads in the background, and the fleet that takes its place where much is new."""
+"""The drafter, which loads in the background, and the fleet that encodes in its place where much is new."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.runtime import Loading
 from winnow_engine.storage.store import Store
 
-# Held while a drafter loads. Settings that change quickly would have several at once: 900 MB of SmolLM2.
+# Held while a drafter loads, so that settings that change quickly do not load several at once.
 _drafter_loads = threading.Lock()
 
 OpenFleet = Callable[[Drafter], Fleet]
@@ -33,7 +33,7 @@ class Encoders:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What the user should know of the fleet."""
+        """Sentences for the user about the fleet."""
         return tuple(self._fleet.notices) if self._fleet else ()
 
     def retry(self) -> None:

@@ -1,4 +1,4 @@
-"""Keys of files, and of some of their units, put together as those of a workspace."""
+"""Keys of files and of some of their units, joined to those of a workspace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far an index is, while files are encoded."""
+"""Progress of an index while files are encoded."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The drafter's keys for a workspace: taken from the store, or encoded and stored.
 
-The index has the keys of whole files. Where it is not complete, some units of a file can be encoded ahead of the rest
-(`first_look.py`). Their keys stay in memory, apart from the index, because a unit that is encoded without those before
-it in its file gets other keys.
+The index has the keys of whole files. Where it is not complete, a first look has some units encoded ahead of the rest.
+Their keys stay in memory, because a unit that is encoded without those before it in its file gets other keys.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from winnow_engine.encoder.file_encoder import EncodesFiles, FileKeys, FileText
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.keys.chunks import EarlierChunks, PlannedFile, path_key
+from winnow_engine.keys.chunks import PlannedFile, earlier_chunks, path_key
 from winnow_engine.keys.file_keys import (
     EncodedUnits,
     KeysByFile,
@@ -66,10 +65,10 @@ class KeyCache:
         cancellation: Cancellation,
         first: Sequence[str] = (),
     ) -> WorkspaceKeys:
-        """The keys of every unit. What a cancelled run has encoded is stored, too.
+        """The keys of every unit. A cancelled run stores what it has encoded.
 
-        Files are encoded in path order, after those whose paths are given as `first` and those that questions led to.
-        Where several threads want the keys of the same workspace, one makes them and the others wait for it.
+        Files are encoded in path order, after those in `first` and those that questions led to. Of several threads that
+        want the keys of one workspace, one makes them and the others wait.
         """
         names = workspace.units_keys
         with self._locks[hash(names) % _LOCKS].held(cancellation):
@@ -87,7 +86,7 @@ class KeyCache:
         cancellation: Cancellation,
         first: Sequence[str],
     ) -> KeyLookup:
-        """Where the keys of all files lie, after encoding those missing. WorkspaceError if these do not stay."""
+        """The keys of all files, after encoding those missing. WorkspaceError if these do not stay."""
         found = locate(self._store, self._namespace, workspace)
         if found.missing:
             files = {workspace.units_keys[number]: workspace.files[number] for number in found.missing}
@@ -117,7 +116,7 @@ class KeyCache:
         return dict(sorted(files.items(), key=order))
 
     def takes_all(self, budget: Budget, missing: int) -> bool:
-        """Whether a question has all keys made, where those of `missing` tokens are not there."""
+        """True if a question waits for all keys, where those of `missing` tokens are not there."""
         tokens = budget.first_look_tokens
         too_few = tokens < (budget.tokens(missing) or 0)
         return not tokens or too_few or missing <= max(tokens, _WORTH_WAITING_S * self.tokens_per_s)
@@ -132,7 +131,7 @@ class KeyCache:
         return round(sum(sizes) * TOKENS_PER_BYTE)
 
     def stored(self, workspace: Workspace) -> KeysByFile:
-        """What has keys already: whole files, and of other files the units that were encoded ahead."""
+        """The keys there are: of whole files, and of units that were encoded ahead."""
         names = workspace.units_keys
         whole = self._store.get(self._namespace, names)
         parts = self._ahead | {name: whole_file(keys_of_record(record)) for name, record in whole.items()}
@@ -146,7 +145,7 @@ class KeyCache:
         progress: ProgressSink,
         cancellation: Cancellation,
     ) -> KeysByFile:
-        """`parts`, and of other units these, by number: each file's are encoded together, without its other units."""
+        """`parts` and the keys of further units, given by number. A file's are encoded together, without its others."""
         wanted = _by_file(workspace, units)
         sizes = {number: sum(map(_bytes, some)) for number, (_, some) in wanted.items()}
         report = IndexReport(len(sizes), sum(sizes.values()), progress)
@@ -171,10 +170,7 @@ class KeyCache:
         progress: ProgressSink,
         cancellation: Cancellation,
     ) -> None:
-        """Encode `count` files with `size` bytes in all, also of a workspace that is still being read.
-
-        Their keys are stored, where `of` finds them.
-        """
+        """Encode and store `count` files with `size` bytes in all, also while a workspace is still being read."""
         report = IndexReport(count, size, progress)
         planned: deque[PlannedFile] = deque()
 
@@ -212,11 +208,11 @@ class KeyCache:
             for record in self._store.get(self._chunks, [key]).values():
                 name = record["keys"].tobytes().hex()
                 for whole in self._store.get(self._namespace, [name]).values():
-                    planned.take(EarlierChunks.of(record, keys_of_record(whole)))
+                    planned.take(earlier_chunks(record, keys_of_record(whole)))
         return planned
 
     def _timed(self, encoded: Iterator[FileKeys]) -> Iterator[FileKeys]:
-        """The same keys; notes how fast they came."""
+        """The same keys; measures the throughput."""
         started, tokens = time.perf_counter(), 0
         for keys in encoded:
             tokens += int(keys.unit_tokens.sum())

@@ -1,4 +1,4 @@
-"""Where the keys of a workspace's files lie: in packs, one by one, or nowhere yet."""
+"""Lookup of the keys of a workspace's files: in packs, one by one, or missing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LOOSE_TOKENS, _LOOSE_SHARE = 60_000, 0.05  # in no pack, before they get one: 4
 
 @dataclass(frozen=True, slots=True)
 class KeyLookup:
-    """By file number: the pack and record that has a file's keys, the record of those in no pack that fits, neither."""
+    """Keys by file number: in packs with their records, in records of their own, and missing."""
 
     packed: tuple[tuple[Pack, Mapping[int, int]], ...]
     loose: Mapping[int, Record]
@@ -40,7 +40,7 @@ class KeyLookup:
 
 
 def locate(store: Store, namespace: str, workspace: Workspace) -> KeyLookup:
-    """Find the keys of a workspace's files. Of what several packs have, the one that fits it best has it."""
+    """Find the keys of a workspace's files. Of several packs that have a file's, the best fitting one counts."""
     names = dict(enumerate(workspace.units_keys))
     counts = np.diff(workspace.unit_starts)
     fitting = []
@@ -61,7 +61,7 @@ def locate(store: Store, namespace: str, workspace: Workspace) -> KeyLookup:
 
 
 def tidied(store: Store, namespace: str, workspace: Workspace, found: KeyLookup) -> bool:
-    """Pack what is in no pack, if that is much, and join packs if they are many. Whether anything was done."""
+    """Pack many loose keys, and join many packs. True if anything was done."""
     names, tokens = workspace.units_keys, found.loose_tokens
     total = tokens + sum(_tokens(pack, rows.values()) for pack, rows in found.packed)
     if tokens > max(_LOOSE_TOKENS, _LOOSE_SHARE * total):

@@ -1,7 +1,7 @@
 """Encoding files on a device while others are still being read and parsed.
 
-A device waits for nothing but text, so that it can begin with the first file that is parsed. On the CPU this would gain
-nothing: reading takes a thousandth of the time that encoding does there, and the same cores.
+A device waits for text alone, so it begins with the first parsed file. A CPU would gain nothing: reading takes a
+thousandth of the time there, and the same cores.
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ _ENOUGH_BYTES = 20_000
 class KeyBlock:
     """Keys that lie together: rows offsets[k]:offsets[k+1], int64 [K+1], of the arrays with a row per token.
 
-    They are those of the workspace's unit units[k], int64 [K], or of a unit that is no longer there, NO_UNIT. The
-    arrays of a pack are the same objects for every question, and must not be written to.
+    They are those of the workspace's unit units[k], int64 [K], or of one that is gone, NO_UNIT. The arrays of a pack
+    are the same objects for every question.
     """
 
     units: NDArray[np.int64]
@@ -50,8 +50,8 @@ class KeyBlock:
 class WorkspaceKeys:
     """The keys of a workspace's units, or of some of them.
 
-    `unit_tokens`, int32 [U], is 0 for a unit without keys, and `missing_tokens` about how many tokens these have
-    together; 0 if there are none. Each unit with keys is in one of the `parts`.
+    `unit_tokens`, int32 [U], is 0 for a unit without keys; `missing_tokens` estimates the tokens of these. Each unit
+    with keys is in one of the `parts`.
     """
 
     unit_tokens: NDArray[np.int32]

@@ -20,13 +20,13 @@ from winnow_engine.reranker.reranker import Reranker
 from winnow_engine.runtime import Loading
 
 AFFORDED_S = 0.12
-"""What reading may add to the time of an answer's first token."""
+"""The time that it may add to an answer's first token."""
 
-_SHARES = (1, 2, 4, 8)  # what the tokens to be read are divided by; fewer are not worth it
+_SHARES = (1, 2, 4, 8)  # divisors of the tokens to read; fewer are not worth it
 _PATIENCE_S = 2.0  # for a reranker that is loading: its weights are there; made for the first time, they take longer
 
 NOT_RERANKED = "the reranker is not used"
-"""How a notice begins that says why a reranker is not used."""
+"""The beginning of a notice that says why."""
 
 _REMEDY = "`winnow models verify` says whether the model is whole whose layers it has"
 
@@ -41,8 +41,7 @@ class BackgroundReranker:
     ) -> None:
         """`load` opens the reranker when it is first wanted; `notify` is told if it is given up.
 
-        It reads as many tokens as take `seconds` on this machine: those of `use`, half, a quarter or an eighth. A GPU
-        that is slower still does without it.
+        It reads the tokens of `use`, half, a quarter or an eighth: as many as take `seconds` here, or none.
         """
         self.use, self._load, self._notify, self._seconds = use, load, notify, seconds
         self._lock = Lock()
@@ -50,27 +49,27 @@ class BackgroundReranker:
         self._rate, self._given_up = math.inf, False  # tokens a second, the highest that was seen
 
     def begin(self) -> Loading[Reranker | None]:
-        """Begin to load it, seconds before it is needed, unless that has begun; nothing once it was given up."""
+        """Begin to load it unless that has begun; nothing once it was given up."""
         with self._lock:
             self._loading = self._loading or Loading(self._opened)
             return self._loading
 
     def tokens(self, cancellation: Cancellation) -> int:
-        """How many tokens it reads for a question; 0 once it was given up, or if that is slow. CancelledError.
+        """The tokens that it reads for a question; 0 if it was given up, is slow, or is not loaded within two seconds.
 
-        0 also if it is not loaded within two seconds: an answer does not wait longer for a second stage.
+        Raises CancelledError.
         """
         return self._with_reranker(lambda reranker: self._affordable(), cancellation) or 0
 
     def scores(self, question: Int32, units: Sequence[UnitText], cancellation: Cancellation) -> Float32 | None:
-        """As `Reranker.scores` of all these units, float32 [U]; None where it cannot be used now. CancelledError."""
+        """As `Reranker.scores`, float32 [U]; None if it cannot be used now. CancelledError."""
 
         def timed(reranker: Reranker) -> Float32:
             segments, started = reranker.segments(question, units), time.perf_counter()
             found = reranker.scores(segments, cancellation)
             if not np.isfinite(found).all():
                 raise ModelDamagedError(f"its scores are not finite; {_REMEDY}")
-            # What was seen first may have been slow because an index was being made.
+            # The first reading may have been slow because an index was being made.
             self._rate = max(self._rate, sum(map(len, segments)) / max(time.perf_counter() - started, 1e-6))
             return found
 
@@ -92,12 +91,12 @@ class BackgroundReranker:
         return reranker if self._affordable() else None
 
     def _affordable(self) -> int:
-        """How many tokens it reads in the time that it may take, or 0."""
+        """The tokens that it reads in the time that it may take, or 0."""
         needed = self.use.tokens / self._rate
         return next((self.use.tokens // by for by in _SHARES if needed <= self._seconds * by), 0)
 
     def _give_up(self, error: Exception) -> None:
-        """Do without it from now on. A CPU would read for a minute, so that no other device takes over."""
+        """Do without it from now on; a CPU would read for a minute."""
         with self._lock:
             if self._given_up:
                 return

@@ -16,7 +16,7 @@ from winnow_engine.models.gguf_header import GgufHeader
 from winnow_engine.reranker.head import RerankerHead
 
 HEAD = "head."
-"""What the names of the head's tensors begin with."""
+"""The prefix of the names of the head's tensors."""
 
 _REMEDY = "copy it there again, or take the reranker out of the profile.json beside it"
 

@@ -1,4 +1,4 @@
-"""A reranker's score of a unit: what its tokens say on weighted average, what the last one says, and its length.
+"""A reranker's score of a unit: the weighted average of its tokens' votes, the last token's, and its length.
 
 With x̂ = (x / rms(x) − mu) / sd of a unit's N rows and the rows v, w and l of `votes`:
 
@@ -36,14 +36,11 @@ class RerankerHead:
 
     @property
     def rows(self) -> KeyHead:
-        """What reads every row: its three columns are v·x̂, w·x̂ and l·x̂."""
+        """The head of every row, with the columns v·x̂, w·x̂ and l·x̂."""
         return KeyHead(self.votes, self.mu, self.sd)
 
     def scores(self, read: Float32, starts: Int64, stops: Int64) -> Float32:
-        """The scores of units, float32 [U], of which u has rows starts[u]:stops[u] of what `rows` read, float32 [T, 3].
-
-        Each has at least one.
-        """
+        """The scores of units, float32 [U], each with rows starts[u]:stops[u] of `read`, float32 [T, 3]."""
         votes, logits, last = read.astype(np.float64).T
         weights = np.logaddexp(0, logits)
         sums = np.pad(np.cumsum(np.stack([votes * weights, weights], axis=1), axis=0), ((1, 0), (0, 0)))

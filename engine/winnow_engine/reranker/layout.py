@@ -1,4 +1,4 @@
-"""How a reranker is shown a question and units: segments, each of which begins with the prefix and the question."""
+"""Segments of units for the reranker, each of which begins with the prefix and the question."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from winnow_cuda.shapes import Int32, Int64
 
 MOST_UNIT_TOKENS = 1024
-"""How much of a unit is read; one in a hundred is longer."""
+"""The most of a unit that is read; one in a hundred is longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class _Open:
         return True
 
     def closed(self) -> RerankerSegment:
-        """What is shown."""
+        """The segment with all units that it has taken."""
         numbers = (np.array(part, np.int64) for part in (self.units, self.starts, self.stops))
         return RerankerSegment(np.concatenate(self.ids).astype(np.int32), *numbers)
 
@@ -68,10 +68,10 @@ class _Open:
 def segments_of(
     prefix: Int32, question: Int32, units: Sequence[UnitText], closing: Int32, most: int
 ) -> Iterator[RerankerSegment]:
-    """Units in the order given, in segments of at most `most` tokens that each begin with prefix and question.
+    """Units in the order given, in segments of at most `most` tokens.
 
     A file's header stands before its first unit in a segment. `closing` follows each unit and counts as its last
-    tokens: there the whole unit has been read. Long units are cut, and a question takes at most half of a segment.
+    tokens. Long units are cut, and a question takes at most half of a segment.
     """
     opening = np.concatenate([prefix, question[: most // 2 - len(prefix)]])
     room = min(MOST_UNIT_TOKENS, most // 4)

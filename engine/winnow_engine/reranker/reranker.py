@@ -52,7 +52,7 @@ class Reranker:
         return np.concatenate(found)
 
     def seconds(self, tokens: int) -> float:
-        """How long this machine takes to read that many tokens: the shorter of two times, behind one to warm up."""
+        """The time that this machine takes to read that many tokens: the shorter of two, after one to warm up."""
         count = -(-tokens // SEGMENT_TOKENS)
         ids = np.resize(self._prefix, SEGMENT_TOKENS)
         segment = RerankerSegment(ids, np.zeros(1, np.int64), np.zeros(1, np.int64), np.full(1, SEGMENT_TOKENS))
@@ -66,7 +66,7 @@ class Reranker:
 def load_reranker(
     model: Path, file: RerankerFile, prefix: Int32, on_compile: Callable[[str], None] = lambda kernel: None
 ) -> Reranker:
-    """A reranker for the GGUF whose layers it has, on this machine's device, or on the CPU where there is none.
+    """A reranker with the layers of a GGUF, on this machine's device, or on the CPU where there is none.
 
     `prefix` is the template's. Raises DeviceError and the drafter's errors.
     """

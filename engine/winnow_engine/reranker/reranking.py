@@ -36,11 +36,11 @@ def rerank(
     reranker: BackgroundReranker,
     cancellation: Cancellation,
 ) -> FusedScores:
-    """The scores with what the reranker says of the units that lead, as `reranker` among their contributions.
+    """The scores with the reranker's of the leading units, as `reranker` among the contributions.
 
-    Of a list of sub-questions it is asked each, and shown what leads for it, as much for all together as for one
-    question. `unit_tokens` are int32 [U], 0 for units that cannot be kept. The scores stay as they are for a question
-    about a change, and where the reranker cannot be used (`BackgroundReranker.tokens`). Raises CancelledError.
+    Of a list it reads each sub-question with the units that lead for it, as many tokens together as for one question.
+    `unit_tokens`, int32 [U], are 0 for units that cannot be kept. Scores stay for a question about a change, and where
+    the reranker cannot be used. Raises CancelledError.
     """
     if asked.question.change is not None:
         return scores
@@ -109,7 +109,7 @@ def _filling(ranking: NDArray[np.int64], unit_tokens: NDArray[np.int32], tokens:
 
 
 def _led_to(workspace: Workspace, total: Scores) -> NDArray[np.bool_]:
-    """Which units are in a leader's file, are used by a leader, or use one, bool [U]."""
+    """True for units in a leader's file, used by a leader, or using one, bool [U]."""
     leaders = {int(unit): 1.0 for unit in highest(total, _LEADERS)}
     files = np.zeros(len(workspace.files), np.float32)
     files[np.searchsorted(workspace.unit_starts, list(leaders), side="right") - 1] = 1

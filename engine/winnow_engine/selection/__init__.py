@@ -1,1 +1,1 @@
-"""Which units of a workspace the target sees: a question is scored against every unit, then a budget is filled."""
+"""Selection of the units that the target sees: all are scored against the question, then a budget is filled."""

@@ -30,7 +30,7 @@ def match_features(
 
 
 def total_features(total: Scores, weights: Scores = _EACH) -> dict[str, float]:
-    """What the weighted sums of the units' features show. Each is of the order of 1.
+    """The features of the units' totals. Each is of the order of 1.
 
     `lead`: the highest total above the mean. `spread`: ln Σ e^(total − highest), near 0 where one unit stands alone.
     Each total counts as often as `weights` says, float32 [C] or [1].

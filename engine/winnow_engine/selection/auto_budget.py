@@ -1,9 +1,8 @@
-"""How much to keep where the user leaves it open: as many units as the answer seems to be spread over.
+"""The budget `auto`: as many units as the answer seems to be spread over.
 
-Scores are log-odds (`fusion.py`), so their softmax is each unit's share of the chance of holding the answer. The
-measurements behind the numbers below are in docs/results/budget.md. Prefill takes time, on a CPU minutes:
-`prefill_limit` bounds the budget by what the target reads while somebody waits, at a cost that
-docs/results/budget.md shows.
+Scores are log-odds (`fusion.py`), so their softmax is each unit's share of the chance of holding the answer.
+`prefill_limit` bounds the budget by what a slow target reads while somebody waits. docs/results/budget.md has the
+measurements behind the numbers below.
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ from winnow_engine.core import Scores
 MOST_TOKENS = 6000
 LEAST_TOKENS = 400
 """Tokens to keep at least, if any: enough where one place surely answers."""
-# In steps, so that a machine a little faster or slower than last time gets the same prompt: another one would have to
-# be read again.
+# In steps, so that small changes of speed leave the prompt as it is, which need not be read again then.
 _PREFILL_LIMITS = (800, 1200, 1600, 2000, 2600, 4000, MOST_TOKENS)
 _LEAST_TOKENS_UNSURE, _LEAST_TOKENS_EACH = 1500, 1000
 _SURE_SHARE, _SURE_LOG_ODDS = 0.8, 2.0  # of the best unit, and that anything answers, from which one place surely does
@@ -28,10 +26,7 @@ _NOTHING = -3.0  # log-odds of an answer below which nothing is kept; no develop
 
 
 def prefill_limit(tokens_per_s: float | None, patience_s: float) -> int:
-    """The most tokens to keep for a target with this prefill throughput: what it reads in `patience_s`, in steps.
-
-    From 800, however long these take, to 6,000; 6,000 for None.
-    """
+    """The most tokens to keep: as many as a target reads in `patience_s`, in steps from 800 to 6,000."""
     if tokens_per_s is None:
         return MOST_TOKENS
     in_time = tokens_per_s * patience_s

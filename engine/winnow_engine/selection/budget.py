@@ -1,7 +1,7 @@
 """Fills a budget of tokens with whole units, in order of score.
 
-What the user points at comes first, then what explains it (its class header and imports), then the rest. A unit that
-does not fit into what is left is skipped. One that the whole budget could not hold is cut at a statement border.
+The selected code comes first, then its class header and imports, then the rest. A unit that does not fit into the
+tokens left is skipped. One that the whole budget could not hold is cut at a statement border.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class KeptUnit:
 
 
 class UnitSource(Protocol):
-    """The units to choose from: how many tokens each has, and where it may be cut."""
+    """The units to choose from, with their tokens and the places where they may be cut."""
 
     tokens: NDArray[np.int32]  # [U]
 
@@ -50,10 +50,7 @@ class UnitSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """What the user points at: the units under the cursor or selection, and the lines of them that must stay.
-
-    `companions` are units that explain these. They come next, as far as they fit.
-    """
+    """The units under the cursor or selection, the lines that must stay, and `companions` that explain them."""
 
     units: tuple[int, ...]
     lines: tuple[int, int]
@@ -61,10 +58,9 @@ class Focus:
 
 
 def choose(source: UnitSource, scores: NDArray[np.float32], budget: int, focus: Focus | None = None) -> list[KeptUnit]:
-    """The pieces to keep, ordered by unit number. `scores` are float32 [U]. Keeps everything if everything fits.
+    """The units to keep, whole or cut, ordered by number. `scores` are float32 [U]. Keeps everything if it fits.
 
-    A unit of score -inf is kept only then, or as the focus. Raises BudgetError if what the user selected does not fit
-    by itself.
+    A unit of score -inf is kept only then, or as the focus. BudgetError if the selected lines do not fit by themselves.
     """
     if int(source.tokens.sum()) <= budget:
         return [source.whole(unit) for unit in range(len(scores)) if source.tokens[unit]]
@@ -73,34 +69,32 @@ def choose(source: UnitSource, scores: NDArray[np.float32], budget: int, focus: 
         basket.add_focus(focus)
     scored = np.flatnonzero(scores > -np.inf)
     basket.add_ranked(scored[np.argsort(-scores[scored], kind="stable")].tolist())
-    return sorted(basket.pieces.values(), key=lambda piece: piece.unit)
+    return sorted(basket.kept.values(), key=lambda kept: kept.unit)
 
 
 def density(log_odds: NDArray[np.float32], tokens: NDArray[np.int32], exponent: float = 1.0) -> NDArray[np.float32]:
     """The logarithm of each unit's chance per token, up to a constant, float32 [U].
 
-    In this order a budget holds the most chance, except for the tokens left free at its end (Dantzig 1957, for the
-    knapsack problem). `log_odds` are float32 [U], `tokens` int32 [U]. Units of fewer than 32 tokens count as 32. An
-    `exponent` below 1 makes length count less.
+    In this order a budget holds the most chance (Dantzig 1957, for the knapsack problem). Units of fewer than 32 tokens
+    count as 32. An `exponent` below 1 makes length count less.
     """
     return np.asarray(log_odds - np.float32(exponent) * np.log(np.maximum(tokens, _SMALL_TOKENS)), np.float32)
 
 
 def worth(log_odds: NDArray[np.float32], tokens: NDArray[np.int32], subquestions: int) -> NDArray[np.float32]:
-    """By what units are kept for a question with so many sub-questions, float32 [U]: their density.
+    """The order in which units are kept for a question with so many sub-questions, float32 [U]: their density.
 
-    Dantzig's rule takes units to answer apart from each other, as they do where a list of things is asked for. What
-    answers one question stands in places that are needed together, and a long one is no worse for being long: length
-    counts for 0.8 of its logarithm (docs/lab/scoring.md).
+    Dantzig's rule fits a list of questions, whose answers are apart. The places that answer one question are needed
+    together, so length counts for 0.8 of its logarithm (docs/lab/scoring.md).
     """
     return density(log_odds, tokens, 1.0 if subquestions > ABOUT_ONE_THING else _EXPONENT)
 
 
 class _Basket:
-    """The pieces kept so far, by unit, and the tokens left."""
+    """The units kept so far, and the tokens left."""
 
     def __init__(self, source: UnitSource, budget: int) -> None:
-        self.pieces: dict[int, KeptUnit] = {}
+        self.kept: dict[int, KeptUnit] = {}
         self._source, self._budget, self._left = source, budget, budget
 
     def add_focus(self, focus: Focus) -> None:
@@ -121,10 +115,10 @@ class _Basket:
             misses = 0 if kept else misses + 1
 
     def _candidates(self, ranking: Sequence[int]) -> Iterable[int]:
-        return (unit for unit in ranking if self._source.tokens[unit] and unit not in self.pieces)
+        return (unit for unit in ranking if self._source.tokens[unit] and unit not in self.kept)
 
     def _add_whole(self, unit: int) -> bool:
-        if unit in self.pieces:
+        if unit in self.kept:
             return True
         if self._source.tokens[unit] > self._left:
             return False
@@ -148,5 +142,5 @@ class _Basket:
         self._take(piece)
 
     def _take(self, piece: KeptUnit) -> None:
-        self.pieces[piece.unit] = piece
+        self.kept[piece.unit] = piece
         self._left -= piece.tokens

@@ -1,8 +1,7 @@
 """Candidates: the units of a large workspace that are scored in full, and a sample that stands for all others.
 
-What a score means depends on all units: on their mean and deviation, and on the sum of their shares. These are
-estimated as for a stratified sample (Cochran 1977, ch. 5): the candidates that were chosen are one stratum, counted in
-full; the rest of the workspace is the other.
+The mean, deviation and shares of all units are estimated as for a stratified sample (Cochran 1977, ch. 5): the chosen
+candidates are one stratum, counted in full, the rest of the workspace is the other.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class Candidates:
 
     @cached_property
     def units(self) -> NDArray[np.int64]:
-        """Chosen and sample."""
+        """Chosen units and sample."""
         return np.union1d(self.chosen, self.sample)
 
     @cached_property
@@ -63,7 +62,7 @@ def highest(scores: Scores, most: int) -> NDArray[np.int64]:
 
 
 def _guessed_threshold(scores: Scores, most: int) -> float:
-    """A score that probably more than `most` reach, but not many more: from every n-th score of many."""
+    """A score that probably a few more than `most` reach, guessed from every n-th score."""
     few = scores[:: max(len(scores) // _LOOKED_AT, 1)]
     wanted = 2 * most * len(few) // max(len(scores), 1) + 64
     return float(np.partition(few, len(few) - wanted)[len(few) - wanted]) if wanted < len(few) else -np.inf

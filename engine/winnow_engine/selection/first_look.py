@@ -1,7 +1,7 @@
 """A first look at a workspace that is not indexed: the keys of the units that matter for one question, in seconds.
 
-Names, words and paths need no model. They choose the units that the drafter encodes at once. Where some have keys from
-before, what the drafter thinks of these leads to their neighbours. Only units that have keys can be kept.
+Names, words and paths need no model. They choose the units that the drafter encodes at once; where some have keys from
+before, its scores of these lead to their neighbours. Only units with keys can be kept.
 """
 
 from __future__ import annotations
@@ -60,10 +60,9 @@ def keys_for(
     progress: ProgressSink,
     cancellation: Cancellation,
 ) -> WorkspaceKeys:
-    """The keys to answer a question with: all of them if they can be had soon, or if a first look would not do.
+    """The keys to answer a located question with: all if they can be had soon, or if a first look would not do.
 
-    Otherwise those there are, and those of about `budget.first_look_tokens` that the question needs most. The workspace
-    has located the question. Raises CancelledError.
+    Otherwise those there are, and about `budget.first_look_tokens` more that the question needs most. CancelledError.
     """
     tokens = budget.first_look_tokens
     if not tokens or cache.takes_all(budget, cache.missing_tokens(workspace)):
@@ -85,10 +84,7 @@ def _chosen(
     at_cursor: Iterable[int],
     cancellation: Cancellation,
 ) -> list[int]:
-    """The units to encode: those at the cursor and the best per token of the rest, less what has keys.
-
-    `tokens` bounds all of them together, so a question about what an earlier one was about encodes little.
-    """
+    """The units to encode: those at the cursor and the best per token, up to `tokens`, less those that have keys."""
     if len(keys.units):
         asked = ask_drafter(workspace, keys, cache.drafter, question, cancellation)
     else:
@@ -124,7 +120,7 @@ def _without_drafter(workspace: Workspace, question: Question) -> ScoringInput:
 
 
 def _at_cursor(question: Question, workspace: Workspace, cache: KeyCache) -> list[int]:
-    """What is kept whatever its score: the units at the cursor, and those that explain them."""
+    """The units at the cursor and those that explain them, which are kept whatever their score."""
     if question.cursor is None:
         return []
     focus = WorkspaceUnits(workspace, np.zeros(0, np.int32), cache.drafter.count).focus(question.cursor)

@@ -1,14 +1,12 @@
-"""One score for each unit from all its features, and how likely it is that anything answers.
+"""Fusion: one score for each unit from all of its features, and the log-odds that anything answers.
 
-A question with sub-questions is scored as a whole and once for each of them. Each time, the chance of one answer is
-shared among the units, by the softmax of their weighted features. A unit's score is the logarithm of the sum of its
-shares. So a unit that one sub-question is sure of leaves room for what the others look for. The whole question says
-little that its P sub-questions do not; it counts one P-th as much as each of them. Two parts are mostly about one
-thing, though ("How is X read, and where is it checked?"): then 0.35 of the whole's score is added to each unit's, which
-favours what fits both (docs/lab/scoring.md).
+A question with sub-questions is scored as a whole and once for each of them. Each time the softmax of the weighted
+features shares the chance of one answer among the units, and a unit's score is the logarithm of the sum of its shares.
+The whole question counts one P-th as much as each of P sub-questions. Two are mostly about one thing: then 0.35 of the
+whole's score is added, which favours units that fit both (docs/lab/scoring.md).
 
-Words get a share of one answer's chance too, by the softmax of BM25: a package's name, for example, can be found
-without being understood. Their share is the larger, the less likely it is that the features found an answer.
+Words get a share of one answer's chance, too, by the softmax of BM25: the larger, the less likely the features found an
+answer.
 """
 
 from __future__ import annotations
@@ -74,14 +72,14 @@ class FusedScores:
         return [_spread(shares, self.units, len(self.total)) for shares in self.log_shares[1:]]
 
     def with_each(self, name: str, added: Sequence[Scores]) -> FusedScores:
-        """The scores with what a further feature adds, float32 [U] each, to those that `of_each` gives."""
+        """The scores with a further feature: `added`, float32 [U] each, to those that `of_each` gives."""
         if self.log_shares is None:
             return self.with_more(name, added[0])
         gains = _spread(gained(self.log_shares, np.stack(added)[:, self.units]), self.units, len(self.total))
         return self.with_more(name, gains)
 
     def with_more(self, name: str, added: Scores) -> FusedScores:
-        """The scores with what a further feature adds to each unit, float32 [U]. How much to keep stays as it was."""
+        """The scores with a further feature, `added` float32 [U]. The budget `auto` stays as it was."""
         contributions = {**self.contributions, name: added[self.units]}
         total = _raised(self.total + added, self.log_odds)
         return replace(self, total=total, contributions=contributions, sizing=self.total)
@@ -92,7 +90,7 @@ class FusedScores:
         return round(float(score if score > -np.inf else self.total[self.units].min()), 4)
 
     def contributions_to(self, unit: int) -> dict[str, float]:
-        """What each feature adds to the score of one unit, rounded to 0.01, without those below 0.05."""
+        """The contribution of each feature to the score of one unit, rounded to 0.01, without those below 0.05."""
         place = int(np.searchsorted(self.units, unit))
         if place == len(self.units) or self.units[place] != unit:
             return {}
@@ -134,7 +132,7 @@ def fuse(asked: ScoringInput, weights: FusionWeights) -> FusedScores:
 
 
 def gained(log_shares: NDArray[np.float32], added: NDArray[np.float32]) -> Scores:
-    """What units gain, float32 [N], where the scores for each of P sub-questions rise by `added`, float32 [P, N].
+    """The gain of units, float32 [N], whose scores for each of P sub-questions rise by `added`, float32 [P, N].
 
     `log_shares`, float32 [1 + P, N], are those of `FusedScores` of these units. All other units keep their shares until
     the shares are made to sum up to one again.
@@ -151,7 +149,7 @@ def gained(log_shares: NDArray[np.float32], added: NDArray[np.float32]) -> Score
 def weigh(
     of_units: Mapping[str, Scores], of_question: Mapping[str, float], weights: FusionWeights
 ) -> dict[str, Scores]:
-    """What each unit feature adds to every unit's score, float32 [U] each, for a question with these features."""
+    """The contribution of each unit feature, float32 [U] each, for a question with these features."""
     return {name: np.float32(weights.weight(name, of_question)) * scores for name, scores in of_units.items()}
 
 

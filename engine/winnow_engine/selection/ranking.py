@@ -23,11 +23,9 @@ from winnow_engine.selection.workspace_units import WorkspaceUnits
 
 @dataclass(frozen=True, slots=True)
 class SelectionStats:
-    """What was kept of a workspace, in the drafter's tokens of code.
+    """Sizes of a selection in the drafter's tokens, the probability of an answer, and seconds by stage.
 
     Of `workspace_tokens`, `indexed_tokens` could be kept; where these are fewer, the former is an estimate.
-    `budget_tokens` is how much could be kept, `answer_probability` how likely it is that anything in the workspace
-    answers. `stages` are the seconds of wall clock that each stage of the selection took, in order.
     """
 
     workspace_tokens: int
@@ -39,16 +37,13 @@ class SelectionStats:
 
     @property
     def complete(self) -> bool:
-        """Whether the index was complete."""
+        """True if the index was complete."""
         return self.indexed_tokens == self.workspace_tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What the target would see for a question, and the workspace it was taken from. Show `notices` to the user.
-
-    The lines of `change` are among the spans.
-    """
+    """The code that the target would see for a question. `notices` are for the user; spans show `change`, too."""
 
     workspace: Workspace
     spans: tuple[Span, ...]
@@ -59,10 +54,9 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A question about a workspace, with a score for each unit.
+    """A question about a workspace, with a score for each unit, and notices for the user.
 
-    `unit_tokens`, int32 [U], are the tokens of the units that can be kept, 0 for the others. `notices` say what the
-    user should know of the index, and of the change asked about.
+    `unit_tokens`, int32 [U], are 0 for units that cannot be kept.
     """
 
     question: Question
@@ -80,7 +74,7 @@ class Ranked:
 
     @property
     def worth(self) -> Scores:
-        """By what each unit is kept, float32 [U]; -inf for units that were not scored."""
+        """The order in which units are kept, float32 [U]; -inf for units that were not scored."""
         total, units = self.scores.total, self.scores.units
         found = np.full_like(total, -np.inf)
         found[units] = worth(total[units], self.unit_tokens[units], self._subquestions)
@@ -97,10 +91,9 @@ class Ranked:
         return min(tokens, budget.most_tokens or tokens)
 
     def _needed(self, most: int) -> int:
-        """The tokens of the code at the cursor, and of what the answer seems to need besides (`tokens_needed`).
+        """The tokens at the cursor, and those that the answer seems to need besides (`tokens_needed`), at most `most`.
 
-        `most` bounds the latter. For a slow target, where it is lower than what `auto` keeps at most, it bounds both,
-        but leaves 400 tokens for what the answer needs. It bounds a change together with what its answer needs, too.
+        For a slow target `most` bounds both, but leaves 400 tokens for the latter. A change counts likewise.
         """
         focus, tokens = self._focus, self.unit_tokens.copy()
         at_cursor = [*focus.units, *focus.companions] if focus else []
@@ -117,7 +110,7 @@ class Ranked:
         return budget_for(shown, tokens_at_cursor + needed) if shown else tokens_at_cursor + needed
 
     def select(self, budget_tokens: int) -> Selection:
-        """What fits a budget: a change, the code at the cursor, then units by their worth."""
+        """The selection for a budget: a change, the code at the cursor, then units by their worth."""
         shown, units = self._shown(budget_tokens), self._units
         if shown is not None:
             units.tokens = units.tokens.copy()
@@ -139,7 +132,7 @@ class Ranked:
         return Selection(self.workspace, spans, stats, notices, shown)
 
     def _notices(self, spans: Sequence[Span], shown: ShownChange | None, budget_tokens: int) -> Iterator[str]:
-        """What the user should know of a selection."""
+        """Sentences for the user about a selection."""
         if self.drafter.notice:
             yield self.drafter.notice
         yield from self.notices

@@ -34,7 +34,7 @@ class Moments:
 
 @dataclass(frozen=True)
 class Matches:
-    """What of a workspace the text of a question matches, each computed once, when it is first asked for."""
+    """Matches of a question's text in a workspace, each computed when it is first asked for."""
 
     workspace: Workspace
     question: Question
@@ -61,7 +61,7 @@ class Matches:
 
     @cached_property
     def files(self) -> list[int]:
-        """The numbers of the files that it names, by their path or the end of it."""
+        """The files that it names by their path or the end of it, as numbers."""
         named = [f"/{name.strip('./')}" for name in _FILE.findall(self.text)]
         files, by_name = self.workspace.files, self.workspace.file_table.by_name if named else {}
         return [
@@ -81,31 +81,31 @@ class Matches:
 
     @cached_property
     def defined(self) -> Scores:
-        """How much each unit defines what it surely names, float32 [U]."""
+        """Scores of the units that define names it surely means, float32 [U]."""
         return self.workspace.symbols.definitions(self.names.certain)
 
     @cached_property
     def mentioned(self) -> Scores:
-        """How much each unit defines what it may name, float32 [U]."""
+        """Scores of the units that define names it may mean, float32 [U]."""
         return self.workspace.symbols.definitions(self.names.possible)
 
     @cached_property
     def users(self) -> Scores:
-        """How much each unit uses what it surely names, float32 [U]."""
+        """Scores of the units that use names it surely means, float32 [U]."""
         return self.workspace.symbols.users(self.names.certain)
 
     @cached_property
     def defined_for_cursor(self) -> Scores:
-        """How much each unit defines what the code at the cursor uses, float32 [U]."""
+        """Scores of the units that define names used at the cursor, float32 [U]."""
         return self.workspace.symbols.definitions(self.names_at_cursor)
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """What the leaders lead to: the units ahead, by number, with their likelihoods as shares of the first one's.
+    """The leading units, with their likelihoods as shares of the first one's, and the code that they lead to.
 
-    `files` are the sums of the leaders' likelihoods by file, float64 [F]; `used` and `using` say how much each unit is
-    used by leaders and uses what they define, float32 [U].
+    `files` sums the leaders' likelihoods by file, float64 [F]; `used` scores the units that they use, `using` those
+    that use them, float32 [U].
     """
 
     leaders: Mapping[int, float]
@@ -116,13 +116,12 @@ class Links:
 
 @dataclass(frozen=True)
 class ScoringInput:
-    """What the features of a question and of the units are computed from.
+    """A question about a workspace, with the drafter's scores: the input of all features.
 
-    The question has a cursor, and the code there, only if it is about that code. Scored are the `candidates`, C of the
-    workspace's U units; None for all of them. `drafter_scores` are the scores the drafter's profile gives these, by
-    name; NaN for units without keys. `moments` has the moments of those that are known of all units; `known_matches`
-    and `links` are what has been looked for before. A question that asks for several things has `subquestions`, each
-    asked on its own and with candidates of its own.
+    The question has a cursor and code only if it is about that code. `candidates` are the C units to score of the
+    workspace's U, None for all. `drafter_scores` has the profile's scores of these by name, NaN for units without keys,
+    and `moments` those of scores that are known of all units. Matches and links found before are passed on. A question
+    that asks for several things has `subquestions` with candidates of their own.
     """
 
     workspace: Workspace
@@ -136,7 +135,7 @@ class ScoringInput:
 
     @cached_property
     def matches(self) -> Matches:
-        """What the question's text matches."""
+        """Matches of the question's text."""
         return self.known_matches or Matches(self.workspace, self.question)
 
     @property
@@ -161,7 +160,7 @@ class ScoringInput:
 
     @cached_property
     def weights(self) -> NDArray[np.float32]:
-        """How many units of the workspace each of them stands for, float32 [C], or [1] if all are scored."""
+        """The number of units that each of them stands for, float32 [C], or [1] if all are scored."""
         return self.candidates.weights if self.candidates else np.ones(1, np.float32)
 
     @cached_property
@@ -173,7 +172,7 @@ class ScoringInput:
         return np.searchsorted(starts, self.units, side="right") - 1
 
     def pick(self, of_units: NDArray[T]) -> NDArray[T]:
-        """Of what is known of all units, [U], the part about those that are scored, [C]."""
+        """The values of scored units, [C], among those of all, [U]."""
         return of_units if self.candidates is None else of_units[self.units]
 
 
@@ -187,11 +186,10 @@ def about(question: Question) -> Question:
 def ask_drafter(
     workspace: Workspace, keys: WorkspaceKeys, drafter: Drafter, question: Question, cancellation: Cancellation
 ) -> ScoringInput:
-    """Score all of a workspace's units with the drafter, for the question and for each of its sub-questions.
+    """Score all units of a workspace with the drafter, for a located question and each of its sub-questions.
 
-    The workspace has located the question (`Workspace.located`). A question about the code at the cursor, or about a
-    change, is scored with that code and has no sub-questions. For any other question the cursor is ignored, because
-    where it stands says nothing about the answer. Raises CancelledError.
+    A question about the code at the cursor, or about a change, is scored with that code and has no sub-questions. Any
+    other question ignores the cursor. Raises CancelledError.
     """
     question = about(question)
     arrays = keys.arrays, keys.offsets

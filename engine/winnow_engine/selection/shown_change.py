@@ -1,4 +1,4 @@
-"""How much of a change the target sees, and what of a workspace stands in it already."""
+"""The part of a change that the target sees, and the units of the workspace that it shows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def budget_for(shown: ShownChange, other_tokens: int) -> int:
 
 
 def units_shown(shown: ShownChange, workspace: Workspace) -> list[int]:
-    """The units that need not be kept besides: all changed lines of theirs are shown."""
+    """The units that need not be kept, because all of their changed lines are shown."""
     if not shown.complete:
         return []
     return [n for place in shown.places for n in workspace.units_at(place.path, place.start_line, place.end_line)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 ABOUT_ONE_THING = 2
-"""How many sub-questions are mostly about one thing: "How is X read, and where is it checked?" More are a list."""
+"""The number of sub-questions that are mostly about one thing ("How is X read, and where is it checked?")."""
 
 _MOST = 8  # a text that falls into more is no list of questions but a pasted log
 _FEWEST_WORDS = 3

@@ -1,8 +1,8 @@
-"""Two levels of search: what is cheap to compute of every unit chooses those that are scored in full.
+"""Two levels of search: cheap scores of every unit choose the candidates that are scored in full.
 
-The first level is one vector a unit, words, names and paths. The second is every feature, MaxSim among them, of the
-candidates and of a sample that stands for all others, so that a score means what it means when all units are scored.
-Small workspaces are scored whole, and so is one of which much is kept (docs/decisions/0014-two-levels.md).
+The first level is one vector a unit, words, names and paths. The second is every feature of the candidates, and of a
+sample that stands for all others. Small workspaces are scored whole, and so is one of which much is kept
+(docs/decisions/0014-two-levels.md).
 """
 
 from __future__ import annotations
@@ -32,12 +32,11 @@ MOST_BUDGET = 32_000
 
 @dataclass(frozen=True, slots=True)
 class Breadth:
-    """How many units each source of candidates gives at most."""
+    """The most units that each source of candidates gives; `linked` by names, titles, paths and leaders, each."""
 
     coarse: int = 2048
     words: int = 512
     linked: int = 256
-    """By names, titles and paths, and of what the leaders lead to; of each."""
 
 
 USUAL = Breadth()
@@ -51,10 +50,9 @@ def search(
     cancellation: Cancellation,
     budget_tokens: int | None = None,
 ) -> ScoringInput:
-    """Have the drafter score the units that matter for a question: all of a small workspace, else candidates.
+    """Have the drafter score the units of a small workspace, or the candidates of a large one, for a located question.
 
-    The workspace has located the question. `budget_tokens` is how much is to be kept, None for a usual amount.
-    Raises CancelledError.
+    `budget_tokens` are to be kept, None for a usual amount. Raises CancelledError.
     """
     large = keys.tokens >= LEAST_TOKENS and (budget_tokens or 0) <= MOST_BUDGET
     if not (large and drafter.has_two_levels) or keys.missing_tokens:
@@ -117,9 +115,7 @@ class TwoLevelSearch:
         return found
 
     def _always(self, located: Question) -> NDArray[np.int64]:
-        """Units that may be kept whatever their score: those at the cursor, in the paths asked about, or related to a
-        change.
-        """
+        """Units that may be kept whatever their score: at the cursor, in the paths asked about, near a change."""
         workspace = self.workspace
         starts, found = workspace.unit_starts, workspace.units_in(located.paths)
         if located.change:
@@ -139,7 +135,7 @@ class TwoLevelSearch:
         yield from (best(scores, breadth.linked) for scores in named)
 
     def _units_of(self, files: Sequence[int]) -> NDArray[np.int64]:
-        """The units of files, file by file, as many as `linked` allows."""
+        """The units of files, file by file, until there are `linked`."""
         starts, found, count = self.workspace.unit_starts, [np.empty(0, np.int64)], 0
         for file in dict.fromkeys(files):
             found.append(np.arange(starts[file], starts[file + 1]))
@@ -150,7 +146,7 @@ class TwoLevelSearch:
 
 
 def _moments(coarse: Mapping[str, Scores], candidates: Candidates) -> dict[str, Moments]:
-    """The moments of scores that are known of all units. Where all are candidates, their own scores give these."""
+    """The moments of scores that are known of all units; none where all are candidates."""
     if len(candidates.units) == candidates.total:
         return {}
     return {name: Moments(scores.mean(), scores.std()) for name, scores in coarse.items()}

@@ -1,8 +1,7 @@
-"""Unit features: what speaks for each unit, on scales that weights can compare.
+"""Unit features, on scales that weights can compare.
 
-Dense features (the drafter's scores, words) are deviations from the workspace's mean, at most 6. Sparse ones, which
-are 0 for most units (names, titles, paths), stay as they are, at most 2. What a unit is (imports, prose, tests) is 0
-or 1. Features are computed of the units that are scored: all, or the candidates of a large workspace.
+Dense features (the drafter's scores, words) are deviations from the workspace's mean, at most 6. Sparse ones (names,
+titles, paths) stay as they are, at most 2. Kinds of unit (imports, prose, tests) are 0 or 1.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ def unit_features(asked: ScoringInput) -> dict[str, Scores]:
 
 
 def links_of(asked: ScoringInput) -> Links:
-    """What the leaders among the scored units lead to."""
+    """The leaders among the scored units, and the code that they lead to."""
     return _links(asked, _direct_features(asked))
 
 
 def neighbours(workspace: Workspace, links: Links, most: int) -> NDArray[np.int64]:
-    """The units that the leaders lead to, int64: of each feature that says so at most so many, the likeliest."""
+    """The units that the leaders lead to, int64: the likeliest by each feature, at most so many."""
     starts, files = workspace.unit_starts, highest(np.asarray(links.files, np.float32), len(links.leaders))
     beside = [np.arange(starts[file], starts[file + 1]) for file in files if links.files[file]]
     return united([np.concatenate(beside)[:most], *(best(scores, most) for scores in (links.used, links.using))])
@@ -51,7 +50,7 @@ def _direct_features(asked: ScoringInput) -> dict[str, Scores]:
 
 
 def _standardised(asked: ScoringInput, name: str) -> Scores:
-    """One of the drafter's scores as deviations from the mean of all units, which candidates let estimate."""
+    """One of the drafter's scores as deviations from the mean of all units, estimated from candidates."""
     scores = asked.drafter_scores[name]
     if asked.candidates is None:
         return zscore(scores)
@@ -136,7 +135,7 @@ _is_header = _is(*_HEADERS)
 
 
 def _headers(asked: ScoringInput) -> Scores:
-    """1 for what stands around definitions. 0 in a file without any, such as settings: there it is the content."""
+    """1 for code around definitions; 0 in a file without any, such as settings, where it is the content."""
     return _is_header(asked) * asked.workspace.file_table.define.astype(np.float32)[asked.file_numbers]
 
 
@@ -158,9 +157,9 @@ _FEATURES: dict[str, Callable[[ScoringInput], Scores]] = {
 
 
 def _leaders(features: Mapping[str, Scores], drafter_features: int) -> dict[int, float]:
-    """The units ahead by what directly speaks for them, each with its likelihood as a share of the first one's.
+    """The leading units by their direct features, as places in these, with likelihoods as shares of the first one's.
 
-    Units are places in the features' arrays. The first `drafter_features` of the features are the drafter's.
+    The first `drafter_features` of the features are the drafter's.
     """
     by_drafter = list(features.values())[:drafter_features]
     of_drafter = 2 * np.mean(by_drafter, axis=0) if by_drafter else np.float32(0.0)
@@ -170,7 +169,7 @@ def _leaders(features: Mapping[str, Scores], drafter_features: int) -> dict[int,
 
 
 def _links(asked: ScoringInput, features: Mapping[str, Scores]) -> Links:
-    """What the leaders by these features lead to."""
+    """The leaders by these features, and the code that they lead to."""
     places = _leaders(features, len(asked.drafter_scores))
     leaders, symbols = {int(asked.units[place]): share for place, share in places.items()}, asked.workspace.symbols
     return Links(leaders, _file_shares(asked, leaders), symbols.used_by(leaders), symbols.using(leaders))
@@ -186,7 +185,7 @@ def _file_shares(asked: ScoringInput, leaders: Mapping[int, float]) -> NDArray[n
 
 
 def _neighbour_features(asked: ScoringInput, links: Links) -> dict[str, Scores]:
-    """What the leaders lead to: the rest of their files, the definitions they use, the units that use them."""
+    """The features of units that leaders lead to: in their files, used by them, or using them."""
     own = np.zeros(len(asked.units), np.float32)
     own[np.searchsorted(asked.units, list(links.leaders))] = list(links.leaders.values())
     return {

@@ -1,4 +1,4 @@
-"""A workspace's units as pieces: whole, cut to what fits, at the cursor, and as spans."""
+"""A workspace's units for a budget: whole, cut to fit, at the cursor, and as spans."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from winnow_engine.selection.fusion import FusedScores
 
 
 class WorkspaceUnits:
-    """The units of a workspace, to fill a budget with. `tokens` is int32 [U]; `count` counts the tokens of a text."""
+    """The units of a workspace to fill a budget with. `tokens` is int32 [U]; `count` counts the tokens of a text."""
 
     def __init__(self, workspace: Workspace, tokens: NDArray[np.int32], count: Callable[[str], int]) -> None:
         self.tokens = tokens
@@ -54,7 +54,7 @@ class WorkspaceUnits:
         return Focus(chosen, (cursor.start_line, cursor.end_line), companions)
 
     def spans(self, pieces: list[KeptUnit], scores: FusedScores) -> tuple[Span, ...]:
-        """The pieces as spans, in path and line order."""
+        """Kept units as spans, in path and line order."""
         return tuple(self._span(piece, scores) for piece in pieces)
 
     def _span(self, piece: KeptUnit, scores: FusedScores) -> Span:
