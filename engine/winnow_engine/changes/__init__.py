@@ -1,1 +1,1 @@
-"""What changed: in the working tree, what is staged, a commit, a range or a branch; as files, lines and units."""
+"""Changes of the working tree, the index, a commit, a range or a branch, as files, lines and units."""

@@ -1,4 +1,4 @@
-"""The nouns: what changed between two states of a workspace's folders, file by file."""
+"""Changed files between two states of a workspace's folders."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from winnow_engine.changes.lines import Hunk, hunks, line_texts
 
 @dataclass(frozen=True)
 class ChangedFile:
-    """A file that differs. Paths are the workspace's; `before_path` is None for a new file, `path` of a file that is
-    gone the one that it had.
+    """A file that differs, with workspace paths. `path` of a removed file is the one that it had.
 
-    `before` and `after` are contents, None where there is no file. A file with `unread` has none: it says why.
+    `before` and `after` are contents, None where there is no file, or if `unread` gives a reason not to read it.
     """
 
     path: str
@@ -26,12 +25,12 @@ class ChangedFile:
 
     @property
     def renamed(self) -> bool:
-        """Whether it had another path."""
+        """True if it had another path."""
         return self.before_path not in (None, self.path)
 
     @property
     def what(self) -> str:
-        """What happened to it, in a few words."""
+        """The kind of change, in a few words."""
         if self.added or self.removed:
             return "new file" if self.added else "file removed"
         return f"renamed from {self.before_path}" if self.renamed else "changed"

@@ -1,4 +1,4 @@
-"""Where the lines after a change stand in the workspace as it is now: commits made since may have moved them."""
+"""Places of changed lines in the workspace as it is now: later commits may have moved them."""
 
 from __future__ import annotations
 

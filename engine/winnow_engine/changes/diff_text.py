@@ -24,7 +24,7 @@ _LONGEST_CHARACTERS = 400_000  # about 100,000 tokens, more than a target reads
 
 @dataclass(frozen=True, slots=True)
 class _Length:
-    """How much is shown: lines around a changed one (None: whole short units), lines of each run, characters in all.
+    """Amount to show: lines around a changed one (None: whole short units), lines of each run, characters in all.
 
     One that leaves changed lines out is `cut`. It begins with code that is neither a test nor prose.
     """
@@ -35,7 +35,7 @@ class _Length:
 
     @property
     def cut(self) -> bool:
-        """Whether it leaves changed lines out."""
+        """True if it leaves changed lines out."""
         return self.lines is not None
 
 
@@ -184,7 +184,7 @@ def _near_changes(rows: Sequence[_Row], context: int | None) -> Iterator[Sequenc
 
 
 def _place(rows: Iterable[_Row], now: CurrentLines) -> Cursor | None:
-    """Where the rows that are not removed stand now, if they still stand one after the other."""
+    """Place of the rows that are not removed now, if they still are consecutive."""
     lines = [now.line(row.after) for row in rows if row.mark != "-"]
     if now.file is None or not lines or lines[0] is None:
         return None

@@ -1,4 +1,4 @@
-"""Which lines of two texts differ. Line ends do not count, so a file that went from LF to CRLF has no changed line."""
+"""Differing lines of two texts. Line ends do not count: a file that went from LF to CRLF has no changed line."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from difflib import SequenceMatcher
 
 from winnow_engine.index.lines import with_lf
 
-# Beyond this many pairs of lines a difference is not looked into: all lines between the first and the last one that
-# differ count as changed.
-_MOST_PAIRS = 30_000_000
+_MOST_PAIRS = 30_000_000  # of lines to compare; beyond it, all between the first and the last difference are changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +71,6 @@ def _between(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[tuple[
 
 
 def _common(before: Sequence[bytes], after: Sequence[bytes]) -> int:
-    """How many lines both begin with."""
+    """Number of lines that both begin with."""
     shorter = min(len(before), len(after))
     return next((n for n in range(shorter) if before[n] != after[n]), shorter)

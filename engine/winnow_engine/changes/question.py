@@ -1,4 +1,4 @@
-"""A question about a change, with all that the rest of the engine needs to know of it."""
+"""Questions about a change, with the text, units and relations that the engine needs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_CHARACTERS = 2_000  # for the drafter, which reads less
 def asked_changes(
     question: Question, sources: Sources, workspace: Workspace, cancellation: Cancellation
 ) -> Changes | None:
-    """What the question's `changes` name; None if it is about none.
+    """The changes that a question names; None if it is about none.
 
     Raises GitError, NothingChangedError, RevisionError, CancelledError.
     """

@@ -1,4 +1,4 @@
-"""Reads what changed in the folders of a workspace. The working tree is what the workspace has read of it."""
+"""Reads the changes in the folders of a workspace. The working tree is what the workspace has read of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from winnow_engine.untrusted import printable
 
 
 def read_changes(sources: Sources, workspace: Workspace, asked: str, cancellation: Cancellation) -> Changes:
-    """What changed in the repositories of the workspace's folders, by the words of `revisions_of`.
+    """Changes in the repositories of the workspace's folders, by the words of `revisions_of`.
 
     Folders without a repository, or in which a revision does not exist, are left out if others have it. Raises
     GitError, of the kind that the first folder gives, if none has.
@@ -94,7 +94,7 @@ def _path(path: str, folder: Folder, prefix: str) -> str:
 
 
 def _why_unread(change: FileChange) -> str:
-    """Why a file's content does not count, by its kind and name; "" if it does."""
+    """Reason not to read a file, by its kind and name; "" if there is none."""
     if "160000" in (change.before_mode, change.after_mode):
         return "submodule"
     if not change.regular:
@@ -105,7 +105,7 @@ def _why_unread(change: FileChange) -> str:
 
 
 def why_no_code(sides: Sequence[bytes | None]) -> str:
-    """Why contents are not shown, "" if they are: binary, generated, minified, too large or not there (None)."""
+    """Reason not to show contents: binary, generated, minified, too large or absent (None); "" if there is none."""
     for data in sides:
         if data is None:
             return f"larger than {MOST_BLOB_BYTES:,} bytes, or not in this clone"

@@ -1,4 +1,4 @@
-"""What has to do with a change, as log-odds to add to the units of a workspace: by names, words and paths."""
+"""Relation of a workspace's units to a change by names, words and paths, as log-odds to add."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from winnow_engine.index.name_rules import is_test
 from winnow_engine.index.symbols import FileAnalysis, FileSymbols
 from winnow_engine.index.workspace import Workspace
 
-# Log-odds, fitted on the histories of the calibration split, then rounded (docs/lab/history.md): for
-# what uses a changed name, more where that is surely this one and in the same file; for what else defines it, such as
-# a declaration or an override; for what the change uses; for the most words in common; for code of the same file; and
-# for a test that is called after it.
+# Log-odds, fitted on the histories of the calibration split, then rounded (docs/lab/history.md): for users of a changed
+# name, more where it surely is this one and in the same file; for other definitions of it; for what the change uses;
+# for the most words in common; for code of the same file; and for a test named after it.
 _USER, _SURE, _NEAR, _DEFINER, _USED = 2.7, 1.2, 0.7, 1.9, 0.4
 _WORDS, _SAME_FILE, _ITS_TEST = 3.8, 1.5, 2.0
 _USUAL_USERS = 6  # from which on more users of a name each say less
@@ -60,7 +59,7 @@ def users_of(workspace: Workspace, touched: Sequence[TouchedFile]) -> Iterator[t
 
 
 def _users_gain(workspace: Workspace, names: Iterable[str], near: Scores) -> Scores:
-    """What units gain that use one of the names."""
+    """Gain of the units that use one of the names."""
     gain = np.zeros(len(workspace.units), np.float32)
     for name in sorted(names):
         users = _users(workspace, name)
@@ -69,7 +68,7 @@ def _users_gain(workspace: Workspace, names: Iterable[str], near: Scores) -> Sco
 
 
 def _definitions_gain(workspace: Workspace, touched: Sequence[TouchedFile], defined: Collection[str]) -> Scores:
-    """What units gain that define a changed name, too, or a name that the changed units use."""
+    """Gain of the units that also define a changed name, or define a name that the changed units use."""
     gain = np.zeros(len(workspace.units), np.float32)
     for name in sorted(_used(touched)):
         definitions = list(workspace.symbols.defining(name))
@@ -81,7 +80,7 @@ def _definitions_gain(workspace: Workspace, touched: Sequence[TouchedFile], defi
 
 
 def _alike(workspace: Workspace, touched: Sequence[TouchedFile]) -> Scores:
-    """How much units have in common with the changed ones by BM25, float32 [U]: from 0 to log 10, the most."""
+    """Similarity of units to the changed ones by BM25, float32 [U], from 0 to log 10."""
     lines = [line for one in touched for unit in one.units.units for line in unit.after_lines or unit.before_lines]
     text = b"\n".join(lines)[:_MOST_CHARACTERS].decode("utf-8", "replace")
     common = workspace.lexical.score(text)
@@ -99,7 +98,7 @@ def _same_file(touched: Sequence[TouchedFile]) -> Callable[[str], bool]:
 
 
 def _its_test(touched: Sequence[TouchedFile]) -> Callable[[str], bool]:
-    """Whether a path is a test's that has the name of a changed file in it."""
+    """True for a test's path with the name of a changed file in it."""
     stems = {PurePosixPath(one.units.file.path).stem for one in touched}
     long = tuple(stem for stem in stems if len(stem) >= _LEAST_STEM)
     return lambda path: is_test(path) and any(stem in path for stem in long)
@@ -112,7 +111,7 @@ def _users(workspace: Workspace, name: str) -> list[int]:
 
 
 def _surety(workspace: Workspace, name: str) -> float:
-    """How surely a use of a name means this definition, and how much one of its users says; from 0 to 1."""
+    """Certainty, from 0 to 1, that a use of a name means this definition, lower for names with many users."""
     definitions, users = len(workspace.symbols.defining(name)), len(_users(workspace, name))
     return float(1 / max(definitions, 1) * min(1.0, np.sqrt(_USUAL_USERS / max(users, 1))))
 

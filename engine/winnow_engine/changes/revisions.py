@@ -1,4 +1,4 @@
-"""What a user means by a change: two states of a repository, each a commit, the index, or the working tree."""
+"""The two states that a change lies between, each a commit, the index, or the working tree."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from winnow_engine.git.objects import commits, existing
 from winnow_engine.git.repository import Repository
 
 WORKING, STAGED, BRANCH, COMMIT = "working", "staged", "branch", "commit"
-"""The words for what is not committed, what is staged, the current branch, and the last commit."""
+"""Words for uncommitted and staged changes, the current branch, and the last commit."""
 
 
 class Uncommitted(Enum):
@@ -34,9 +34,9 @@ class Revisions:
 
 
 def revisions_of(repository: Repository, asked: str) -> Revisions:
-    """The states that some words mean: `working` or "", `staged`, `branch`, `commit`, a revision, `A..B` or `A...B`.
+    """States named by `working` or "", `staged`, `branch`, `commit`, a revision, `A..B` or `A...B`.
 
-    `A..B` is from A to B, `A...B` from where both parted to B; what is left out is HEAD. Raises RevisionError.
+    `A...B` begins where both parted. A side left out is HEAD. Raises RevisionError.
     """
     asked = asked.strip() or WORKING
     if asked in (WORKING, STAGED, BRANCH) and repository.bare:

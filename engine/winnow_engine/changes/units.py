@@ -1,7 +1,6 @@
-"""Hunks as units: the functions, classes and sections that a change touches, each as it was and as it is.
+"""Functions, classes and sections that a change touches, before and after it.
 
-Both sides are cut by the same parsers. A unit is the same on both sides if its name says so, else if the two have most
-lines in common.
+Units of the two sides are paired by name, then by the most lines in common.
 """
 
 from __future__ import annotations
@@ -88,7 +87,7 @@ def _unit_of_line(units: Sequence[Unit]) -> dict[int, int]:
 
 
 def _partners(file: ChangedFile, before: Sequence[Unit], after: Sequence[Unit]) -> dict[int, int]:
-    """What each unit before became, by index. No unit after is named twice."""
+    """Index of the unit after the change for each unit before it; none twice."""
     found = dict(_by_name(before, after))
     free_before, free_after = set(range(len(before))) - set(found), set(range(len(after))) - set(found.values())
     for old, new, _ in _by_lines(file, before, after):

@@ -1,8 +1,7 @@
-"""The working tree against a commit: what the workspace has read, open documents included, against the blobs of a tree.
+"""Changes of the working tree, open documents included, against the blobs of a commit.
 
-git is not asked what differs: it would pass the files through filters. A file that has the size and time of change that
-the index has of it holds the blob of the index; another one is hashed. If its object id differs it has changed, if more
-than line ends differ. What the workspace leaves out is not compared; it counts as removed where it is gone.
+git is not asked, because it would pass the files through filters. A file with the size and time that the index has of
+it holds the blob of the index; others are hashed. Files left out of the workspace only count when they are gone.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _MOST_COMPARED = 2_500  # pairs of a new and a removed file
 
 @dataclass(frozen=True)
 class _Folder:
-    """A folder's files as the workspace and the tree have them, by their path within the folder."""
+    """A folder's files in the workspace, the tree and the index, by path within the folder."""
 
     folder: Folder
     present: Mapping[str, IndexedFile]
@@ -43,12 +42,12 @@ class _Folder:
     staged_ns: int
 
     def holds(self, path: str) -> bool:
-        """Whether a file holds the blob that the tree has of it."""
+        """True if a file holds the blob that the tree has of it."""
         file, blob = self.present[path], self.entries[path].blob
         return (self._blob_of_index(path, file) or blob_id(file.content.read(), blob)) == blob
 
     def _blob_of_index(self, path: str, file: IndexedFile) -> str | None:
-        """What the index knows a file to hold, if it has not been written since the index was."""
+        """The blob that the index has of a file, if the file has not been written since the index was."""
         entry = self.staged.get(path)
         if entry is None or entry.stat is None or file.content.held is not None:
             return None
@@ -102,7 +101,7 @@ def blob_id(data: bytes, format_like: str) -> str:
 
 
 def _written_ns(index: Path) -> int:
-    """When the index was written, 0 if there is none. What was written later may have changed unseen by it."""
+    """Time at which the index was written, 0 without an index. Later changes may be unknown to it."""
     try:
         return index.stat().st_mtime_ns
     except OSError:
@@ -110,7 +109,7 @@ def _written_ns(index: Path) -> int:
 
 
 def _differs(before: bytes | None, after: bytes) -> bool:
-    """Whether more than line ends differ, as far as can be told without filters."""
+    """True if more than line ends differ, as far as can be told without filters."""
     if not _is_text(before) or before.startswith(_LFS):
         return False
     return with_lf(before) != with_lf(after)
@@ -121,7 +120,7 @@ def _is_text(data: bytes | None) -> TypeGuard[bytes]:
 
 
 def _is_gone(has: _Folder, path: str) -> bool:
-    """Whether a file of the tree that the workspace does not have is not on disk either, and would count."""
+    """True for a file of the tree that is neither in the workspace nor on disk, and would count."""
     if has.entries[path].mode not in REGULAR or reason_against(path.rpartition("/")[2], False):
         return False
     try:
@@ -132,7 +131,7 @@ def _is_gone(has: _Folder, path: str) -> bool:
 
 
 def _is_in_another(root: Path, path: str, inner: set[str]) -> bool:
-    """Whether a file belongs to a submodule, or to another repository within the folder."""
+    """True for a file of a submodule, or of another repository within the folder."""
     above = [parent.as_posix() for parent in Path(path).parents if parent != Path()]
     return any(parent in inner or (root / parent / ".git").exists() for parent in above)
 

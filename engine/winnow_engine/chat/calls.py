@@ -54,7 +54,7 @@ class CallReader:
         return sure
 
     def _next_call(self) -> tuple[int, bool]:
-        """Where in what is held a call begins, or may begin, and whether it surely does."""
+        """Offset in the held text at which a call begins or may begin, and True if it surely does."""
         for match in _FIRST.finditer(self._held):
             at = match.start()
             if match[0] != "<" and not self._begins_line(at):

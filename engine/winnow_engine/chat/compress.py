@@ -72,7 +72,7 @@ class Compressor:
 
 
 def question_of(messages: Sequence[Message]) -> Question:
-    """What the conversation asks for: the user's last message, after the one before it if that was short."""
+    """The question of a conversation: the user's last message, after the one before it if that was short."""
     said = [_asked(message.content) for message in messages if message.role == "user" and message.content.strip()]
     earlier = [Turn(text, "") for text in said[-2:-1] if 0 < len(text) <= _SHORT_CHARACTERS]
     return Question(said[-1], earlier=tuple(earlier))

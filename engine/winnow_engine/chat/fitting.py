@@ -1,4 +1,4 @@
-"""What of a conversation is sent: all of it, what was sent before and what is new, or a new choice.
+"""Chooses what to send of a conversation: all of it, what was sent before and what is new, or a new choice.
 
 Sending the same words again costs little where the target remembers them. So a choice is kept until it must be made
 anew: when the conversation outgrows its limit, or when the target has forgotten it.
@@ -88,7 +88,7 @@ class Fitting:
         return len(prompt) <= self.budget or self._count(messages, compressible(messages)) <= self.budget
 
     def _is_warm(self, again: Sequence[Message], prompt: Any, before: SentBefore) -> bool:
-        """Whether the target still remembers at least half of what it was sent before."""
+        """True if the target still remembers at least half of what it was sent before."""
         unread = self.target.unread(prompt)
         if unread is None:
             return before.age_s < _COLD_AFTER_S

@@ -32,7 +32,7 @@ _PARAMETER = re.compile(r"\s*<parameter=([^>\n]+)>\n?(.*?)\n?</parameter>", re.D
 
 
 def opens(text: str) -> bool | None:
-    """Whether a call begins here; None if that takes more text to tell."""
+    """True if a call begins here; None if more text is needed to tell."""
     compact = _SPACE.sub("", text[:_WINDOW])
     if any(compact.startswith(lead) for lead in _LEADS):
         return True
@@ -40,7 +40,7 @@ def opens(text: str) -> bool | None:
 
 
 def frame(text: str) -> tuple[int, list[str]]:
-    """Where the body of the call begins that `text` opens, and what closes the frame around it, in order."""
+    """Offset of the body of the call that `text` opens, and the closers of the frame around it, in order."""
     match = _FRAME.match(text)
     assert match is not None, text
     closers = ["}" if match["extra"] else "", f"</{match['tag']}>" if match["tag"] else "", match["fence"] and "```"]

@@ -57,7 +57,7 @@ def _last(messages: Sequence[Message], role: Role) -> int:
 
 
 def passages(messages: Sequence[Message]) -> list[Passage]:
-    """What may be cut, in order. Joined with their fences, the passages of a message are its content."""
+    """The parts that may be cut, in order. Joined with their fences, those of a message are its content."""
     found = []
     for number in compressible(messages):
         result = _result_path(messages, number)

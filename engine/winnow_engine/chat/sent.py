@@ -24,7 +24,7 @@ _HASH_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class SentBefore:
-    """What was sent for the first `length` messages of a conversation, `age_s` seconds ago.
+    """The text sent for the first `length` messages of a conversation, `age_s` seconds ago.
 
     `cut` has the contents that were sent in place of others, by the message's number.
     """
@@ -51,7 +51,7 @@ class _Record:
 
 
 class SentConversations:
-    """What was sent for the conversations of late. Safe to use from several threads."""
+    """The text sent for recent conversations. Safe to use from several threads."""
 
     def __init__(
         self, most: int = _MOST, most_bytes: int = _MOST_BYTES, clock: Callable[[], float] = monotonic
@@ -66,7 +66,7 @@ class SentConversations:
         return len(self._records)
 
     def find(self, messages: Sequence[Message], tools: Tools) -> SentBefore | None:
-        """What was sent for the longest known beginning. None for a conversation of which nobody has said anything."""
+        """The text sent for the longest known beginning; None if no message but the system's is known."""
         chain = _chain(messages, tools)
         first = next((number for number, m in enumerate(messages) if m.role != "system"), len(messages))
         with self._lock:

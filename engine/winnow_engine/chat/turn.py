@@ -31,12 +31,12 @@ class TurnRecorder:
 
     @property
     def text(self) -> str:
-        """What was said."""
+        """The text said so far."""
         return "".join(self._said)
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """What was called, in order."""
+        """The calls, in order."""
         return tuple(self._calls)
 
     def say(self, text: str) -> None:

@@ -75,14 +75,14 @@ def inserting(data: bytes, line: int, new: Sequence[str]) -> LineEdit:
 
 
 def line_end(data: bytes) -> str:
-    """What most lines of a file end with; LF if it has no lines."""
+    """The line end of most lines of a file; LF if it has no lines."""
     pairs = data.count(b"\r\n")
     ends = {"\n": data.count(b"\n") - pairs, "\r\n": pairs, "\r": data.count(b"\r") - pairs}
     return max(ends, key=lambda end: ends[end])
 
 
 def check_sound(edit: FileEdit) -> bool:
-    """Whether a grammar could tell that the file parses with the edit. Raises UnsoundEditError if it does worse."""
+    """True if a grammar finds no more errors with the edit, False without a grammar. Raises UnsoundEditError."""
     before, after = (syntax_errors(edit.path, data) for data in (edit.before, edit.after))
     if after is None or before is None:
         return False

@@ -32,7 +32,7 @@ _MOST_SHOWN = 120  # lines
 
 @dataclass(frozen=True)
 class _Place:
-    """Where documentation is put: before a line, in a style, behind some white space."""
+    """The place of documentation: before a line, in a style, behind some white space."""
 
     file: IndexedFile
     line: int
@@ -132,7 +132,7 @@ def _dedented(text: str) -> str:
 
 
 def _is_code(text: str, definition: Definition) -> bool:
-    """Whether a text gives the definition back instead of describing it."""
+    """True if a text gives the definition back instead of describing it."""
     name = re.escape(definition.name.rpartition(".")[2])
     return re.search(rf"^\s*(?!{name})\w[\w ]*\b{name}\s*[(:{{]", text, re.MULTILINE) is not None
 

@@ -53,7 +53,7 @@ class EditedLines:
 
     @property
     def called(self) -> str:
-        """What to call it in a sentence."""
+        """A name for it in a sentence."""
         return f"`{self.definition.name}`" if self.definition else "this code"
 
     @property

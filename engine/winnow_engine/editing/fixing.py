@@ -40,7 +40,7 @@ def fixing(workspace: Workspace, request: WantedEdit) -> EditTask:
 
 
 def _where(passage: EditedLines, request: WantedEdit) -> str:
-    """Says where the problem is, as far as that is more than the passage."""
+    """Introduction of the problem, with its line if it has a single short one."""
     first, last = request.cursor.start_line, request.cursor.end_line
     line = passage.file.text_of_lines(first, last).strip() if first <= passage.file.lines.count else ""
     if first != last or not line or len(line) > _LONGEST_LINE:

@@ -30,7 +30,7 @@ def _first(lines: Iterable[str]) -> str:
 
 
 def _has_tabs(lines: Iterable[str]) -> bool | None:
-    """Whether lines are indented by tabs; None if none of them is indented."""
+    """True for lines indented by tabs; None if none of them is indented."""
     indented = [line for line in lines if line.strip() and line[0] in " \t"]
     return any(line[0] == "\t" for line in indented) if indented else None
 
@@ -50,6 +50,6 @@ def _tabs_before(line: str) -> int:
 
 
 def _width(code: Sequence[str]) -> int:
-    """How far one level is indented by spaces."""
+    """Spaces of one level of indentation."""
     depths = sorted({len(indentation(line)) for line in code if line.strip()})
     return min((deeper - depth for depth, deeper in pairwise(depths)), default=0) or _WIDTH

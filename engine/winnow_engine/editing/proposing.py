@@ -1,4 +1,4 @@
-"""How a change comes about, start to finish: choose the code around it, ask the target, make an edit of the answer."""
+"""Proposes a change, start to finish: choose the code around it, ask the target, make an edit of the answer."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class _EnoughOr(Cancellation):
 
     @property
     def cancelled(self) -> bool:
-        """Whether the target may stop."""
+        """True if the target may stop."""
         return self._event.is_set() or self.users.cancelled
 
     def check(self) -> None:

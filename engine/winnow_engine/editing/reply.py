@@ -51,7 +51,7 @@ def edit_of(reply: str, read: Read, *, whole: bool = True) -> FileEdit:
 
 
 def is_enough(text: str, read: Read) -> bool:
-    """Whether an answer that has come so far has a whole block that changes something."""
+    """True if the answer so far has a whole block that changes something."""
     return any(edit.edits for edit in _edits(code_blocks(text, closed=True), read))
 
 

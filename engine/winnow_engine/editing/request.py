@@ -1,4 +1,4 @@
-"""What is asked for, and what a target has to be told for it."""
+"""Requests for a change, and the tasks that they give a target."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LONGEST_PROBLEM = 1500  # characters; template errors of C++ run to pages
 
 
 class EditKind(StrEnum):
-    """What is to happen to the code at the cursor."""
+    """The kind of change of the code at the cursor."""
 
     FIX = "fix"
     DOCUMENT = "document"
@@ -39,7 +39,7 @@ class WantedEdit:
 
 @dataclass(frozen=True, slots=True)
 class EditTask:
-    """How a change is asked for, and how its answer is read.
+    """The prompt for a change, and the reader of its answer.
 
     `question` chooses the code around it, without lines in `shown`, which `prompt` has anyway. `expected` is about as
     long as the answer. `read` makes an edit of a block of code.

@@ -1,4 +1,4 @@
-"""What a block of code consists of: imports, and definitions by name."""
+"""Imports and definitions in a block of code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SnippetUnit:
 
     @property
     def defines(self) -> bool:
-        """Whether it is a definition."""
+        """True for a definition."""
         return self.kind in _DEFINITIONS
 
 

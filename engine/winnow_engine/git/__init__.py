@@ -1,1 +1,1 @@
-"""What a repository's history holds, asked of the git program, which runs nothing that the repository names."""
+"""Reads repositories with the git program, which runs nothing that a repository names."""

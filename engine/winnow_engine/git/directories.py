@@ -1,4 +1,4 @@
-"""Where git keeps a repository's own files, and whether it can read them without waiting."""
+"""The folders of git's own files, checked for files on which git would wait."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Directories:
 
 
 def directories(top: Path) -> Directories:
-    """Those of the working tree `top`: its `.git`, or where that is a file, what it names."""
+    """The directories of the working tree `top`: its `.git`, or what that names if it is a file."""
     git = top / ".git"
     own = top / _first_line(git).removeprefix("gitdir:").strip()
     return Directories(git, git) if own == top else Directories(own, own / (_first_line(own / "commondir") or "."))
@@ -51,7 +51,7 @@ def check_readable(folder: Path) -> None:
 
 
 def _waits(path: Path) -> bool:
-    """Whether opening a path may never return. A socket is refused at once."""
+    """True if opening a path may never return. A socket is refused at once."""
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):  # not there, or no path

@@ -45,7 +45,7 @@ def blobs(git: Git, ids: Iterable[str], most_bytes: int = MOST_BLOB_BYTES) -> di
 
 
 def existing(git: Git, ids: Sequence[str]) -> set[str]:
-    """Which objects are there: a shallow clone lacks some that others name."""
+    """The objects that are there: a shallow clone lacks some that others name."""
     return set(_sizes(git, ids))
 
 

@@ -106,7 +106,7 @@ class Git:
     cancellation: Cancellation = field(default_factory=Cancellation)
 
     def run(self, *arguments: str, stdin: bytes = b"", timeout_s: float = _TIMEOUT_S) -> bytes:
-        """What a command prints on standard output.
+        """Standard output of a command.
 
         Raises GitMissingError, NotARepositoryError, UntrustedRepositoryError, CancelledError, and GitError if the
         command fails in another way or takes more than `timeout_s` seconds.
@@ -135,7 +135,7 @@ class Git:
         return output, status == 0
 
     def fields(self, *arguments: str, stdin: bytes = b"", timeout_s: float = _TIMEOUT_S) -> list[bytes]:
-        """What a command prints, split at the NUL that ends every field."""
+        """Fields of a command's output, each of which ends with NUL."""
         output = self.run(*arguments, stdin=stdin, timeout_s=timeout_s)
         return output.removesuffix(b"\0").split(b"\0") if output else []
 
@@ -166,7 +166,7 @@ class Git:
         return process.returncode if in_time else None, output, complaint.decode("utf-8", "replace")
 
     def _wait(self, process: subprocess.Popen[bytes], timeout_s: float) -> bool:
-        """Whether a command ended within `timeout_s`. Its output is kept for the next `communicate`."""
+        """True if a command ended within `timeout_s`. Its output is kept for the next `communicate`."""
         latest = time.monotonic() + timeout_s
         while time.monotonic() <= latest:
             self.cancellation.check()

@@ -124,10 +124,10 @@ def open_repository(folder: Path, cancellation: Cancellation | None = None) -> R
 
 
 def may_have_history(folder: Path) -> bool:
-    """Whether a folder looks like part of a working tree. Asks no program, so it is quick, and may be wrong."""
+    """True if a folder looks like part of a working tree. Starts no program, so it is quick, and may be wrong."""
     return any((one / ".git").exists() for one in (folder, *folder.parents))
 
 
 def _is_no_revision(text: str) -> bool:
-    """Whether some text cannot be a revision, but may be an option, several revisions, or break git's output."""
+    """True for text that is no revision, and may be an option, several revisions, or break git's output."""
     return not text.strip() or text.startswith(("-", "^")) or not text.isprintable()

@@ -1,4 +1,4 @@
-"""Which files differ between two trees, or between a tree and the index, renames found; and what a tree holds."""
+"""Files of trees and of the index, and the differences between them, with renames."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class FileChange:
 
     @property
     def regular(self) -> bool:
-        """Whether it is a file with content on each side that it exists on."""
+        """True for a file with content on each side that it exists on."""
         return all(mode is None or mode in REGULAR for mode in (self.before_mode, self.after_mode))
 
 

@@ -1,1 +1,1 @@
-"""How code came to be: the commits that shaped some lines, and the commits that some words are about."""
+"""Commits that shaped some lines, and commits that a question is about."""

@@ -1,4 +1,4 @@
-"""Which commit each line comes from, through moves, copies and changes of white space."""
+"""The commit that each line comes from, through moves, copies and changes of white space."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ESCAPED = dict(zip(b"abfnrtv", b"\a\b\f\n\r\t\v", strict=True))
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A line of a file, and where it comes from: the commit, the path from the repository's top, and the line there."""
+    """Origin of a line: the commit, the path from the repository's top, and the line there."""
 
     line: int
     commit: str
@@ -32,10 +32,7 @@ class Origin:
 
 
 def blame(repository: Repository, commit: str, path: str, lines: Iterable[int]) -> list[Origin]:
-    """Where some lines, 1-based, of a file as a commit has it come from; `path` is from the repository's top.
-
-    Raises GitError, also if the commit has no such file or lines.
-    """
+    """Origins of 1-based lines of a file in a commit; `path` is from the repository's top. Raises GitError."""
     wanted = set(lines)
     if not wanted:
         return []

@@ -1,4 +1,4 @@
-"""The commits that shaped some lines: those they come from, and those whose lines these took the place of."""
+"""Commits that shaped some lines: their origins, and the origins of the lines that these replaced."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST = 6  # commits in all, those that shaped most lines first
 def shaping_commits(
     repository: Repository, folder: Folder, path: str, data: bytes, lines: Iterable[int]
 ) -> tuple[list[CommitEffect], int]:
-    """The commits that shaped some lines of a file as it is now, newest first; and how many lines are in no commit yet.
+    """Commits that shaped some lines of a file as it is now, newest first; and the number of uncommitted lines.
 
     `path` is the file's path within the folder, `data` its bytes, `lines` are 1-based. Raises GitError, RevisionError.
     """
@@ -59,7 +59,7 @@ def _committed(repository: Repository, head: str, path: str, data: bytes, lines:
 
 
 def _largest(origins: Iterable[Origin], most: int, known: Iterable[str]) -> dict[tuple[str, str], list[int]]:
-    """The commits and files that most lines come from, with these lines there; no commit twice, none that is known."""
+    """Commits and files that most lines come from, with the lines there; no commit twice, none that is known."""
     by_place: dict[tuple[str, str], list[int]] = defaultdict(list)
     for origin in origins:
         by_place[origin.commit, origin.path].append(origin.line_then)
@@ -75,7 +75,7 @@ def _largest(origins: Iterable[Origin], most: int, known: Iterable[str]) -> dict
 def _effect(
     history: FolderHistory, commit_id: str, path: str, lines: Sequence[int], level: int
 ) -> tuple[CommitEffect, tuple[str, str, list[int]] | None]:
-    """What a commit did, and the lines that these took the place of: commit, path and lines."""
+    """Effect of a commit on lines, and the lines that these replaced: commit, path and lines."""
     (commit,) = commits(history.repository.git, [commit_id])
     parent = history.parent(commit)
     changes = history.changes(commit, parent)

@@ -1,4 +1,4 @@
-"""What a commit did: to the file and lines that a question is about, and to other files."""
+"""Effects of a commit on the file and lines that a question is about, and on other files."""
 
 from __future__ import annotations
 

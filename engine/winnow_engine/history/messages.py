@@ -29,7 +29,7 @@ def rarity(found: int, among: int) -> float:
 
 
 def _counts(messages: Sequence[str], columns: Mapping[str, int]) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-    """How often each message has each stem, [N, T], and its number of words, [N]."""
+    """Frequency of each stem in each message, [N, T], and the messages' numbers of words, [N]."""
     counts = np.zeros((len(messages), len(columns)), np.float32)
     lengths = np.zeros(len(messages), np.int32)
     column_of: dict[str, int | None] = {}

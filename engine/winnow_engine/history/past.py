@@ -1,4 +1,4 @@
-"""What the target sees of a history: commits with their messages and what they did, at several lengths."""
+"""Text of a history for the target: commits, their messages and effects, at several lengths."""
 
 from __future__ import annotations
 

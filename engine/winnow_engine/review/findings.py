@@ -1,4 +1,4 @@
-"""What a review says, checked: a finding without a line of the change or of the workspace is none."""
+"""Findings in a model's review, checked: one without a line of the workspace does not count."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Finding:
 
 
 def findings_of(answer: str, touched: Sequence[TouchedFile], workspace: Workspace) -> tuple[list[Finding], int]:
-    """What a model's answer lists, each place once, and how many lines were left out for naming no line that exists."""
+    """The findings of an answer, each place once, and the number of its lines that name no line that exists."""
     lines = [line for line in answer.splitlines() if _PLACE.search(line)]
     changed = {one.now.file.path: set(_changed_lines(one)) for one in touched if one.now.file is not None}
     found = {(one.path, one.start_line): one for line in lines for one in _finding(line, changed, workspace)}
@@ -83,7 +83,7 @@ def _checked(said: Confidence, reason: str, at_change: bool, workspace: Workspac
 
 
 def _names_exist(reason: str, workspace: Workspace, path: str) -> bool:
-    """Whether the code names between backticks occur in the workspace; the file itself counts whole."""
+    """True if the code names between backticks occur in the workspace; the file itself counts whole."""
     names = {name for quoted in _QUOTED.findall(reason) for name in identifiers(quoted) if len(name) > 2}
     text = identifiers(workspace.files[workspace.file_number(path)].data.decode("utf-8", "replace")) if names else set()
     symbols = workspace.symbols

@@ -20,7 +20,7 @@ _MOST_BODY = 1_200
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How a repository writes subjects: what most recent ones have in common, and the types that precede them."""
+    """The form of a repository's subjects: what most recent ones have in common, and the types that precede them."""
 
     conventional: bool = False
     types: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ def manner_of(repository: Repository) -> Manner:
 
 
 def message_question(manner: Manner) -> str:
-    """What to ask a model about the staged change.
+    """The instruction to a model to write the message.
 
     Recent subjects are described and not quoted: a model of 1.5B parameters answered with one of them.
     """

@@ -16,7 +16,7 @@ from winnow_engine.review.rules import rule_findings
 
 @dataclass(frozen=True, slots=True)
 class FileSummary:
-    """What happened to a file: lines that are new and gone, and the names of the units they are in."""
+    """A changed file: its numbers of new and removed lines, and the names of the units they are in."""
 
     path: str
     what: str

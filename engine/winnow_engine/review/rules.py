@@ -46,7 +46,7 @@ def _gone(touched: Sequence[TouchedFile], workspace: Workspace) -> set[str]:
 
 
 def _uses(name: str, workspace: Workspace) -> Iterator[Finding]:
-    """Where a name is still used. Of an attribute nothing tells whose it is, so only uses as a name count."""
+    """Uses of a name. An attribute may be anybody's, so only uses as a plain name count."""
     word = re.compile(rb"(?<![\w.])%b(?!\w)" % re.escape(name.encode()))
     found = 0
     for number in workspace.symbols.using_name(name):
