@@ -41,7 +41,7 @@ _INSTALL = "pip uninstall llama-cpp-python, then run .ci/install"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Check:
     """One thing looked at: whether it works, what was seen, and what to do where it does not."""
 
     works: bool
@@ -65,22 +65,22 @@ def doctor(target: str | None) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _findings() -> Iterator[Finding]:
+def _findings() -> Iterator[Check]:
     for check in (_processor, _blas, _gpu, _models, _servers, _residency, _build, _disk):
         yield from check()
 
 
-def _processor() -> Iterator[Finding]:
+def _processor() -> Iterator[Check]:
     cpuinfo = Path("/proc/cpuinfo")
     flags = cpuinfo.read_text().split() if cpuinfo.is_file() else []
     sets = [name for name in ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16") if name in flags]
     seen = (
         f"{platform.machine()}, {counted(os.cpu_count() or 1, 'core')}, {' '.join(sets) or 'instruction sets unknown'}"
     )
-    yield Finding(True, "processor", f"{seen}; Python {platform.python_version()}")
+    yield Check(True, "processor", f"{seen}; Python {platform.python_version()}")
 
 
-def _blas() -> Iterator[Finding]:
+def _blas() -> Iterator[Check]:
     found = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
     seen = ", ".join(
         f"{pool['internal_api']} {pool.get('architecture', '')} ({counted(pool['num_threads'], 'thread')})"
@@ -88,47 +88,47 @@ def _blas() -> Iterator[Finding]:
     )
     chosen = os.environ.get("OPENBLAS_CORETYPE")
     note = f"; OPENBLAS_CORETYPE={chosen}" if chosen else ""
-    yield Finding(bool(found), "BLAS", (seen or "none found") + note, "install NumPy from a wheel")
+    yield Check(bool(found), "BLAS", (seen or "none found") + note, "install NumPy from a wheel")
 
 
-def _gpu() -> Iterator[Finding]:
+def _gpu() -> Iterator[Check]:
     found = availability()
     where = "the drafter runs on it" if found.usable else "the drafter runs on the CPU"
-    yield Finding(True, "GPU", f"{found.reason.rstrip('.')}; {where}")
+    yield Check(True, "GPU", f"{found.reason.rstrip('.')}; {where}")
 
 
-def _models() -> Iterator[Finding]:
+def _models() -> Iterator[Check]:
     directory = default_directory()
     for model in MODELS:
         state = quick_state(model, directory)
         get = f"winnow models pull {model.name}"
         if state is not FileState.MISSING:
-            yield Finding(state is FileState.OK, f"model {model.name}", state.value, get)
+            yield Check(state is FileState.OK, f"model {model.name}", state.value, get)
         elif model.name in (DEFAULT_DRAFTER, DEFAULT_TARGET):
-            yield Finding(False, f"model {model.name}", "not installed", get)
+            yield Check(False, f"model {model.name}", "not installed", get)
         else:
-            yield Finding(True, f"model {model.name}", f"optional, not installed; get it: {get}")
+            yield Check(True, f"model {model.name}", f"optional, not installed; get it: {get}")
 
 
-def _servers() -> Iterator[Finding]:
+def _servers() -> Iterator[Check]:
     """Models on servers of this machine, which may be targets. They are asked what they serve, and no more."""
     found = discover()
     for model in found:
-        yield Finding(True, "found", f"{described(model)}; use it: {command(model)}")
+        yield Check(True, "found", f"{described(model)}; use it: {command(model)}")
     if not found:
-        yield Finding(True, "found", "no other model server on this machine's usual ports")
+        yield Check(True, "found", "no other model server on this machine's usual ports")
 
 
-def _build() -> Iterator[Finding]:
+def _build() -> Iterator[Check]:
     subject = f"llama-cpp-python {llama_cpp.__version__}{_built_by(build_note())}"
     directory = default_directory()
     present = [model for model in MODELS if quick_state(model, directory) is FileState.OK]
     if not present:
-        yield Finding(False, subject, "not tried, for lack of a model", "pull a model first")
+        yield Check(False, subject, "not tried, for lack of a model", "pull a model first")
         return
     smallest = min(present, key=lambda model: model.bytes)
     result = check_build(directory / smallest.file)
-    yield Finding(result.ok, subject, result.detail, _INSTALL)
+    yield Check(result.ok, subject, result.detail, _INSTALL)
 
 
 def _built_by(note: Sequence[str]) -> str:
@@ -136,7 +136,7 @@ def _built_by(note: Sequence[str]) -> str:
     return f" ({note[1]})" if note else ""
 
 
-def _residency() -> Iterator[Finding]:
+def _residency() -> Iterator[Check]:
     """The places of the default models, once they are there."""
     try:
         memory = measure(locate(DEFAULT_DRAFTER), locate(DEFAULT_TARGET), TargetOptions())
@@ -144,10 +144,10 @@ def _residency() -> Iterator[Finding]:
         return  # that they are missing is said already
     found = decide(memory)
     crowded = found.drafter == "resident" and not leaves_room_for_reranker(memory, found.target)
-    yield Finding(True, "residency", f"{found}{'; no room for the reranker' if crowded else ''}")
+    yield Check(True, "residency", f"{found}{'; no room for the reranker' if crowded else ''}")
 
 
-def _server(url: str) -> Iterator[Finding]:
+def _server(url: str) -> Iterator[Check]:
     """A token from a target's server, and where that is."""
     address = parse(url)
     where = "this machine" if address.loopback else f"ANOTHER MACHINE, {address.host}: your code is sent there"
@@ -155,24 +155,24 @@ def _server(url: str) -> Iterator[Finding]:
         target = HttpTarget.open(address)
         answer = target.generate(Request(target.chat_prompt(_GREETING), Sampling(max_tokens=1)))
     except WinnowError as error:
-        yield Finding(False, "target", str(error), f"start the server, or correct the URL or {KEY_VARIABLE}")
+        yield Check(False, "target", str(error), f"start the server, or correct the URL or {KEY_VARIABLE}")
         return
     context = f"{target.context_limit:,} tokens" if target.context_known else "unknown, targetContext sets it"
     seen = f"{target.model} on {where}; context {context}; tokens {target.counts}"
-    yield Finding(True, "target", f"{seen}; first token after {answer.prefill_s:.2f} s")
+    yield Check(True, "target", f"{seen}; first token after {answer.prefill_s:.2f} s")
 
 
-def _disk() -> Iterator[Finding]:
+def _disk() -> Iterator[Check]:
     """The cache folder, and the largest things in it: prompts that targets have read, and drafters' weights."""
     path = default_path()
     folder = next(p for p in (path.parent, *path.parents) if is_folder(p))
     free = shutil.disk_usage(folder).free
     seen = f"{path}, {path.stat().st_size / 1e6 if is_file(path) else 0:,.0f} MB, {free / 1e9:,.0f} GB free"
     works = free > _LEAST_FREE_BYTES and os.access(folder, os.W_OK)
-    yield Finding(works, "cache", seen, "set WINNOW_CACHE_DIR to a writable place with room")
+    yield Check(works, "cache", seen, "set WINNOW_CACHE_DIR to a writable place with room")
     number, size = used_bytes(default_folder())
     seen = f"{counted(number, 'prompt')} that a target has read, {size / 1e6:,.0f} MB, kept in {default_folder()}"
-    yield Finding(True, "snapshots", seen)
+    yield Check(True, "snapshots", seen)
     number, size = merged.used_bytes(merged.default_folder())
     seen = f"of {counted(number, 'drafter')}, {size / 1e6:,.0f} MB, kept in {merged.default_folder()}"
-    yield Finding(True, "merged weights", seen)
+    yield Check(True, "merged weights", seen)

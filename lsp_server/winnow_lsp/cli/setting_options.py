@@ -86,7 +86,7 @@ _SET = click.option(
     multiple=True,
     metavar="NAME=VALUE",
     callback=lambda _context, _parameter, given: _assigned(given),
-    help="Any setting of docs/settings.md, over winnow.toml.",
+    help="Any other setting; see docs/settings.md.",
 )
 
 
