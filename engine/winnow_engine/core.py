@@ -23,7 +23,7 @@ from winnow_engine.errors import CancelledError
 
 
 class UnitKind(StrEnum):
-    """Kinds of units; the queries in `index/languages` find them in each language."""
+    """Kind of a unit; the queries in `index/languages` define them for each language."""
 
     FUNCTION = "function"
     METHOD = "method"
@@ -127,9 +127,9 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The code that an answer will rest on, told before the target reads it.
+    """Code that an answer will rest on, told before the target reads it.
 
-    `spans` are best first. `seconds` is how long the first token is expected to take from now on, None if unknown.
+    `spans` are best first. `seconds` is the expected time to the first token from now on, None if unknown.
     """
 
     spans: tuple[Span, ...]
@@ -160,7 +160,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A report on long work: `done` of `total` (0 if unknown) in `stage`, that is `tokens` of `total_tokens`.
+    """A report on long work: `done` of `total` (0 if unknown) in `stage`, or `tokens` of `total_tokens`.
 
     It took `elapsed_s` so far, and the rest is expected to take `left_s`, None if that is unknown.
     """
@@ -226,7 +226,7 @@ Finish = Literal["eos", "stop", "length", "cancelled"]
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """The choice of the next token, and when to end. Temperature 0 is greedy and ignores `top_p` and `seed`.
+    """Choice of the next token, and end of the answer. Temperature 0 is greedy and ignores `top_p` and `seed`.
 
     The answer ends before the first of the `stop` strings; none of it is shown. `thinking` asks a reasoning model to
     think or not; `auto` is off where its chat template knows that, else as it does. A thought has `thinking_tokens` at

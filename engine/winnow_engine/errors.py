@@ -74,7 +74,7 @@ class TargetError(WinnowError):
 
 
 class SnapshotError(TargetError):
-    """What a target has read cannot be kept on disk, or what is there is not sound."""
+    """A target's snapshot cannot be written, or is not sound."""
 
 
 class TargetAddressError(TargetError):

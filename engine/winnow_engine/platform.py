@@ -1,4 +1,4 @@
-"""What operating systems do differently. Nothing else in the engine or the server asks which one this is.
+"""Differences of operating systems. Nothing else in the engine or the server asks which one this is.
 
 Branches go by `PLATFORM`, which tests set. Those of macOS and Windows follow documentation: they were tested with that
 name set, never on such machines.
@@ -36,8 +36,8 @@ _LEAST_CRASH = 0xC0000000  # Windows, NTSTATUS: severity "error"
 def read_regular(path: Path | str, limit: int) -> bytes:
     """The first `limit` bytes of a regular file, whatever lies at its path.
 
-    Raises OSError if there is no such file. Also, without waiting, for a symbolic link, a FIFO, a socket or a
-    device, even if the path became one only after it was listed.
+    Raises OSError if there is none; also, without waiting, for a symbolic link, a FIFO, a socket or a device, even if
+    the path became one only after it was listed.
     """
     try:
         handle = os.open(path, READ_FLAGS)
@@ -53,7 +53,7 @@ def read_regular(path: Path | str, limit: int) -> bytes:
 
 
 def is_file(path: Path) -> bool:
-    """Whether this user finds a file there: not where a folder must not be entered, or a name is too long."""
+    """True if this user finds a file there: not in a folder that must not be entered, or with too long a name."""
     try:
         return path.is_file()
     except OSError:
@@ -61,7 +61,7 @@ def is_file(path: Path) -> bool:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether this user finds a folder there."""
+    """True if this user finds a folder there."""
     try:
         return path.is_dir()
     except OSError:
@@ -88,7 +88,7 @@ def try_lock(descriptor: int) -> bool:
 
 
 def has_private_sockets() -> bool:
-    """Whether there are sockets that say who is at their other end. Python has none on Windows."""
+    """True if there are sockets that name the process at their other end. Python has none on Windows."""
     return PLATFORM in ("linux", "darwin")
 
 
@@ -102,17 +102,17 @@ def peer(connection: socket.socket) -> tuple[int, int]:
 
 
 def can_fork() -> bool:
-    """Whether a process can split in two, and hand open sockets to another program. Windows has neither."""
+    """True if a process can fork, and hand open sockets to another program. Windows has neither."""
     return PLATFORM != "win32"
 
 
 def watches_single_folders() -> bool:
-    """Whether each watched folder takes one of few watches. Elsewhere a folder is watched with all that is in it."""
+    """True if each watched folder takes one of few watches. Elsewhere a folder is watched with everything below it."""
     return PLATFORM == "linux"
 
 
 def has_pollable_pipes() -> bool:
-    """Whether asyncio can wait for standard input and output. On Windows it cannot."""
+    """True if asyncio can wait for standard input and output. On Windows it cannot."""
     return PLATFORM != "win32"
 
 
@@ -122,7 +122,7 @@ def path_of_uri(path: str) -> str:
 
 
 def crash(code: int) -> str | None:
-    """What ended a process, from the exit code that `subprocess` gives; None if it ended by itself."""
+    """Name of the crash that gave a process this exit code; None if it ended by itself."""
     if PLATFORM == "win32":
         return f"{code:#x}" if code >= _LEAST_CRASH else None
     return signal.Signals(-code).name if code < 0 else None

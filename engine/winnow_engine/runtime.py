@@ -32,7 +32,7 @@ class Clock:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Record the time spent inside the `with` block as that of a stage."""
+        """Record the time inside the `with` block as that of a stage."""
         started = time.perf_counter()
         yield
         self.stages[name] = time.perf_counter() - started
@@ -45,10 +45,10 @@ def mapped_ahead(
     most: int,
     weight: Callable[[T], int] = lambda _: 1,
 ) -> Iterator[tuple[T, W]]:
-    """Every item with what `work` makes of it, in order.
+    """Every item with the result of `work` on it, in order.
 
     While the consumer is busy, items of up to `most` in weight are worked on ahead, or one that is heavier. Leaving
-    early starts no more work; what has started is waited for by the pool.
+    early starts no more work; work that has started is waited for by the pool.
     """
     waiting: deque[tuple[T, Future[W]]] = deque()
     held = 0
@@ -68,8 +68,22 @@ def mapped_ahead(
             future.cancel()
 
 
+def batches(items: Iterable[T], most: int, weight: Callable[[T], int]) -> Iterator[list[T]]:
+    """Items together until they weigh `most`. It goes by the items alone."""
+    batch: list[T] = []
+    held = 0
+    for item in items:
+        batch.append(item)
+        held += weight(item)
+        if held >= most:
+            yield batch
+            batch, held = [], 0
+    if batch:
+        yield batch
+
+
 class FairLock:
-    """Lets so many threads in at once, in order of arrival: one that leaves hands its place to the next."""
+    """Admits so many threads at once, in order of arrival: one that leaves hands its place to the next."""
 
     def __init__(self, places: int) -> None:
         self._lock, self._free = Lock(), places
@@ -103,10 +117,10 @@ class FairLock:
 
 
 class BackgroundWriter:
-    """Does calls one after the other on a thread of its own, while whoever adds them goes on.
+    """Does calls one after the other on a thread of its own.
 
-    Adding waits while `most` are waiting. Leaving the `with` block waits for all of them. What one raises is raised
-    there, or by the next `add`; those after it are not done.
+    Adding waits while `most` are waiting. Leaving the `with` block waits for all of them. An error of a call is raised
+    there, or by the next `add`; later calls are not done.
     """
 
     def __init__(self, most: int) -> None:
@@ -148,12 +162,12 @@ class Loading(Generic[T]):
 
     @property
     def over(self) -> bool:
-        """Whether loading has ended, successfully or not."""
+        """True once loading has ended, successfully or not."""
         return self._future.done()
 
     @property
     def error(self) -> BaseException | None:
-        """What loading raised, or None if it is running or has succeeded."""
+        """The error of loading, or None if it is running or has succeeded."""
         return self._future.exception() if self._future.done() else None
 
     @property
@@ -166,7 +180,7 @@ class Loading(Generic[T]):
         self._future.add_done_callback(lambda _: call())
 
     def wait_for(self, cancellation: Cancellation) -> T:
-        """The loaded thing, or what loading raised; CancelledError as soon as cancelled."""
+        """The loaded thing. Raises the error of loading; CancelledError as soon as cancelled."""
         while not self._future.done():
             cancellation.check()
             wait((self._future,), timeout=_POLL_S)
@@ -181,7 +195,7 @@ class Loading(Generic[T]):
         return self._future.result() if self._future.done() else None
 
     def raise_if_failed(self) -> None:
-        """Raise what loading raised, if it is over and did; a long wait for nothing is spared that way."""
+        """Raise the error of loading if there is one already; that spares a long wait for nothing."""
         if self._future.done():
             self._future.result()
 

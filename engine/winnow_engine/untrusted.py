@@ -1,4 +1,4 @@
-"""What others wrote: read as JSON, and shown as text."""
+"""Text and JSON of unknown origin, read and shown safely."""
 
 from __future__ import annotations
 

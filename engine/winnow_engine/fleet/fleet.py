@@ -18,6 +18,7 @@ from winnow_engine.encoder.file_encoder import FileKeys, FileText
 from winnow_engine.errors import ClusterError, UnsupportedModelError
 from winnow_engine.fleet.cluster import joined
 from winnow_engine.models.cache import given_file, locate
+from winnow_engine.runtime import batches
 
 CHUNK_CHARACTERS = {"cpu": 32_000, "resident": 1_000_000}
 """About four batches, by the place of a drafter."""
@@ -139,17 +140,8 @@ def encode(drafter: Drafter, texts: Texts) -> list[FileKeys]:
 
 
 def chunks(files: Iterable[FileText], characters: int) -> Iterator[Texts]:
-    """Files together until they have so many characters. It goes by the files alone."""
-    chunk: Texts = []
-    size = 0
-    for file in files:
-        chunk.append(file)
-        size += file.characters
-        if size >= characters:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
+    """Files together until they have so many characters."""
+    return batches(files, characters, lambda file: file.characters)
 
 
 def _first_line(error: Exception) -> str:

@@ -28,7 +28,7 @@ from winnow_engine.index.parse_worker import READY, Text
 from winnow_engine.index.records import analysed, record_of
 from winnow_engine.index.symbols import plain_analysis
 from winnow_engine.platform import can_fork, physical_cores
-from winnow_engine.runtime import mapped_ahead
+from winnow_engine.runtime import batches, mapped_ahead
 from winnow_engine.storage.packs import Record
 
 SMALL_BYTES = 100_000
@@ -111,7 +111,7 @@ class ParsePool:
             yield from self._here(texts, cancellation)
             return
 
-        chunks = _chunks(texts, min(_CHUNK_BYTES, total // (2 * self._count)))
+        chunks = batches(texts, min(_CHUNK_BYTES, total // (2 * self._count)), lambda text: len(text[1]))
         for _, records in mapped_ahead(self._threads, self._elsewhere, chunks, 3 * self._count):
             cancellation.check()
             yield from records
@@ -216,17 +216,3 @@ def _run(sockets: list[int]) -> subprocess.Popen[bytes]:
         stdout=subprocess.DEVNULL,  # this process's may be a protocol
         env={**os.environ, **one_thread, "PYTHONPATH": os.pathsep.join(paths)},
     )
-
-
-def _chunks(texts: Iterable[Text], most: int) -> Iterator[list[Text]]:
-    """Files together until they have `most` bytes."""
-    chunk: list[Text] = []
-    size = 0
-    for text in texts:
-        chunk.append(text)
-        size += len(text[1])
-        if size >= most:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk

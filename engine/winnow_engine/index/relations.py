@@ -75,7 +75,8 @@ def _may_be_meant(name: str, file: IndexedFile, workspace: Workspace, at: range,
     if other is file or unit.kind is not UnitKind.METHOD:
         return True
     member = re.compile(rb"(?:\.|->|::)\s*%b(?!\w)" % re.escape(name.encode()))
-    return any(member.search(file.data, one.start_byte, one.end_byte) for _, one in workspace.units[at.start : at.stop])
+    units = (workspace.units[one][1] for one in at)
+    return any(member.search(file.data, one.start_byte, one.end_byte) for one in units)
 
 
 def _surest_first(workspace: Workspace, names: Iterable[str], near: IndexedFile) -> list[str]:

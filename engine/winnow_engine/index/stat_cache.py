@@ -27,7 +27,7 @@ _LONGEST_TICK_S = 3.0  # FAT counts in steps of two seconds
 _SAVE_EVERY_S = 10.0
 _SAVE_SHARE = 0.02  # of the files, new since the last time; they are saved at once
 _64_BITS = (1 << 64) - 1
-_NUMBERS = ("size", "asked_for", "settled")
+_TEXTS = ("roots", "paths", "reasons")
 
 Stamp = tuple[int, ...]
 Key = tuple[str, str, bool]
@@ -137,43 +137,27 @@ class StatCache:
     def columns(self) -> dict[str, NDArray[Any]]:
         """All entries, as arrays. They count as saved."""
         self._new, self._saved_at = 0, self._clock()
-        known = list(self._known.values())
-        contents = [one.content for one in known]
-        numbers = [
-            (one.size, asked, each.settled) for (*_, asked), each, one in zip(self._known, known, contents, strict=True)
-        ]
+        known, contents = self._known.values(), [one.content for one in self._known.values()]
+        numbers = [(one.content.size, asked, one.settled) for (*_, asked), one in self._known.items()]
         hashes = bytes.fromhex("".join(one.key or "0" * 40 for one in contents))
         columns: dict[str, NDArray[Any]] = {
             "stamps": np.array([one.stamp for one in known], np.uint64).reshape(-1, 5),
             "seen": np.array([one.seen_s for one in known], np.float64),
-            "numbers": np.array(numbers, np.int64).reshape(-1, len(_NUMBERS)),
+            "numbers": np.array(numbers, np.int64).reshape(-1, 3),
             "keys": np.frombuffer(hashes, np.uint8).reshape(-1, 20),
         }
-        texts = {
-            "roots": [root for root, *_ in self._known],
-            "paths": [path for _, path, _ in self._known],
-            "reasons": [one.reason or "" for one in contents],
-        }
-        for name, strings in texts.items():
-            packed = Strings.of(strings)
+        roots, paths = [root for root, *_ in self._known], [path for _, path, _ in self._known]
+        texts = roots, paths, [one.reason or "" for one in contents]
+        for name, text in zip(_TEXTS, texts, strict=True):
+            packed = Strings.of(text)
             columns |= {name: packed.text, f"{name}_ends": packed.ends}
         return columns
 
     def load(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """The inverse of `columns`. Unsettled files are read again, but stay as young as they were."""
-        roots, paths, reasons = (
-            Strings(columns[one], columns[f"{one}_ends"]).all for one in ("roots", "paths", "reasons")
-        )
+        texts = (Strings(columns[name], columns[f"{name}_ends"]).all for name in _TEXTS)
         keys = columns["keys"].tobytes().hex()
-        rows = zip(
-            roots,
-            paths,
-            reasons,
-            columns["stamps"].tolist(),
-            columns["seen"].tolist(),
-            columns["numbers"].tolist(),
-            strict=True,
-        )
+        rows = zip(*texts, *(columns[name].tolist() for name in ("stamps", "seen", "numbers")), strict=True)
         for number, (root, path, reason, stamp, seen_s, (size, asked_for, settled)) in enumerate(rows):
             key = "" if reason else keys[40 * number : 40 * number + 40]
             content = Content(key, size, reason or None, None, f"{root}/{path}", path, tuple(stamp))

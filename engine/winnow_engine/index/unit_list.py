@@ -1,9 +1,8 @@
-"""The units of many files as one sequence."""
+"""The units of many files under one numbering."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from winnow_engine.core import Unit
 from winnow_engine.index.indexed_file import IndexedFile
 
 
-class Units(Sequence[tuple[IndexedFile, Unit]]):
+class Units:
     """Every unit of some files with its file, by number. A file's units are made when one of them is asked for."""
 
     def __init__(self, files: Sequence[IndexedFile], starts: NDArray[np.int64]) -> None:
@@ -21,15 +20,7 @@ class Units(Sequence[tuple[IndexedFile, Unit]]):
     def __len__(self) -> int:
         return int(self._starts[-1])
 
-    @overload
-    def __getitem__(self, number: int) -> tuple[IndexedFile, Unit]: ...
-
-    @overload
-    def __getitem__(self, number: slice) -> Sequence[tuple[IndexedFile, Unit]]: ...
-
-    def __getitem__(self, number: int | slice) -> tuple[IndexedFile, Unit] | Sequence[tuple[IndexedFile, Unit]]:
-        if isinstance(number, slice):
-            return [self[one] for one in range(*number.indices(len(self)))]
+    def __getitem__(self, number: int) -> tuple[IndexedFile, Unit]:
         number = range(len(self))[number]
         file = int(np.searchsorted(self._starts, number, side="right")) - 1
         return self._files[file], self._files[file].units[number - int(self._starts[file])]

@@ -1,4 +1,4 @@
-"""Where model files lie on disk, and whether they are what the registry says."""
+"""Model files on disk, checked against the registry."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HASH_BLOCK = 4 << 20
 
 
 class FileState(StrEnum):
-    """What is in the cache for a model."""
+    """State of a model's file in the cache."""
 
     OK = "ok"
     MISSING = "missing"
@@ -81,7 +81,7 @@ def quick_state(model: RegisteredModel, directory: Path) -> FileState:
 
 
 def _fault(model: RegisteredModel, file: Path) -> str:
-    """What is wrong with a file that is there, by its size and header; empty if nothing is."""
+    """Fault of a file that is there, by its size and header; empty if there is none."""
     size = file.stat().st_size
     if size != model.bytes:
         return f"has {size:,} bytes instead of {model.bytes:,}"

