@@ -1,11 +1,9 @@
 """`winnow train ask`: a larger language model reads units, and writes questions that they answer.
 
-The questions that rules make (`examples`) say what a comment says. People ask about behaviour, in words of their own,
-and the answer is often in several places. So a model is shown units, alone or with the definitions they use, and asked
-for the question. Dai et al. (2022, arXiv 2209.11755, section 3.1) train retrievers with such questions. There are
-several kinds, each with instructions and examples in `ask.toml`: questions (*asked*), what a user reports (*reported*),
-entries of a change log (*changed*), and questions about units that belong together (*chained*). Of those, a unit is an
-answer if the question is less likely to the model without it.
+The model sees units, alone or with the definitions they use (Dai et al. 2022, arXiv 2209.11755, section 3.1). The
+kinds have instructions and examples in `ask.toml`: questions (*asked*), what a user reports (*reported*), entries of a
+change log (*changed*), and questions about units that belong together (*chained*), where a unit is an answer if the
+question is less likely to the model without it.
 """
 
 from __future__ import annotations

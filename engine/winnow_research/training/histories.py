@@ -1,9 +1,7 @@
 """`winnow train histories`: a data set of commits, each with what it changed as that was before.
 
-Of what commits changed, much is gone from a project as it is now. Here each commit brings its own files, as they were:
-the units that it changed, which answer its message, and some that stand around these, which do not. All commits of a
-project are one project of the data set, so that each is asked among what others changed. Needs clones alone, pinned in
-`clones.toml`.
+Each commit brings its own files, as they were: the units that it changed, which answer its message, and some around
+these, which do not. All commits of a project are one project of the data set. Needs the clones that `clones.toml` pins.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from winnow_engine.index.languages import for_path
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.evaluation.haystack import squeezed
-from winnow_research.evaluation.histories.asking_what import LARGEST_BYTES, LEAST_WORDS, is_code, text_of
+from winnow_research.evaluation.histories.asked_commits import LARGEST_BYTES, LEAST_WORDS, is_code, text_of
 from winnow_research.evaluation.histories.clones import Pin, at_commit, opened
 from winnow_research.evaluation.histories.small_commits import (
     MOST_FILES,

@@ -13,24 +13,10 @@ from winnow_research.evaluation.repositories import PinnedRepository, Split, rep
 
 _PINS = Path(__file__).parent / "projects.toml"
 
-LICENCES = frozenset(
-    [
-        *(
-            "MIT",
-            "BSD-2-Clause",
-            "BSD-3-Clause",
-            "Apache-2.0",
-            "ISC",
-            "Zlib",
-            "BSL-1.0",
-            "PSF-2.0",
-            "Unlicense",
-            "HPND",
-        ),
-        *("curl", "FTL", "PostgreSQL"),
-        *("MPL-2.0", "EPL-1.0", "EPL-2.0", "LGPL-2.1", "LGPL-3.0"),
-    ]
-)
+LICENCES = frozenset((
+    "MIT", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "ISC", "Zlib", "BSL-1.0", "PSF-2.0", "Unlicense", "HPND",
+    "curl", "FTL", "PostgreSQL", "MPL-2.0", "EPL-1.0", "EPL-2.0", "LGPL-2.1", "LGPL-3.0",
+))  # fmt: skip
 """Permissive licences, and those with a weak copyleft, by SPDX identifier."""
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import random
 import re
+import tomllib
+from pathlib import Path
 
-from winnow_research.training.words import WORDS
+WORDS: dict[str, list[str]] = tomllib.loads((Path(__file__).parent / "words.toml").read_text("utf-8"))
+"""Lists of words, by name."""
 
 _FOR_VERBS = (
     "Where is the code that {does}?",

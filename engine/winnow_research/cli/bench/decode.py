@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict
@@ -14,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import llama_cpp
 
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Cancellation, Sampling
@@ -30,7 +27,7 @@ from winnow_research.cli.bench.shared import say, writing
 from winnow_research.decode.bench import PLAIN, DecodeBench, DraftFigure, TimedDecoding, figures
 from winnow_research.decode.loads import LOADS
 from winnow_research.evaluation.repositories import PinnedRepository, Split, repositories
-from winnow_research.machine import processor
+from winnow_research.machine import describe
 
 _REPOSITORIES = {one.name: one for one in repositories(Split.TEST)}
 _BYTES = 4  # of code a token, about
@@ -99,7 +96,7 @@ class _DecodeRun:
 
     def document(self) -> str:
         """All of it as one JSON object."""
-        document = {"machine": _machine(), **self._about}
+        document = {"machine": describe(), **self._about}
         document["figures"] = [asdict(one) for one in figures(self.timed)]
         document["answers"] = [asdict(one) for one in self.timed]
         return json.dumps(document, indent=2)
@@ -146,23 +143,13 @@ def _answers(
         yield found
 
 
-def _machine() -> dict[str, Any]:
-    return {
-        "processor": processor(),
-        "cores": os.cpu_count(),
-        "load": os.getloadavg()[0],
-        "llama-cpp-python": llama_cpp.__version__,
-        "date": time.strftime("%Y-%m-%d"),
-    }
-
-
 def _say_all(lines: Iterable[str]) -> None:
     say("")
     click.echo("\n".join(lines))
 
 
 def _machine_line() -> str:
-    return ", ".join(f"{name} {value}" for name, value in _machine().items())
+    return ", ".join(f"{name} {value}" for name, value in describe().items())
 
 
 def _line(one: DraftFigure) -> str:

@@ -1,7 +1,6 @@
-"""The target reads a description and must give back the function's code: RepoQA's test (arXiv 2406.06025).
+"""RepoQA's test (arXiv 2406.06025): the target must give back the function that a description is about.
 
-The questions are our own. The description is the first sentence of the function's documentation, which the workspace
-does not contain.
+The description is the first sentence of the function's documentation, which the workspace does not contain.
 """
 
 from __future__ import annotations

@@ -3,51 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from winnow_engine.assistant import Assistant
-from winnow_engine.core import Budget, Cancellation, Folder, Sampling
+from winnow_engine.core import Folder
 from winnow_engine.git.repository import Repository
 from winnow_engine.history.blame_chain import shaping_commits
-from winnow_engine.index.workspace import Sources
-from winnow_engine.question import ABOUT_WHY, WHY, Cursor, Question
 from winnow_research.evaluation.histories.finders import Finders
-from winnow_research.evaluation.histories.folders import files_at, lay_out
 from winnow_research.evaluation.histories.run import CommitQuestion, Histories
 from winnow_research.evaluation.histories.why import WhyCase, why_cases
 from winnow_research.evaluation.scores import Result
 
 _MOST = 6  # commits that `winnow why` shows
-_CITED = "Winnow's answer"
-_ANSWER_TOKENS = 160
 _CUTS = {"first": 1, "any of 6": _MOST}
 
 
-@dataclass(frozen=True)
-class Answering:
-    """An assistant whose target answers, from so much code besides the history."""
-
-    assistant: Assistant
-    budget: Budget
-
-
-def answered_why(histories: Histories, answering: Answering | None = None) -> Iterator[Result]:
-    """The results of each question and method; what the target's answer cites is one, too, if there is a target."""
-    for pin, clone in histories.clones.items():
-        with histories.past(pin) as repository, TemporaryDirectory() as folder:
+def answered_why(histories: Histories) -> Iterator[Result]:
+    """The results of each question and method."""
+    for pin in histories.clones:
+        with histories.past(pin) as repository:
             finders = Finders(repository)
-            if answering is not None:
-                lay_out(Path(folder), clone, pin.commit, files_at(clone, pin.commit))
             for case in why_cases(repository, histories.questions, histories.seed):
                 histories.cancellation.check()
                 histories.report(f"why {pin.name} {case.place}")
                 asked = CommitQuestion("why", case.since, case.commit, _CUTS)
                 for method, found in _found(histories, case, repository, finders):
                     yield from asked.results(method, found)
-                if answering is not None:
-                    yield from asked.results(_CITED, cited(answering, Path(folder), case, histories.cancellation))
 
 
 def _found(
@@ -65,20 +44,6 @@ def _found(
     if dug is not None:
         yield "git log -S", dug
     yield "BM25 of messages", finders.bm25(text, _MOST)
-
-
-def cited(answering: Answering, folder: Path, case: WhyCase, cancellation: Cancellation) -> list[str]:
-    """The commits that the answer to `winnow why` cites, in its order."""
-    cursor = Cursor(case.path, case.start_line, case.end_line)
-    answer = answering.assistant.ask(
-        Sources((Folder(folder),)),
-        Question(ABOUT_WHY, cursor, changes=WHY),
-        answering.budget,
-        Sampling(max_tokens=_ANSWER_TOKENS),
-        lambda _: None,
-        cancellation=cancellation,
-    )
-    return list(dict.fromkeys(one.commit for one in answer.citations if one.commit))
 
 
 def winnow(repository: Repository, case: WhyCase, data: bytes) -> list[str]:

@@ -56,19 +56,18 @@ def opened(wanted: Iterable[Pin], clones: Path, cancellation: Cancellation) -> d
     return found
 
 
-def at_commit(clone: Repository, commit: str, folder: Path, *, bare: bool = True) -> Repository:
+def at_commit(clone: Repository, commit: str, folder: Path) -> Repository:
     """A repository in an empty folder that is at a commit, and takes all objects from a clone. No file is checked out.
 
     Raises RevisionError if the clone lacks the commit.
     """
     commit = clone.commit(commit)
     objects = clone.git.run("rev-parse", "--path-format=absolute", "--git-path", "objects").decode().strip()
-    top = folder if bare else folder / ".git"
     for name in ("objects/info", "refs"):
-        (top / name).mkdir(parents=True)
-    (top / "objects/info/alternates").write_text(f"{objects}\n", "utf-8")
-    (top / "config").write_text(f"[core]\nrepositoryformatversion = 0\nbare = {str(bare).lower()}\n", "utf-8")
-    (top / "HEAD").write_text(f"{commit}\n", "utf-8")
+        (folder / name).mkdir(parents=True)
+    (folder / "objects/info/alternates").write_text(f"{objects}\n", "utf-8")
+    (folder / "config").write_text("[core]\nrepositoryformatversion = 0\nbare = true\n", "utf-8")
+    (folder / "HEAD").write_text(f"{commit}\n", "utf-8")
     return open_repository(folder, clone.git.cancellation)
 
 

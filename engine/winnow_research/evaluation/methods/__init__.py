@@ -1,8 +1,7 @@
 """Ways of choosing code for a question, which the evaluation compares; a module each, or one for a few alike.
 
 To add one, add a module with a class that follows `base.Method`, and a function `methods(resources)` that returns what
-the module offers. `lexical.py` is the shortest example. Nothing else has to know the module: it is found by being here,
-and `winnow bench relevance --method NAME` runs it. Tables list methods in the order of module names.
+it offers, like `lexical.py`. It is found by being here. Tables list methods in the order of module names.
 """
 
 from __future__ import annotations

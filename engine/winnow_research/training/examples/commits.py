@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from winnow_engine.core import Cancellation
-from winnow_research.evaluation.histories.asking_what import QUESTION, asked_commits, worth_reading
+from winnow_research.evaluation.histories.asked_commits import QUESTION, asked_commits, worth_reading
 from winnow_research.evaluation.histories.clones import Pin, at_commit, opened
 from winnow_research.evaluation.histories.small_commits import all_commits, small_commits
 from winnow_research.training.examples.base import Example, ProjectTree

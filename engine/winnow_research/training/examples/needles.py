@@ -9,7 +9,7 @@ from winnow_engine.index.files import SourceFile
 from winnow_engine.index.units import enclosing
 from winnow_research.evaluation.haystack import Place
 from winnow_research.training.examples.base import Example, ProjectTree
-from winnow_research.training.words import WORDS
+from winnow_research.training.wording import WORDS
 
 _ONE_IN = 12  # files
 _FACTS = (

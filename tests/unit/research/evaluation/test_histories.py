@@ -12,12 +12,11 @@ from winnow_engine.git.repository import open_repository
 from winnow_engine.index.files import SourceFile
 from winnow_research.cli.bench.histories import histories
 from winnow_research.evaluation.haystack import indexed
-from winnow_research.evaluation.histories.asking_what import AskedCommit, asked_commits, text_of, worth_reading
+from winnow_research.evaluation.histories.asked_commits import AskedCommit, asked_commits, text_of, worth_reading
 from winnow_research.evaluation.histories.asking_when import answered_when
 from winnow_research.evaluation.histories.asking_why import answered_why
 from winnow_research.evaluation.histories.clones import Pin, opened, pins
 from winnow_research.evaluation.histories.finders import Finders
-from winnow_research.evaluation.histories.folders import lay_out
 from winnow_research.evaluation.histories.run import CommitQuestion, Histories
 from winnow_research.evaluation.histories.small_commits import all_commits, gives_a_reason, small_commits
 from winnow_research.evaluation.histories.when import last_change, subject_of, when_cases
@@ -109,17 +108,6 @@ def test_messages_without_a_reason_and_large_commits_are_left_out(top: Path) -> 
     repository = open_repository(top)
     assert [one.commit.id for one in small_commits(repository, all_commits(repository))] == [kept]
     assert not gives_a_reason("Revert 'Wait for the bus'")
-
-
-def test_a_state_is_laid_out_over_another(top: Path, tmp_path: Path) -> None:
-    first = git.commit(top, "one", {"a": "1", "b": "2"})
-    clone, folder = open_repository(top), tmp_path / "state"
-    folder.mkdir()
-    lay_out(folder, clone, first, {"a": b"1", "b": b"2"})
-    lay_out(folder, clone, first, {"a/c": b"3", "b": b"4"})
-    present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    assert {path for path in present if not path.startswith(".git/")} == {"a/c", "b"}
-    assert open_repository(folder).head() == first
 
 
 def test_what_each_way_to_find_the_commit_shows(top: Path) -> None:
