@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from winnow_engine.editing.changes import FileEdit, LineEdit, replacing
+from winnow_engine.core import Unit, UnitKind
+from winnow_engine.editing.changes import FileEdit, LineEdit, inserting, replacing
 from winnow_engine.editing.edited_lines import EditedLines, lines_to_edit
 from winnow_engine.editing.indentation import reindented
 from winnow_engine.editing.request import EditTask, WantedEdit
-from winnow_engine.editing.snippet import SnippetUnit, new_imports, units_of
 from winnow_engine.errors import NoCodeError
+from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.lines import text_lines
 from winnow_engine.index.parsed import syntax_errors
+from winnow_engine.index.symbols import analyse
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
 
+_DEFINITIONS = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)
 _COMMENT = re.compile(r"\s*(#|//|/\*|\*|--|@)")
 _LONGEST_LINE = 120  # characters of the line with the problem
+
+
+@dataclass(frozen=True, slots=True)
+class _SnippetUnit:
+    """Lines of a snippet that are one unit, without blank lines around them. `name` is simple; it may be empty."""
+
+    kind: UnitKind
+    name: str
+    lines: tuple[str, ...]
+
+    @property
+    def defines(self) -> bool:
+        """True for a definition."""
+        return self.kind in _DEFINITIONS
 
 
 def fixing(workspace: Workspace, request: WantedEdit) -> EditTask:
@@ -50,18 +68,18 @@ def _where(passage: EditedLines, request: WantedEdit) -> str:
 
 def _edits(passage: EditedLines, code: str) -> Iterator[LineEdit]:
     """The imports that are new, and the lines of the passage that differ. In order: imports stand above functions."""
-    pieces = units_of(code, passage.file.path)
+    pieces = _units_of(code, passage.file.path)
     lines = _of_function(passage, pieces) if passage.definition else text_lines(code)
     if not any(line.strip() for line in lines):
         raise NoCodeError("the block is empty")
     new = _with_kept_head(passage.lines, reindented(lines, passage.lines))
-    imports = new_imports(pieces, passage.file) if passage.definition else ()
+    imports = _new_imports(pieces, passage.file) if passage.definition else ()
     changed = list(replacing(passage.file.data, passage.start_line, passage.end_line, new))
     yield from (one for one in imports if not changed or one.end_line < changed[0].start_line)
     yield from changed
 
 
-def _of_function(passage: EditedLines, pieces: Sequence[SnippetUnit]) -> list[str]:
+def _of_function(passage: EditedLines, pieces: Sequence[_SnippetUnit]) -> list[str]:
     """The lines of the function that was to be fixed. The last definition of the name counts, as it does when run."""
     found = [piece for piece in pieces if piece.defines and piece.name == passage.name]
     if found:
@@ -83,3 +101,43 @@ def _with_kept_head(old: Sequence[str], new: Sequence[str]) -> list[str]:
     first = new[0].strip()
     lacks = head.index(first) if first in head else 0 if _COMMENT.match(first) else size
     return [*old[:lacks], *new]
+
+
+def _units_of(code: str, path: str) -> list[_SnippetUnit]:
+    """The units of a snippet, read in the language of `path`."""
+    lines = text_lines(code)
+    return [_unit(unit, lines) for unit in analyse(path, code.encode()).units]
+
+
+def _unit(unit: Unit, lines: Sequence[str]) -> _SnippetUnit:
+    filled = [n for n in range(unit.start_line - 1, min(unit.end_line, len(lines))) if lines[n].strip()]
+    own = lines[filled[0] : filled[-1] + 1] if filled else ()
+    return _SnippetUnit(unit.kind, unit.name.rpartition(".")[2], tuple(own))
+
+
+def _new_imports(pieces: Iterable[_SnippetUnit], file: IndexedFile) -> Iterator[LineEdit]:
+    """The edit that adds those imports that a file does not have, after its last one; none if it has no imports."""
+    has = {line.strip() for line in text_lines(file.text(0, len(file.data)))}
+    lines = [line for piece in pieces if piece.kind is UnitKind.IMPORTS for line in piece.lines if line.strip()]
+    wanted = [line for some in _statements(lines) if not has.issuperset(_words(some)) for line in some]
+    last = max((unit.end_line for unit in file.units if unit.kind is UnitKind.IMPORTS), default=0)
+    while last and not file.text_of_lines(last, last).strip():
+        last -= 1
+    if wanted and last:
+        yield inserting(file.data, last + 1, wanted)
+
+
+def _statements(lines: Iterable[str]) -> list[list[str]]:
+    """Lines of imports as statements: one goes on with what is indented, or closes it."""
+    found: list[list[str]] = []
+    for line in lines:
+        if found and (line[0] in " \t)}"):
+            found[-1].append(line)
+        else:
+            found.append([line])
+    return found
+
+
+def _words(lines: Iterable[str]) -> set[str]:
+    """The lines without the space around them, those left out that have but punctuation."""
+    return {line.strip() for line in lines if any(char.isalnum() for char in line)}

@@ -57,10 +57,10 @@ def answering_commits(sources: Sources, question: str, cancellation: Cancellatio
     matches = list[CommitMatch]()
     notices = dict[str, None]()
     for history in _histories(sources, cancellation):
-        ranked = rank_commits(history.repository, "" if question == ABOUT_WHEN else question, most)
-        read = commits(history.repository.git, [one.id for one in ranked.commits])
-        matches += [CommitMatch(*pair, history) for pair in zip(ranked.commits, read, strict=True)]
-        notices.update(dict.fromkeys(ranked.notices))
+        ranked, said = rank_commits(history.repository, "" if question == ABOUT_WHEN else question, most)
+        read = commits(history.repository.git, [one.id for one in ranked])
+        matches += [CommitMatch(*pair, history) for pair in zip(ranked, read, strict=True)]
+        notices.update(dict.fromkeys(said))
     highest = max((one.found.score for one in matches), default=0.0)
     near = [one for one in matches if one.found.score >= highest * _NEAR]
     best = sorted(near, key=lambda one: (-one.found.score, one.found.age))[:most]

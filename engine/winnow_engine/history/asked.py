@@ -7,13 +7,12 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from winnow_engine.history.terms import stem, whole, words
+from winnow_engine.history.terms import stem, words
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _CODE = re.compile(
     r"`[^`]*`|\b_\w+|[\w/-]+(?:(?:\.|_+|::)\w+)+|\b[a-z]+[A-Z]\w*|\b[A-Z]+[a-z]+[A-Z]\w*|\b[A-Z]{2,}[a-z]\w*|\w+(?=\(\))"
 )
-_PLAIN_NAME = 0.5  # weight of a plain word as a name, beside one in code
 _WEAK = 0.2  # weight of a word that says what happened, or to what kind of thing
 
 _ASKING_WORDS = """
@@ -33,14 +32,13 @@ _WEAK_STEMS = _ADDED | frozenset(map(stem, _WEAK_WORDS.split()))
 
 @dataclass(frozen=True)
 class Asked:
-    """A question's `terms`, which are stems, and the terms of its `names` as they are written, with weights.
+    """A question's `terms`, which are stems, with weights.
 
     `code` are the names and paths that are written like code, or, if it is `alone`, the only word that says something.
     `only_code` says that there is nothing else to go by, `added` that the question is when something came.
     """
 
     terms: Mapping[str, float]
-    names: Mapping[str, float]
     code: tuple[str, ...]
     alone: bool
     only_code: bool
@@ -62,16 +60,8 @@ def asked_in(question: str) -> Asked:
     alone = [name for name in _NAME.findall(rest) if name.lower() in said] if not code and len(said) == 1 else []
     return Asked(
         terms=dict(terms) or dict.fromkeys(map(stem, plain), 1.0),
-        names=_names(code, rest),
         code=tuple(code or alone),
         alone=bool(alone),
         only_code=bool(code) and not said,
         added=any(stem(word) in _ADDED for word in plain),
     )
-
-
-def _names(code: list[str], rest: str) -> dict[str, float]:
-    """The names in a question; a plain word of the asking is none."""
-    plain = [name for name in _NAME.findall(rest) if name.lower() not in _ASKING and stem(name) not in _WEAK_STEMS]
-    in_code = [name for part in code for name in _NAME.findall(part)]
-    return dict.fromkeys(map(whole, plain), _PLAIN_NAME) | dict.fromkeys(map(whole, in_code), 1.0)

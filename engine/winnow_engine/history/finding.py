@@ -35,19 +35,12 @@ class FoundCommit:
     age: tuple[int, int]
 
 
-@dataclass(frozen=True)
-class SearchedHistory:
-    """Commits, best first, of equal ones the newest; and what the user should know of how they were found."""
+def rank_commits(repository: Repository, question: str, most: int) -> tuple[list[FoundCommit], list[str]]:
+    """The commits that answer a question best, best first, and notices for the user about the search.
 
-    commits: tuple[FoundCommit, ...]
-    notices: tuple[str, ...] = ()
-
-
-def rank_commits(repository: Repository, question: str, most: int) -> SearchedHistory:
-    """The commits that answer a question best; the newest, with a score of 0, if no word of it fits.
-
-    Where a question only names code, those that touched it come first, the newest first, or the oldest if it asks when
-    something was added. Raises RevisionError before the first commit, GitError, CancelledError.
+    If no word fits, they are the newest, with a score of 0. Where a question only names code, those that touched it
+    come first, the newest first, or the oldest if it asks when something was added. Raises RevisionError before the
+    first commit, GitError, CancelledError.
     """
     tip = repository.commit("HEAD")
     logged = newest_commits(repository, tip, MOST_COMMITS)
@@ -57,8 +50,8 @@ def rank_commits(repository: Repository, question: str, most: int) -> SearchedHi
     search = NameSearch(repository, tip, _SEARCH_S)
     _add_touching(scores, logged, asked, search, shallow=repository.shallow)
     order = np.argsort(-scores, kind="stable")[:most].tolist()
-    found = (FoundCommit(logged[row].id, float(scores[row]), (-logged[row].committed_at, row)) for row in order)
-    return SearchedHistory(tuple(found), tuple(_notices(logged, search)))
+    found = [FoundCommit(logged[row].id, float(scores[row]), (-logged[row].committed_at, row)) for row in order]
+    return found, list(_notices(logged, search))
 
 
 def _add_touching(

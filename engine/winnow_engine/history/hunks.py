@@ -32,9 +32,9 @@ class _Fit:
 
 
 def terms_of(question: str) -> Terms:
-    """The terms of a question, names as they are written among them, with their weights."""
+    """The terms of a question, with code as it is written among them, and their weights."""
     asked = asked_in(question)
-    return {**asked.terms, **{name: _WHOLE_NAME * weight for name, weight in asked.names.items()}}
+    return {**asked.terms, **{whole(name): _WHOLE_NAME for name in _NAME.findall(" ".join(asked.code))}}
 
 
 def effect_on(history: FolderHistory, commit: Commit, terms: Terms) -> CommitEffect:

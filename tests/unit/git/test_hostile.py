@@ -214,7 +214,7 @@ def test_searching_what_commits_changed_runs_nothing(hostile: tuple[Path, Traps]
     assert [one.message for one in newest_commits(repository, tip, 100)] == ["two\n", "one\n"]
     for search in (("-Sreturn", "--"), ("-L1,2:a.py",), ("--follow", "--", "a.py")):
         assert touching_commits(repository, tip, search, 60.0)[0]
-    assert rank_commits(repository, "When did `a.py` change, and `wait`?", 3).commits
+    assert rank_commits(repository, "When did `a.py` change, and `wait`?", 3)[0]
     assert traps.sprung() == set()
     _run_by_hand(top, *_UNFILTERED, "log", "-p", "--no-ext-diff")
     assert traps.sprung() & {"textconv", "builtin"}

@@ -32,7 +32,7 @@ def top(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def subjects(top: Path, question: str) -> list[str]:
     repository = open_repository(top)
-    ids = [one.id for one in rank_commits(repository, question, 5).commits if one.score]
+    ids = [one.id for one in rank_commits(repository, question, 5)[0] if one.score]
     return [one.subject for one in commits(repository.git, ids)]
 
 
@@ -84,21 +84,20 @@ def test_where_a_shallow_clone_ends_nothing_was_added(top: Path, tmp_path: Path)
 def test_a_clone_without_contents_is_searched_by_messages(top: Path, tmp_path: Path) -> None:
     git(top, "config", "uploadpack.allowFilter", "true")
     git(tmp_path, "clone", "--quiet", "--bare", "--filter=blob:none", f"file://{top}", "clone.git")
-    found = rank_commits(open_repository(tmp_path / "clone.git"), "When did `retry` come?", 5)
-    assert found.commits[0].score > 0
-    assert found.notices
+    found, notices = rank_commits(open_repository(tmp_path / "clone.git"), "When did `retry` come?", 5)
+    assert found[0].score > 0
+    assert notices
 
 
 def test_code_and_a_lone_word_are_names() -> None:
     code = asked_in("When did `bus.wait` change?")
     assert (code.code, code.only_code, code.alone, code.added) == (("bus.wait",), True, False, False)
-    assert (code.names, code.terms) == ({"=bus": 1.0, "=wait": 1.0}, {"bus": 1.0, "wait": 1.0, "chang": 0.2})
+    assert code.terms == {"bus": 1.0, "wait": 1.0, "chang": 0.2}
     both = asked_in("Since when does net/retrying.py count _tries, added by someone?")
     assert (both.code, both.only_code, both.added) == (("net/retrying.py", "_tries"), False, True)
     lone = asked_in("When was render changed last?")
     assert (lone.code, lone.only_code, lone.alone) == (("render",), False, True)
     assert asked_in("When did the bus wait?").code == ()
-    assert asked_in("When did the bus wait?").names == {"=bus": 0.5, "=wait": 0.5}
 
 
 def test_words_that_occur_nowhere_find_nothing(found: Ask) -> None:
