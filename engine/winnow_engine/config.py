@@ -1,7 +1,4 @@
-"""The configuration: frozen, parsed at the edge and passed down.
-
-`winnow_lsp/host/settings.py` parses it, from an editor's settings as from a command's options.
-"""
+"""The configuration: frozen, parsed at the edge (`winnow_lsp/host/settings.py`) and passed down."""
 
 from __future__ import annotations
 
@@ -52,10 +49,7 @@ class ModelConfig:
 
 @dataclass(frozen=True, slots=True)
 class FileRules:
-    """The user's own rules. `include` and `exclude` are patterns in gitignore syntax, relative to the root.
-
-    Only files that match `include` count, where it is not empty; nothing that matches `exclude` does.
-    """
+    """The user's own rules. Files must match `include`, where it is not empty, and not `exclude` (gitignore syntax)."""
 
     max_bytes: int = 1_000_000
     include: tuple[str, ...] = ()
@@ -64,10 +58,7 @@ class FileRules:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Everything a user can set about how questions are answered.
-
-    `shared_indexes` are folders or URLs of indexes that others wrote (`sharing`).
-    """
+    """The user's configuration. `shared_indexes` are folders or URLs of indexes that others wrote (`sharing`)."""
 
     models: ModelConfig = field(default_factory=ModelConfig)
     budget: Budget = field(default_factory=lambda: Budget(first_look_tokens=FIRST_LOOK_TOKENS))
@@ -80,18 +71,11 @@ class Config:
 class TargetOptions:
     """Options of a local target, for llama.cpp. None means what suits this machine.
 
-    `kv_type` is the storage of keys and values. `n_threads` defaults to the physical cores, `n_gpu_layers` to
-    all layers on a build with GPU support. `n_ubatch` tokens are evaluated at once: fewer cancel sooner where
-    llama.cpp cannot stop inside a batch (GPUs).
-
-    `speculate` names what drafts tokens for the model to verify several at a time: `lookup` copies them from prompt and
-    answer, `auto` does so as far as it pays, and a path is the GGUF of a draft model with the same vocabulary.
-
-    `place` is where the weights live: `resident` in the GPU's memory, if there is any; `on-demand` there while a
-    question is answered, and nowhere in between; or on the `cpu`, whatever `n_gpu_layers` says.
-
-    `snapshot_bytes` of disk may hold what the model has read, so that it need not read it again after a restart or
-    another question (`targets/snapshots/policy.py`). 0 deletes what is there; None leaves the disk alone.
+    `n_threads` defaults to the physical cores, `n_gpu_layers` to all. `n_ubatch` tokens are evaluated at once: fewer
+    cancel sooner where llama.cpp cannot stop inside a batch (GPUs). `speculate` is one of SPECULATE, or the GGUF of a
+    draft model with the same vocabulary. `place` is where the weights live: `resident` on the GPU, if there is any;
+    `on-demand` there while a question is answered; or on the `cpu`, whatever `n_gpu_layers` says. `snapshot_bytes` of
+    disk may hold what the model has read (`targets/snapshots/policy.py`); 0 deletes it, None leaves the disk alone.
     """
 
     kv_type: KvType = "f16"

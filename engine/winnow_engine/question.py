@@ -23,7 +23,7 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class CodeAtCursor:
-    """The text at a cursor, with the name of its language; empty if Winnow does not know the language."""
+    """The text at a cursor, with its language; empty if Winnow does not know that."""
 
     text: str
     language: str

@@ -42,10 +42,8 @@ def cite(
 
 def _not_inside(found: list[Citation]) -> Iterator[Citation]:
     """The citations that no earlier one covers."""
-    kept: list[Citation] = []
-    for citation in found:
-        if not any(_covers(k, citation) for k in kept):
-            kept.append(citation)
+    for number, citation in enumerate(found):
+        if not any(_covers(earlier, citation) for earlier in found[:number]):
             yield citation
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from winnow_engine.core import Span
 from winnow_engine.index.workspace import Workspace
@@ -19,18 +18,6 @@ from winnow_engine.question import Question, Turn
 LEAST_BUDGET = 64  # tokens; a budget lowered further would not hold one function
 _SHARE = 4
 _MOST_BUDGETS, _SMALL_BUDGET = 2, 1500
-
-
-class Shown(Protocol):
-    """Spans, with the workspace they come from."""
-
-    @property
-    def workspace(self) -> Workspace:
-        """The workspace."""
-
-    @property
-    def spans(self) -> tuple[Span, ...]:
-        """The spans."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +30,12 @@ class Conversation:
     texts: tuple[str, ...]
 
     @classmethod
-    def of(cls, question: Question, answer: str, messages: Sequence[Message], shown: Shown) -> Conversation:
-        """The conversation after `messages`, which show the spans of `shown`, were answered."""
+    def of(
+        cls, question: Question, answer: str, messages: Sequence[Message], workspace: Workspace, spans: tuple[Span, ...]
+    ) -> Conversation:
+        """The conversation after `messages`, which show these spans, were answered."""
         turns = (*question.earlier, Turn(question.text, answer))
-        said = (*messages, Message("assistant", answer))
-        return cls(turns, said, shown.spans, _texts(shown.spans, shown.workspace))
+        return cls(turns, (*messages, Message("assistant", answer)), spans, _texts(spans, workspace))
 
     def goes_on(self, question: Question, workspace: Workspace) -> bool:
         """True if `question` follows exactly these turns, and no code shown in them has changed."""
@@ -67,19 +55,15 @@ class Conversation:
 
 
 def follow_up_budget(tokens: int, *, at_cursor: bool) -> int:
-    """Tokens that a follow-up may add where a first question could keep `tokens`.
+    """Tokens that a follow-up may add where a first question, which brought the likeliest code, could keep `tokens`.
 
-    Most of a budget is filled with ever less likely code, which the first question brought already. Code at the cursor
-    has to fit whole.
+    Code at the cursor has to fit whole.
     """
     return tokens if at_cursor or tokens < LEAST_BUDGET else max(tokens // _SHARE, LEAST_BUDGET)
 
 
 def is_too_long(spans: Sequence[Span], budget_tokens: int) -> bool:
-    """True if follow-ups have added so much code that a fresh prompt is better.
-
-    A small budget, or none where nothing new answers, does not end a conversation.
-    """
+    """True if follow-ups have added so much code that a fresh prompt is better, unless the budget is small."""
     return sum(span.tokens for span in spans) > _MOST_BUDGETS * max(budget_tokens, _SMALL_BUDGET)
 
 

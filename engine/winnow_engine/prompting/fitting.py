@@ -29,7 +29,7 @@ class Fitted:
 
     def answered(self, question: Question, answer: str) -> Conversation:
         """The conversation once the target has answered."""
-        return Conversation.of(question, answer, self.messages, self.selection)
+        return Conversation.of(question, answer, self.messages, self.selection.workspace, self.selection.spans)
 
 
 @dataclass(frozen=True, slots=True)

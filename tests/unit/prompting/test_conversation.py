@@ -1,5 +1,4 @@
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -28,17 +27,11 @@ def span(path: str, start: int, end: int, tokens: int = 10) -> Span:
     return Span(path, start, end, tokens, 0.0, UnitKind.BLOCK)
 
 
-@dataclass(frozen=True)
-class Shown:
-    workspace: Workspace
-    spans: tuple[Span, ...]
-
-
 BEFORE = workspace(a=lines(1, 40), b=lines(1, 9))
 FIRST = Question("What is it?")
-SHOWN = Shown(BEFORE, (span("a.txt", 3, 9), span("b.txt", 1, 4)))
-MESSAGES = build_messages(BEFORE, SHOWN.spans, FIRST)
-HAD = Conversation.of(FIRST, "A line.", MESSAGES, SHOWN)
+SHOWN = (span("a.txt", 3, 9), span("b.txt", 1, 4))
+MESSAGES = build_messages(BEFORE, SHOWN, FIRST)
+HAD = Conversation.of(FIRST, "A line.", MESSAGES, BEFORE, SHOWN)
 FOLLOWING = Question("And why?", earlier=(Turn("What is it?", "A line."),))
 
 
@@ -58,7 +51,7 @@ def test_a_conversation_stored_with_line_numbers_in_a_margin_goes_on(tmp_path: P
     shown = "⋯ 9 lines\na.txt:10-11\n   10 line 10\n      line 11\n⋯ 29 lines\n\n\nQuestion: What is it?"
     former = (Message("system", "Every tenth line is numbered."), Message("user", shown))
     store = Store(tmp_path / "index.sqlite")
-    Conversations(store).add(Conversation.of(FIRST, "A line.", former, Shown(BEFORE, (span("a.txt", 10, 11),))))
+    Conversations(store).add(Conversation.of(FIRST, "A line.", former, BEFORE, (span("a.txt", 10, 11),)))
     had = Conversations(store).with_turns(FOLLOWING.earlier)
     assert had is not None
     assert had.goes_on(FOLLOWING, BEFORE)
