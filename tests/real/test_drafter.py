@@ -14,11 +14,12 @@ from winnow_engine.encoder.file_encoder import FileKeys, FileText
 from winnow_engine.encoder.heads import HeadsProfile, ScoringHead
 from winnow_engine.encoder.low_rank import write_tensors
 from winnow_engine.encoder.profile import join_arrays
-from winnow_engine.encoder.profiles import fingerprint_of, open_profile, shipped_profile, write_profile
+from winnow_engine.encoder.profiles import fingerprint_of, open_profile, shipped_profile
 from winnow_engine.encoder.weights import GgufTensors, shape_of
 from winnow_engine.errors import CancelledError, ProfileError
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.question import CodeAtCursor
+from winnow_research.calibration.profile_writing import write_profile
 
 pytestmark = pytest.mark.real_weights
 
@@ -173,7 +174,7 @@ def test_one_head_of_the_small_qwen_finds_answers_without_training(qwen_small: P
     assert sum(best(drafter, keys, q) == unit for unit, q in enumerate(QUESTIONS)) >= 3
 
 
-def test_a_profile_that_wants_float16_keys_works_with_int8_ones_and_says_so(
+def test_a_profile_that_wants_float16_keys_works_with_int8_ones(
     smollm2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = Drafter(smollm2)
@@ -186,7 +187,6 @@ def test_a_profile_that_wants_float16_keys_works_with_int8_ones_and_says_so(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     drafter = Drafter(smollm2)
     assert drafter.identity == before.identity
-    assert "no longer kept" in (drafter.notice or "")
 
 
 def test_profile_deeper_than_the_drafter_is_refused(smollm2: Path) -> None:

@@ -20,7 +20,6 @@ from winnow_engine.encoder.profiles import (
     shipped_profile,
     user_directory,
     users_profile,
-    write_profile,
 )
 from winnow_engine.encoder.weights import GgufTensors, shape_of
 from winnow_engine.keys.key_cache import KeyCache
@@ -31,6 +30,7 @@ from winnow_research.calibration.fusion import fit_fusion, mean_reciprocal_rank
 from winnow_research.calibration.heads import choose_heads
 from winnow_research.calibration.held_out import HeldOut
 from winnow_research.calibration.observations import Observation, Observer
+from winnow_research.calibration.profile_writing import write_profile
 from winnow_research.evaluation.corpus import corpus_of
 from winnow_research.evaluation.parallel import WorkItem
 from winnow_research.evaluation.processes import spread

@@ -10,10 +10,11 @@ from typing import NoReturn
 import pytest
 
 from winnow_cuda.shapes import TransformerShape
-from winnow_engine.encoder.profiles import ProfileFolder, shipped_folders, shipped_profile, users_profile, write_profile
+from winnow_engine.encoder.profiles import ProfileFolder, shipped_folders, shipped_profile, users_profile
 from winnow_engine.encoder.reranker_use import RerankerUse
 from winnow_engine.errors import ProfileError
 from winnow_engine.models.weights import weight_folders
+from winnow_research.calibration.profile_writing import write_profile
 
 QWEN, SMOLLM2 = "3c51608417b386dc", "715f8be624f4b8e5"
 HEADS = [{"layer": 0, "head": 1, "feature": "all", "weight": 1.0}]

@@ -11,10 +11,11 @@ import pytest
 from random_models import write_model, write_reranker
 
 from winnow_engine.encoder.drafter import Drafter
-from winnow_engine.encoder.profiles import fingerprint_of, write_profile
+from winnow_engine.encoder.profiles import fingerprint_of
 from winnow_engine.models import registry
 from winnow_engine.models.registry import ModelRole, RegisteredModel
 from winnow_engine.reranker.opening import open_reranker
+from winnow_research.calibration.profile_writing import write_profile
 
 HEADS = [{"layer": 0, "head": 1, "feature": "all", "weight": 1.0}]
 USE = {"file": "reranker.safetensors", "model": "larger", "weight": 1.0, "tokens": 16000}
@@ -31,15 +32,16 @@ class Files:
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Files:
-    for variable in ("CACHE", "MODELS", "PROFILES"):
+    for variable in ("CACHE", "MODELS"):
         monkeypatch.setenv(f"WINNOW_{variable}_DIR", str(tmp_path / variable.lower()))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setattr(Drafter, "place", "resident")
     (tmp_path / "models").mkdir()
     drafter, model = (write_model(tmp_path / "models" / name) for name in ("drafter.gguf", "larger.gguf"))
     size = model.stat().st_size
     larger = RegisteredModel("larger", (ModelRole.TARGET,), model.name, size, "", "", 1, 1, ())
     monkeypatch.setattr(registry, "MODELS", (larger,))
-    folder = tmp_path / "profiles" / "own"
+    folder = tmp_path / "winnow" / "profiles" / "own"
     write_profile(folder, fingerprint_of(drafter), {}, HEADS)
     document = json.loads((folder / "profile.json").read_text())
     (folder / "profile.json").write_text(json.dumps({**document, "reranker": USE}))

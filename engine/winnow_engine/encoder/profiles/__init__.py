@@ -16,10 +16,8 @@ neither is scored with every head of some layers, and the fusion weights of `gen
 from __future__ import annotations
 
 import hashlib
-import json
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,18 +36,13 @@ from winnow_engine.untrusted import read_json
 
 HEADS = Path(__file__).parent
 """The folder of the profiles that need no weights."""
-_DOCUMENT = "profile.json"
+DOCUMENT = "profile.json"
 _INSTALLED = "reranker.json"
 _ADAPTER = "adapter.safetensors"
-_RERANKER = "reranker.safetensors"
 _GENERIC = "generic"
 _NOTICE = (
     "no profile ships for this drafter: scoring with a generic one, which keeps fewer right spans; "
     "`winnow calibrate` makes one"
-)
-_FLOAT16_NOTICE = (
-    "the drafter's profile wants keys of another kind than int8, which are no longer kept: it works with int8 ones; "
-    'take "keys" out of its profile.json'
 )
 _REMEDY = "run `winnow calibrate` again, or delete the profile"
 
@@ -92,11 +85,6 @@ class ProfileFolder:
         if not isinstance(name, str) or "\0" in name or not _lies_in(self.path / name, self.path):
             raise ProfileError(f"{self.path}: the {what} {name!r} lies outside the profile: copy the file into it")
         return self.path / name
-
-    @property
-    def notice(self) -> str | None:
-        """A sentence for the user where the profile asks for what there no longer is."""
-        return _FLOAT16_NOTICE if self.document.get("keys", "int8") != "int8" else None
 
     def open(self, shape: TransformerShape) -> Profile:
         """The profile for a drafter of this shape. ProfileError if it is malformed or belongs to another drafter."""
@@ -162,7 +150,7 @@ def open_profile(
     name = fingerprint(tensors)
     found = (None if shipped_only else users_profile(name)) or shipped_profile(name)
     if found is not None:
-        return OpenedProfile(found.open(shape), found.fusion, found.notice, found.reranker)
+        return OpenedProfile(found.open(shape), found.fusion, reranker=found.reranker)
     return OpenedProfile(generic_heads(block_count, shape.heads, shape.group), _read(HEADS / _GENERIC).fusion, _NOTICE)
 
 
@@ -174,43 +162,6 @@ def fusion_for(profile: Profile) -> Mapping[str, Any]:
     if not adapters:
         raise ProfileError(f"no adapter is installed to take fusion weights from: {weights_remedy('adapter')}")
     return _read(adapters[0]).fusion
-
-
-def write_profile(
-    folder: Path,
-    name: str,
-    fusion: Mapping[str, Any],
-    heads: Sequence[Mapping[str, Any]] | None = None,
-    adapter: Path | None = None,
-    before: ProfileFolder | None = None,
-) -> None:
-    """Write the profile of the drafter with fingerprint `name`: with a copy of `adapter`, or with `heads`.
-
-    It keeps the reranker of the profile `before` it, and replaces the folder's profile. `profile.json` is written last,
-    so that no half-written profile is found. ProfileError if that reranker lies outside its folder.
-    """
-    assert (heads is None) != (adapter is None), "a profile has an adapter or heads"
-    reranker = before.reranker if before is not None else None
-    folder.mkdir(parents=True, exist_ok=True)
-    if adapter is not None:
-        _copy(adapter, folder / _ADAPTER)
-    scoring = {"adapter": _ADAPTER} if heads is None else {"heads": list(heads)}
-    document: dict[str, Any] = {"fingerprints": [name], **scoring, "fusion": fusion}
-    if reranker is not None:
-        _copy(reranker.file, folder / _RERANKER)
-        document["reranker"] = {**asdict(reranker), "file": _RERANKER}
-    part = folder / f"{_DOCUMENT}.part"
-    part.write_text(json.dumps(document, indent=1) + "\n", "utf-8")
-    part.replace(folder / _DOCUMENT)
-
-
-def _copy(file: Path, to: Path) -> None:
-    """Copy a file to where it may lie already."""
-    if to.exists() and file.samefile(to):
-        return
-    part = to.with_name(f"{to.name}.part")
-    shutil.copyfile(file, part)
-    part.replace(to)
 
 
 def _only(name: str, folders: Iterable[Path]) -> ProfileFolder | None:
@@ -236,17 +187,17 @@ def _installed_reranker(names: Sequence[str]) -> RerankerUse | None:
 
 def _folders_in(directory: Path) -> tuple[Path, ...]:
     try:
-        return tuple(sorted(document.parent for document in directory.glob(f"*/{_DOCUMENT}")))
+        return tuple(sorted(document.parent for document in directory.glob(f"*/{DOCUMENT}")))
     except OSError as error:
         raise ProfileError(f"{directory} cannot be read: {error.strerror}") from error
 
 
 def _read(folder: Path) -> ProfileFolder:
     """The profile in a folder. ProfileError if it is none."""
-    document = _read_document(folder / _DOCUMENT)
+    document = _read_document(folder / DOCUMENT)
     names = document.get("fingerprints")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ProfileError(f"{folder / _DOCUMENT} does not list the fingerprints of its drafters: {_REMEDY}")
+        raise ProfileError(f"{folder / DOCUMENT} does not list the fingerprints of its drafters: {_REMEDY}")
     return ProfileFolder(folder, document)
 
 

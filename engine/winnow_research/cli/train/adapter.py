@@ -102,7 +102,8 @@ def mean(out: Path, adapters: tuple[Path, ...], profile: Path | None, drafter: s
 def _write_profile(folder: Path | None, adapter: Path, drafter: Path) -> None:
     """Write a profile with the adapter and the fusion weights that ship, which `winnow calibrate` can replace."""
     from winnow_engine.encoder.adapter import AdapterProfile  # here, since Numba comes with it
-    from winnow_engine.encoder.profiles import fingerprint_of, fusion_for, write_profile
+    from winnow_engine.encoder.profiles import fingerprint_of, fusion_for
+    from winnow_research.calibration.profile_writing import write_profile
 
     if folder is not None:
         name = fingerprint_of(drafter)
