@@ -20,7 +20,7 @@ from winnow_lsp.cli.options import on_command_line
 from winnow_lsp.cli.setting_options import file_settings, setting_options
 from winnow_lsp.host.engines import Engines
 from winnow_lsp.host.settings import Settings
-from winnow_lsp.host.socket_path import rendezvous
+from winnow_lsp.host.socket_path import server_files
 from winnow_lsp.server.serving import IDLE_S, serve_shared, serve_stdio, serve_tcp
 from winnow_lsp.server.wire.transport import Serve
 
@@ -84,7 +84,7 @@ def serve(
         )
     with closing(Store(default_path())) as store:
         if shared:
-            asyncio.run(serve_shared(store, rendezvous(), 60 * options["idle"], _agents))
+            asyncio.run(serve_shared(store, server_files(), 60 * options["idle"], _agents))
             return 0
         if tcp is None:
             return asyncio.run(serve_stdio(store))

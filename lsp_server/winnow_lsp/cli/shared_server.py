@@ -23,7 +23,7 @@ from winnow_lsp.client.asking import Listener, ask
 from winnow_lsp.client.connection import Connection, ConnectionLostError
 from winnow_lsp.client.reaching import NoServerError, running, started
 from winnow_lsp.host.reply import Reply
-from winnow_lsp.host.socket_path import Peer, Rendezvous, UnsafeFolderError, rendezvous
+from winnow_lsp.host.socket_path import Peer, ServerFiles, UnsafeFolderError, server_files
 
 _END_S = 30.0  # for a question in progress to stop
 
@@ -36,7 +36,7 @@ def connected(cancellation: Cancellation, *, agent: bool = False) -> socket.sock
     if not has_private_sockets():
         return None
     try:
-        place = rendezvous()
+        place = server_files()
         at = place.agents if agent else place.socket
         if found := running(at):
             return found
@@ -128,10 +128,10 @@ def stop() -> int:
 
 
 @contextmanager
-def _running() -> Iterator[tuple[Rendezvous, socket.socket] | None]:
+def _running() -> Iterator[tuple[ServerFiles, socket.socket] | None]:
     """The shared server that runs, if any."""
     try:
-        place = rendezvous() if has_private_sockets() else None
+        place = server_files() if has_private_sockets() else None
         server = running(place.socket) if place else None
     except (NoServerError, UnsafeFolderError, OSError) as error:
         raise click.ClickException(str(error)) from error

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from winnow_engine.core import Cancellation
-from winnow_lsp.host.socket_path import Peer, Rendezvous
+from winnow_lsp.host.socket_path import Peer, ServerFiles
 
 _POLL_S = 0.02
 _START_S = 60.0  # importing everything from a slow disk
@@ -37,7 +37,7 @@ def running(place: Path) -> socket.socket | None:
     return connected
 
 
-def started(place: Rendezvous, at: Path, cancellation: Cancellation) -> socket.socket:
+def started(place: ServerFiles, at: Path, cancellation: Cancellation) -> socket.socket:
     """A connection to one of the sockets of a server that is started now. Raises NoServerError, CancelledError.
 
     The server outlives this command and its terminal, and keeps no folder busy.
@@ -53,7 +53,7 @@ def started(place: Rendezvous, at: Path, cancellation: Cancellation) -> socket.s
 
 
 def _connected(
-    place: Rendezvous, at: Path, server: subprocess.Popen[bytes], cancellation: Cancellation
+    place: ServerFiles, at: Path, server: subprocess.Popen[bytes], cancellation: Cancellation
 ) -> socket.socket:
     """The first connection that succeeds. Where several servers are started at once, all but one end at once."""
     latest = time.monotonic() + _START_S

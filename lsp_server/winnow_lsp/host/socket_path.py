@@ -53,7 +53,7 @@ class Peer:
 
 
 @dataclass(frozen=True, slots=True)
-class Rendezvous:
+class ServerFiles:
     """The files of one shared server. The server holds `lock` as long as it runs; `log` has what it says.
 
     Commands connect to `socket`, agents to `agents`.
@@ -65,10 +65,10 @@ class Rendezvous:
     log: Path
 
 
-def rendezvous(environment: Mapping[str, str] = os.environ) -> Rendezvous:
+def server_files(environment: Mapping[str, str] = os.environ) -> ServerFiles:
     """The files for commands like this one. Raises UnsafeFolderError, or OSError if there can be no folder."""
     beside = _folder(environment) / _name(environment)
-    return Rendezvous(*(beside.with_suffix(suffix) for suffix in (".sock", ".mcp", ".lock", ".log")))
+    return ServerFiles(*(beside.with_suffix(suffix) for suffix in (".sock", ".mcp", ".lock", ".log")))
 
 
 def _folder(environment: Mapping[str, str]) -> Path:

@@ -13,7 +13,7 @@ from pathlib import Path
 from winnow_engine.platform import try_lock
 from winnow_engine.storage.store import Store
 from winnow_lsp.host.engines import Engines
-from winnow_lsp.host.socket_path import Rendezvous
+from winnow_lsp.host.socket_path import ServerFiles
 from winnow_lsp.server.features import register_all
 from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.wire import transport
@@ -33,7 +33,7 @@ async def serve_tcp(store: Store, host: str, port: int, ready: Callable[[str, in
 
 
 async def serve_shared(
-    store: Store, place: Rendezvous, idle_s: float, serve_agent: Callable[[Engines], transport.Serve]
+    store: Store, place: ServerFiles, idle_s: float, serve_agent: Callable[[Engines], transport.Serve]
 ) -> None:
     """Serve this user's commands and agents until none has come for `idle_s` seconds, or until SIGTERM or SIGINT.
 
@@ -59,7 +59,7 @@ async def serve_shared(
 
 
 @contextmanager
-def _claimed(place: Rendezvous) -> Iterator[tuple[socket.socket, socket.socket] | None]:
+def _claimed(place: ServerFiles) -> Iterator[tuple[socket.socket, socket.socket] | None]:
     """The sockets that listen for commands and for agents, None if another process has claimed them."""
     with place.lock.open("w") as lock:
         if not try_lock(lock.fileno()):

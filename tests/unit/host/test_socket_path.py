@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from winnow_engine.platform import has_private_sockets
-from winnow_lsp.host.socket_path import Peer, UnsafeFolderError, rendezvous
+from winnow_lsp.host.socket_path import Peer, UnsafeFolderError, server_files
 
 pytestmark = pytest.mark.skipif(not has_private_sockets(), reason="needs Unix sockets")
 
@@ -28,26 +28,26 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 def test_equal_commands_meet_at_one_place_that_only_the_user_can_enter(environment: dict[str, str]) -> None:
-    place = rendezvous(environment)
-    assert place == rendezvous(environment | {"HOME": "/elsewhere", "WINNOW_SERVER": "1"})
+    place = server_files(environment)
+    assert place == server_files(environment | {"HOME": "/elsewhere", "WINNOW_SERVER": "1"})
     assert place.socket.parent.stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize("variable", ["WINNOW_CACHE_DIR", "WINNOW_MODELS_DIR", "CUDA_VISIBLE_DEVICES"])
 def test_commands_in_another_environment_meet_elsewhere(variable: str, environment: dict[str, str]) -> None:
-    assert rendezvous(environment) != rendezvous(environment | {variable: "/other"})
+    assert server_files(environment) != server_files(environment | {variable: "/other"})
 
 
 def test_another_python_has_a_server_of_its_own(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    place = rendezvous(environment)
+    place = server_files(environment)
     monkeypatch.setattr(sys, "executable", "/other/python")
-    assert rendezvous(environment) != place
+    assert server_files(environment) != place
 
 
 def test_without_a_runtime_folder_the_temporary_one_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
     for runtime in ("", "/nowhere/at/all", "relative"):
-        assert rendezvous({"XDG_RUNTIME_DIR": runtime}).socket.parent == tmp_path / f"winnow-{os.getuid()}"
+        assert server_files({"XDG_RUNTIME_DIR": runtime}).socket.parent == tmp_path / f"winnow-{os.getuid()}"
 
 
 def test_a_runtime_folder_too_long_for_sockets_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,7 +55,7 @@ def test_a_runtime_folder_too_long_for_sockets_is_not_used(tmp_path: Path, monke
     for name in ("x" * 60, "é" * 40):
         long = tmp_path / name
         long.mkdir()
-        place = rendezvous({"XDG_RUNTIME_DIR": str(long)})
+        place = server_files({"XDG_RUNTIME_DIR": str(long)})
         assert place.socket.parent == tmp_path / f"winnow-{os.getuid()}"
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(str(place.socket))
@@ -66,14 +66,14 @@ def test_a_folder_that_others_can_enter_is_refused(environment: dict[str, str], 
     (tmp_path / "winnow").mkdir()
     (tmp_path / "winnow").chmod(0o755)
     with pytest.raises(UnsafeFolderError, match="only you"):
-        rendezvous(environment)
+        server_files(environment)
 
 
 def test_a_link_to_a_folder_is_refused(environment: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir(mode=0o700)
     (tmp_path / "winnow").symlink_to(tmp_path / "mine")
     with pytest.raises((UnsafeFolderError, OSError)):
-        rendezvous(environment)
+        server_files(environment)
 
 
 def test_the_kernel_tells_who_is_at_the_other_end() -> None:
