@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from winnow_engine.changes.lines import Hunk, hunks, line_texts
+from winnow_engine.git.trees import FileChange
 
 
 @dataclass(frozen=True)
@@ -19,9 +21,22 @@ class ChangedFile:
     before_path: str | None
     before: bytes | None
     after: bytes | None
-    added: bool
-    removed: bool
+    removed: bool = False
     unread: str = ""
+
+    @classmethod
+    def of(
+        cls, change: FileChange, contents: Mapping[str, bytes], path_of: Callable[[str], str] = str, unread: str = ""
+    ) -> ChangedFile:
+        """The file of a difference between trees. `contents` are by blob, `path_of` gives workspace paths."""
+        before, after = (contents.get(blob or "") for blob in (change.before_blob, change.after_blob))
+        before_path = None if change.before is None else path_of(change.before)
+        return cls(path_of(change.path), before_path, before, after, change.after is None, unread)
+
+    @property
+    def added(self) -> bool:
+        """True for a new file."""
+        return self.before_path is None
 
     @property
     def renamed(self) -> bool:

@@ -70,19 +70,9 @@ def _wanted(changed: Iterable[FileChange]) -> Iterator[str]:
 
 
 def _read(change: FileChange, folder: Folder, prefix: str, contents: Mapping[str, bytes]) -> ChangedFile:
-    before = contents.get(change.before_blob or "")
-    after = contents.get(change.after_blob or "")
-    sides = [data for data, blob in ((before, change.before_blob), (after, change.after_blob)) if blob is not None]
+    sides = [contents.get(blob) for blob in (change.before_blob, change.after_blob) if blob is not None]
     unread = _why_unread(change) or why_no_code(sides)
-    return ChangedFile(
-        path=_path(change.path, folder, prefix),
-        before_path=None if change.before is None else _path(change.before, folder, prefix),
-        before=None if unread else before,
-        after=None if unread else after,
-        added=change.before is None,
-        removed=change.after is None,
-        unread=unread,
-    )
+    return ChangedFile.of(change, {} if unread else contents, lambda path: _path(path, folder, prefix), unread)
 
 
 def _path(path: str, folder: Folder, prefix: str) -> str:

@@ -66,7 +66,6 @@ class _Folder:
             before_path=None if before is None else printable(self.folder.workspace_path(before)),
             before=None if before is None else contents[self.entries[before].blob],
             after=None if after is None else self.present[after].data,
-            added=before is None,
             removed=after is None,
         )
 

@@ -66,16 +66,4 @@ class FolderHistory:
         listed = list(changes)
         read = [blob for one in listed if one.regular for blob in (one.before_blob, one.after_blob) if blob]
         contents = blobs(self.repository.git, read)
-        return [
-            ChangedFile(
-                path=self.path(change.path),
-                before_path=None if change.before is None else self.path(change.before),
-                before=contents.get(change.before_blob or ""),
-                after=contents.get(change.after_blob or ""),
-                added=change.before is None,
-                removed=change.after is None,
-            )
-            if change.regular
-            else None
-            for change in listed
-        ]
+        return [ChangedFile.of(one, contents, self.path) if one.regular else None for one in listed]

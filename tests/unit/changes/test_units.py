@@ -33,7 +33,7 @@ TEXTS = st.lists(st.sampled_from([b"a", b"b", b"def f():", b"    x", b"", b"}", 
 
 
 def changed(before: bytes | None, after: bytes | None, path: str = "a.py") -> ChangedFile:
-    return ChangedFile(path, None if before is None else path, before, after, before is None, after is None)
+    return ChangedFile(path, None if before is None else path, before, after, after is None)
 
 
 def touched(found: FileUnits) -> list[tuple[str, str]]:

@@ -112,14 +112,8 @@ def _file(change: FileChange, content: Callable[[str], bytes | None]) -> Changed
     sides = [content(blob) for blob in (change.before_blob, change.after_blob) if blob]
     if why_no_code(sides):
         return None
-    return ChangedFile(
-        path=change.path,
-        before_path=change.before,
-        before=content(change.before_blob or ""),
-        after=content(change.after_blob or ""),
-        added=change.before is None,
-        removed=change.after is None,
-    )
+    blobs_read = (blob for blob in (change.before_blob, change.after_blob) if blob)
+    return ChangedFile.of(change, {blob: data for blob in blobs_read if (data := content(blob)) is not None})
 
 
 def _is_code(unit: ChangedUnit) -> bool:
