@@ -3,8 +3,8 @@
 import pytest
 from simulated_device import SimulatedDevice
 
+from winnow_research.speed.base import SpeedFigure
 from winnow_research.speed.encoder_ops import EncoderOps
-from winnow_research.speed.figure import SpeedFigure
 from winnow_research.speed.scoring_ops import ScoringOps
 
 

@@ -1,1 +1,1 @@
-"""What `winnow bench kernels` and `winnow bench drafter` measure: single ops, and the whole encoder."""
+"""Single GPU ops, which `winnow bench kernels` measures, and their run under compute-sanitizer."""

@@ -1,7 +1,9 @@
-"""What every measurement of a kernel shares: random data on a device, and the error of a result."""
+"""Measurements of kernels: random data on a device, its time, and the error of a result."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -39,3 +41,37 @@ class RandomData:
         for start in range(0, count, len(bits)):
             self.device.write(held.rows(start, min(count, start + len(bits))), bits[: count - start])
         return held
+
+
+def seconds_of(device: Device, work: Callable[[], object], repeats: int = 10) -> float:
+    """The median time that the device takes for what `work` launches, after two warm-ups."""
+    start, stop = (device.call("cuEventCreate", 0) for _ in range(2))
+    taken = []
+    for _ in range(repeats + 2):
+        device.call("cuEventRecord", start, 0)
+        work()
+        device.call("cuEventRecord", stop, 0)
+        device.call("cuEventSynchronize", stop)
+        taken.append(float(device.call("cuEventElapsedTime", start, stop)) / 1e3)
+    for event in (start, stop):
+        device.call("cuEventDestroy", event)
+    return float(np.median(taken[2:]))
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedFigure:
+    """One kernel at one size: its time, what it computed and moved, and its error (None where none was taken)."""
+
+    kernel: str
+    size: str
+    milliseconds: float
+    tflops: float
+    gigabytes_per_s: float
+    error: float | None
+
+
+def figure_of(kernel: str, size: str, seconds: float, flops: float, bytes_: float, error: float | None) -> SpeedFigure:
+    """The figure of one run: seconds, floating-point operations and bytes moved through device memory."""
+    return SpeedFigure(
+        kernel, size, round(seconds * 1e3, 4), round(flops / seconds / 1e12, 1), round(bytes_ / seconds / 1e9), error
+    )

@@ -27,9 +27,7 @@ from winnow_cuda.ops.gpu.gemm_hopper import TALL, gemm_hopper
 from winnow_cuda.ops.rms_norm import rms_norm_numpy
 from winnow_cuda.ops.rope import rope_numpy, rope_table
 from winnow_cuda.shapes import BlockRule
-from winnow_research.speed.base import HALF, NAN, TOKENS, RandomData, error_of
-from winnow_research.speed.figure import SpeedFigure, figure_of
-from winnow_research.speed.timing import seconds_of
+from winnow_research.speed.base import HALF, NAN, TOKENS, RandomData, SpeedFigure, error_of, figure_of, seconds_of
 
 _SHAPES = ((64, 14, 2), (128, 16, 8))  # head size, heads and KV heads of Qwen2.5-Coder-0.5B and of Qwen3-0.6B
 

@@ -20,10 +20,49 @@ from winnow_cuda.device import LEAST_CAPABILITY, open_device
 from winnow_cuda.gpu.encoder import GpuEncoder
 from winnow_cuda.gpu.scorer import GpuScorer
 from winnow_cuda.ops.quantise_keys import quantise_keys
-from winnow_cuda.shapes import Batch, BlockRule, runs_between
-from winnow_research.speed.encoder import random_weights
+from winnow_cuda.shapes import (
+    Batch,
+    BlockRule,
+    EmbeddingTable,
+    Float32,
+    Int32,
+    KeyHead,
+    LayerWeights,
+    Readout,
+    TransformerShape,
+    Weights,
+    runs_between,
+)
 
 _LENGTHS = (7, 1, 300, 129)
+
+
+class _RandomTable(EmbeddingTable):
+    def __init__(self, rows: int, width: int) -> None:
+        self._values = np.random.default_rng(2).standard_normal((rows, width), np.float32)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def rows(self, ids: Int32) -> Float32:
+        return np.asarray(self._values[ids], np.float32)
+
+
+def random_weights() -> Weights:
+    """Weights of Qwen2.5-Coder-0.5B's shape, two equal layers."""
+    shape = TransformerShape(2, 896, 14, 2, 64, 4864, 1e6, 1e-6, False)
+    zeros, ones, qkv = np.zeros(shape.width, np.float32), np.ones(shape.width, np.float32), 18 * 64
+    layer = LayerWeights(
+        ones, _matrix(qkv, shape.width), np.zeros(qkv, np.float32), None, None, _matrix(shape.width, shape.q_width),
+        ones, _matrix(2 * shape.ffn_width, shape.width), _matrix(shape.width, shape.ffn_width),
+    )  # fmt: skip
+    heads = (KeyHead(_matrix(columns, shape.width), zeros, ones) for columns in (64, 257))
+    return Weights(shape, _RandomTable(151936, shape.width), (layer,) * 2, readout=Readout(*heads))
+
+
+def _matrix(rows: int, columns: int) -> Float32:
+    values = np.random.default_rng(rows).standard_normal((rows, columns), np.float32)
+    return np.asarray(values * columns**-0.5, np.float32)
 
 
 def difference(actual: np.ndarray, expected: np.ndarray) -> float:
@@ -41,7 +80,6 @@ def batch_of(lengths: tuple[int, ...], sparse: BlockRule | None = None) -> Batch
 def encode(prefix: np.ndarray) -> None:
     """Encode segments to hidden states and keys, and one prompt jointly."""
     weights = random_weights()
-    weights = replace(weights, shape=replace(weights.shape, layers=2), layers=weights.layers[:2])
     batch, runs = batch_of(_LENGTHS), np.array([[0, 7], [8, 100], [100, 308], [308, 437]], np.int32)
     assert weights.readout is not None
     weights = replace(weights, rows=weights.readout.token)

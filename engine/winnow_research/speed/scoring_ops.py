@@ -19,9 +19,7 @@ from winnow_cuda.ops.standardise import standardise_numpy
 from winnow_cuda.ops.unit_mass import unit_mass_numpy
 from winnow_cuda.ops.unit_products import unit_products_numpy
 from winnow_cuda.shapes import Int64, runs_between
-from winnow_research.speed.base import HALF, NAN, TOKENS, RandomData, error_of
-from winnow_research.speed.figure import SpeedFigure, figure_of
-from winnow_research.speed.timing import seconds_of
+from winnow_research.speed.base import HALF, NAN, TOKENS, RandomData, SpeedFigure, error_of, figure_of, seconds_of
 
 _UNIT = 128  # tokens, on average
 

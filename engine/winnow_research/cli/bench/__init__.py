@@ -12,7 +12,6 @@ _COMMANDS = {
     "agreement": "How often this machine's CPU and GPU keep the same code.",
     "answers": "How often answers are right from what Winnow keeps, against the full context.",
     "decode": "How fast the target decodes with each draft, and whether it says the same.",
-    "drafter": "Speed and error of the whole drafter on this machine's GPU.",
     "faults": "Whether the index survives kill -9, power cuts, a full disk and other faults.",
     "histories": "Whether commits are found that real histories name, against git.",
     "index": "How fast a workspace is indexed, what that takes, and how long questions wait.",
@@ -20,11 +19,10 @@ _COMMANDS = {
     "relevance": "How often the code that a question needs is kept, by task and method.",
     "ttft": "How long the first token takes: Winnow, the target alone, and the published method.",
 }
-_MODULES = {"drafter": "speed", "kernels": "speed"}
 
 
 def _load(name: str) -> click.Command:
-    command: click.Command = getattr(importlib.import_module(f"{__name__}.{_MODULES.get(name, name)}"), name)
+    command: click.Command = getattr(importlib.import_module(f"{__name__}.{name}"), name)
     return command
 
 

@@ -45,11 +45,11 @@ _clones_option = click.option(
 @click.command()
 @click.argument("out", type=DATA)
 @_clones_option
-@click.option("--most", type=click.IntRange(1), help="Commits of a project [the recipe's].")
+@click.option("--most", type=click.IntRange(1), default=1000, show_default=True, help="Commits of a project.")
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes.")
 @click.option("--seed", default=0, show_default=True)
 @drafter_option
-def histories(out: Path, clones: Path, most: int | None, workers: int, seed: int, drafter: str) -> None:
+def histories(out: Path, clones: Path, most: int, workers: int, seed: int, drafter: str) -> None:
     """Write the data set OUT of commits, each with what it changed as that was before.
 
     It has files of its own, and `join` puts it behind what `prepare` wrote. What each project gives is kept in a folder
@@ -57,7 +57,7 @@ def histories(out: Path, clones: Path, most: int | None, workers: int, seed: int
     """
     from winnow_research.training import histories as building
 
-    recipe = building.HistoryRecipe(seed=seed) if most is None else building.HistoryRecipe(most, seed=seed)
+    recipe = building.HistoryRecipe(most, seed=seed)
     data = building.histories(clones, locate(drafter), recipe, out.with_suffix(".kept"), say, workers)
     data.save(out)
     tokens, questions = len(data.units.values), len(data.questions)
@@ -114,19 +114,15 @@ def join(out: Path, data: tuple[Path, ...]) -> None:
     show_default=True,
     help="Questions, what users report, what a change log says, or questions about several places.",
 )
-@click.option("--questions", type=click.IntRange(1), help="Pieces of code to ask about [the recipe's].")
+@click.option("--questions", type=click.IntRange(1), default=48_000, show_default=True, help="Code to ask about.")
 @click.option("--seed", default=0, show_default=True)
 @_alone_option
-def ask(data: Path, out: Path, model: str, kind: str, questions: int | None, seed: int, alone: bool) -> None:
+def ask(data: Path, out: Path, model: str, kind: str, questions: int, seed: int, alone: bool) -> None:
     """Let a language model write questions about the code of DATA. Write DATA with them to OUT (minutes on a GPU)."""
     require("torch")
     from winnow_research.training import ask as writing
 
-    recipe = (
-        writing.QuestionRecipe(kind, seed=seed)
-        if questions is None
-        else writing.QuestionRecipe(kind, questions, seed=seed)
-    )
+    recipe = writing.QuestionRecipe(kind, questions, seed=seed)
     before = Dataset.load(data)
     _save(before, writing.ask(before, locate(model), recipe, say), out, kind if alone else None)
 

@@ -1,10 +1,10 @@
-"""`winnow bench kernels` and `winnow bench drafter`: speed and error on this machine's GPU."""
+"""`winnow bench kernels`: speed and error on this machine's GPU."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
@@ -15,30 +15,14 @@ from winnow_cuda.device import Device, DeviceError, availability, open_device
 from winnow_engine.encoder.kernel_cache import default_folder
 from winnow_engine.errors import WinnowError
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON: the machine, then every figure.")
-
 
 @click.command()
-@json_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: the machine, then every figure.")
 def kernels(as_json: bool) -> None:
     """Speed and error of every GPU kernel on this machine.
 
     Each figure is the median of ten runs by the device's own clock, with its relative error against float64.
     """
-    _measure(_kernel_figures, as_json)
-
-
-@click.command()
-@json_option
-def drafter(as_json: bool) -> None:
-    """Speed and error of the whole drafter on this machine's GPU, from token ids to keys, with nothing cached.
-
-    Each figure is the median of ten runs by the device's own clock.
-    """
-    _measure(_drafter_figures, as_json)
-
-
-def _measure(figures_of: Callable[[Device], Iterator[Any]], as_json: bool) -> None:
     found = availability()
     if not found.usable:
         raise WinnowError(f"there is nothing to measure: {found.reason}")
@@ -47,7 +31,7 @@ def _measure(figures_of: Callable[[Device], Iterator[Any]], as_json: bool) -> No
     if not as_json:
         click.echo(found.reason)
     try:
-        for figure in figures_of(_device()):
+        for figure in _figures(_device()):
             figures.append(asdict(figure))
             if not as_json:
                 click.echo(_line(figures[-1]))
@@ -64,21 +48,12 @@ def _device() -> Device:
     return device
 
 
-def _kernel_figures(device: Device) -> Iterator[Any]:
+def _figures(device: Device) -> Iterator[Any]:
     from winnow_research.speed.encoder_ops import EncoderOps
     from winnow_research.speed.scoring_ops import ScoringOps
 
     yield from EncoderOps(device).all()
     yield from ScoringOps(device).all()
-
-
-def _drafter_figures(device: Device) -> Iterator[Any]:
-    import numpy as np
-
-    from winnow_research.speed.encoder import encoder_figures, joint_figures, random_weights
-
-    yield from encoder_figures(device, random_weights(), np.arange(23, dtype=np.int32))
-    yield from joint_figures(device)
 
 
 def _versions() -> dict[str, str]:
