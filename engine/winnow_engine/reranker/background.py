@@ -23,7 +23,7 @@ AFFORDED_S = 0.12
 """The time that it may add to an answer's first token."""
 
 _SHARES = (1, 2, 4, 8)  # divisors of the tokens to read; fewer are not worth it
-_PATIENCE_S = 2.0  # for a reranker that is loading: its weights are there; made for the first time, they take longer
+_LOADING_S = 2.0  # for a reranker that is loading: its weights are there; made for the first time, they take longer
 
 NOT_RERANKED = "the reranker is not used"
 """The beginning of a notice that says why."""
@@ -77,7 +77,7 @@ class BackgroundReranker:
 
     def _with_reranker(self, work: Callable[[Reranker], T], cancellation: Cancellation) -> T | None:
         try:
-            reranker = self.begin().wait_at_most(_PATIENCE_S, cancellation)
+            reranker = self.begin().wait_at_most(_LOADING_S, cancellation)
             return None if reranker is None else work(reranker)
         except (DeviceError, ModelError, ProfileError) as error:
             self._give_up(error)

@@ -22,7 +22,7 @@ _LEAST_CUT_TOKENS = 64
 _SMALL_TOKENS = 32
 _EXPONENT = 0.8
 # How many units that do not fit may be passed over in search of one that does.
-_PATIENCE = 50
+_MISS_LIMIT = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class _Basket:
     def add_ranked(self, ranking: Sequence[int]) -> None:
         misses = 0
         for unit in self._candidates(ranking):
-            if misses > _PATIENCE:
+            if misses > _MISS_LIMIT:
                 return
             oversized = self._source.tokens[unit] > self._budget
             kept = self._add_cut(unit) if oversized else self._add_whole(unit)

@@ -241,7 +241,7 @@ def test_a_reranker_that_fails_is_given_up_and_said_so_once(
 def test_a_question_does_not_wait_long_for_a_reranker_that_is_loading(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("winnow_engine.reranker.background._PATIENCE_S", 0.05)
+    monkeypatch.setattr("winnow_engine.reranker.background._LOADING_S", 0.05)
     loaded = Event()
 
     def load() -> Any:
