@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import filecmp
 import hashlib
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,12 +13,14 @@ from typing import IO
 
 from winnow_engine.core import counted
 from winnow_engine.errors import SharedIndexError
+from winnow_engine.platform import try_lock
 from winnow_engine.sharing.contents import CONTENTS, Contents, Shard, packed_contents, unpacked_contents
 from winnow_engine.sharing.table import RecordPlace, Table, content_name, packed_table
 from winnow_engine.storage.folders import sync_folder, temporary
 from winnow_engine.storage.store import Store, checksum
 
 _LOCK = "winnow-index.lock"
+_POLL_S = 0.1
 _READABLE = 0o644  # a web server runs as another user
 
 
@@ -95,7 +97,7 @@ def _put(out: Path, name: str, data: bytes) -> None:
 def _finish(file: IO[bytes]) -> None:
     """Sync a file, and let others read it."""
     file.flush()
-    os.fchmod(file.fileno(), _READABLE)
+    Path(file.name).chmod(_READABLE)
     os.fsync(file.fileno())
 
 
@@ -112,5 +114,6 @@ def _clear(out: Path, before: Contents, after: Contents) -> None:
 def _alone(out: Path) -> Iterator[None]:
     """Admit one writer at a time: the list of contents is read and written back."""
     with (out / _LOCK).open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        while not try_lock(lock.fileno()):
+            time.sleep(_POLL_S)
         yield
