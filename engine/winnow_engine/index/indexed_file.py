@@ -35,7 +35,7 @@ class IndexedFile:
     path: str
     local_path: str
     content: Content
-    kept: Row | Record
+    entry: Row | Record
 
     @classmethod
     def of(
@@ -57,30 +57,30 @@ class IndexedFile:
     @cached_property
     def analysis(self) -> FileAnalysis:
         """Units and symbols."""
-        if isinstance(self.kept, Row):
+        if isinstance(self.entry, Row):
             return FileAnalysis(
-                self.kept.tables.units_of(self.kept.number), self.kept.tables.symbols_of(self.kept.number)
+                self.entry.tables.units_of(self.entry.number), self.entry.tables.symbols_of(self.entry.number)
             )
-        return analysis_of(self.kept)
+        return analysis_of(self.entry)
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
         """The units that tile the file."""
-        return self.kept.tables.units_of(self.kept.number) if isinstance(self.kept, Row) else self.analysis.units
+        return self.entry.tables.units_of(self.entry.number) if isinstance(self.entry, Row) else self.analysis.units
 
     @property
     def unit_count(self) -> int:
         """Number of units."""
-        if isinstance(self.kept, Row):
-            return self.kept.tables.counts[self.kept.number]
-        return len(self.kept["units"])
+        if isinstance(self.entry, Row):
+            return self.entry.tables.counts[self.entry.number]
+        return len(self.entry["units"])
 
     @cached_property
     def units_key(self) -> str:
         """Key of records made of the units: of content and of unit borders, which depend on the parser too."""
-        if isinstance(self.kept, Row):
-            return self.kept.tables.units_keys[self.kept.number]
-        return units_key(self.key, self.kept["units"])
+        if isinstance(self.entry, Row):
+            return self.entry.tables.units_keys[self.entry.number]
+        return units_key(self.key, self.entry["units"])
 
     @cached_property
     def lines(self) -> Lines:

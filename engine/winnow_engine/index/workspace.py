@@ -94,9 +94,9 @@ class Workspace:
     def slices(self) -> tuple[TableSlice, ...]:
         """Tables of which the workspace consists: `base`, and one of the files that are new since."""
         base, places = self.base, range(len(self.files))
-        rows = {n: file.kept.number for n, file in enumerate(self.files) if isinstance(file.kept, Row)}
+        rows = {n: file.entry.number for n, file in enumerate(self.files) if isinstance(file.entry, Row)}
         new = [n for n in places if n not in rows]
-        tables = Tables.of([(self.files[n].path, self.files[n].key, self.files[n].kept) for n in new])  # type: ignore[misc]
+        tables = Tables.of([(self.files[n].path, self.files[n].key, self.files[n].entry) for n in new])  # type: ignore[misc]
         found = [table_slice(tables, np.array(new, np.int64), self.unit_starts)] if new or base is None else []
         if base is not None:
             numbers = np.full(len(base.starts) - 1, NO_PLACE, np.int64)
@@ -279,10 +279,10 @@ def _before(cache: WorkspaceCache, before: Workspace | None) -> Workspace:
 def _written(workspace: Workspace, cache: WorkspaceCache) -> Workspace:
     """The workspace, written as tables anew if much of it is not in those it has."""
     sizes = np.diff(workspace.unit_starts)
-    new = sum(int(size) for file, size in zip(workspace.files, sizes, strict=True) if not isinstance(file.kept, Row))
+    new = sum(int(size) for file, size in zip(workspace.files, sizes, strict=True) if not isinstance(file.entry, Row))
     gone = (len(workspace.base.arrays["units"]) if workspace.base else 0) - (len(workspace.units) - new)
     if new + gone <= max(_FEW_UNITS, _FEW_SHARE * len(workspace.units)):
         return workspace
     tables = cache.save_tables(Tables.joined(workspace.slices))
-    files = (replace(file, kept=Row(tables, number)) for number, file in enumerate(workspace.files))
+    files = (replace(file, entry=Row(tables, number)) for number, file in enumerate(workspace.files))
     return Workspace(tuple(files), workspace.stats, tables, workspace.identity)

@@ -84,7 +84,7 @@ class Store:
         self.max_bytes = CACHE_BYTES
         """What the cache should be trimmed to."""
         self.workspaces = path.parent / f"{path.stem}.workspaces"
-        """The folder for what is kept of whole workspaces."""
+        """The folder of workspace caches."""
 
     def attach(self, location: str, open_fallback: Callable[[str], FallbackStore]) -> None:
         """Look up records there, too, from now on; those found are kept here."""

@@ -12,8 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import FileChangedError
-from winnow_engine.index import files, parse_pool, workspace
-from winnow_engine.index import stat_cache as remembered
+from winnow_engine.index import files, parse_pool, stat_cache, workspace
 from winnow_engine.index.indexing import record_names, restore_records
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.storage.store import Store
@@ -69,7 +68,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return original(path, limit)
 
     monkeypatch.setattr(files, "read_regular", spy)
-    monkeypatch.setattr(remembered, "read_regular", spy)
+    monkeypatch.setattr(stat_cache, "read_regular", spy)
     return names
 
 
@@ -77,7 +76,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def settled(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The cache of a workspace whose files have been read twice, with a tick between."""
     with monkeypatch.context() as patch:
-        patch.setattr(remembered, "_LONGEST_TICK_S", -1.0)
+        patch.setattr(stat_cache, "_LONGEST_TICK_S", -1.0)
         patch.setattr(workspace, "_FEW_UNITS", 0)
         read(root, tmp_path)
         read(root, tmp_path)
@@ -127,7 +126,7 @@ def test_the_clock_may_be_set_back_and_the_system_started_anew(
     root: Path, settled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = known(read(root, settled))
-    monkeypatch.setattr(remembered.time, "monotonic", lambda: 0.0)
+    monkeypatch.setattr(stat_cache.time, "monotonic", lambda: 0.0)
     (root / "b.py").write_text("def b_bark(x):\n    return parse_footer(x)\n\n\nclass Cat:\n    pass\n")
     os.utime(root / "b.py", (0, 0))
     after = known(read(root, settled))
@@ -257,7 +256,7 @@ def test_any_sequence_of_edits_gives_the_workspace_read_from_scratch(
     few_units: int, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workspace, "_FEW_UNITS", few_units)
-    monkeypatch.setattr(remembered, "_SAVE_EVERY_S", -1.0)
+    monkeypatch.setattr(stat_cache, "_SAVE_EVERY_S", -1.0)
 
     class Machine(Edits.TestCase):
         settings = settings(max_examples=8, stateful_step_count=10, deadline=None)
