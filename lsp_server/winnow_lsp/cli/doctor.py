@@ -74,9 +74,7 @@ def _processor() -> Iterator[Check]:
     cpuinfo = Path("/proc/cpuinfo")
     flags = cpuinfo.read_text().split() if cpuinfo.is_file() else []
     sets = [name for name in ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16") if name in flags]
-    seen = (
-        f"{platform.machine()}, {counted(os.cpu_count() or 1, 'core')}, {' '.join(sets) or 'instruction sets unknown'}"
-    )
+    seen = f"{platform.machine()}, {counted(os.cpu_count() or 1, 'core')}, {' '.join(sets) or 'sets unknown'}"
     yield Check(True, "processor", f"{seen}; Python {platform.python_version()}")
 
 

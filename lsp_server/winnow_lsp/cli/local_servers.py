@@ -1,4 +1,4 @@
-"""Model servers found on this machine: how to use one, and the offer to do so where the default target is missing."""
+"""Model servers found on this machine, and the offer to use one where the default target is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command's entry: subcommands, loaded when called for, and exit codes."""
+"""The command `winnow`: subcommands, loaded when called for, and exit codes."""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -71,10 +70,9 @@ past_options = shared(workspaces_option, json_option, setting_options("budget", 
 def on_command_line(context: click.Context) -> Iterator[str]:
     """The names of the options that a command was given."""
     for option in context.command.params:
-        if isinstance(option, click.Option) and context.get_parameter_source(str(option.name)) is (
-            ParameterSource.COMMANDLINE
-        ):
-            off = option.is_flag and not context.params[str(option.name)]
+        name, source = str(option.name), context.get_parameter_source(str(option.name))
+        if isinstance(option, click.Option) and source is ParameterSource.COMMANDLINE:
+            off = option.is_flag and not context.params[name]
             yield option.secondary_opts[0] if off else max(option.opts, key=len)
 
 
@@ -84,15 +82,6 @@ def uses_server(server: bool, options: Mapping[str, Any]) -> bool:
     A target elsewhere has nothing to load there, and its key is in the command's own environment.
     """
     return server and not is_url(config_of(options).models.target)
-
-
-@contextmanager
-def _usage_errors() -> Iterator[None]:
-    """Turn the engine's ValueError for a value out of range into a usage error."""
-    try:
-        yield
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
 
 
 def question_of(text: str | None, options: dict[str, Any]) -> Question:
@@ -107,9 +96,11 @@ def question_of(text: str | None, options: dict[str, Any]) -> Question:
         text, changes = without_mention(text)
     if text is None and changes is None:
         raise click.UsageError("Missing argument 'QUESTION'.")
-    with _usage_errors():
+    try:
         cursor = cursor_of(options["at"], folders_of(options))
         return Question(text or about_changes(changes) if changes is not None else text or "", cursor, changes=changes)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 def folders_of(options: Mapping[str, Any]) -> tuple[Folder, ...]:
@@ -134,8 +125,7 @@ def _roots(given: str) -> Sequence[Path]:
 def cursor_of(at: str | None, folders: Sequence[Folder]) -> Cursor | None:
     """`FILE:LINE[-LINE]`, FILE relative to the working directory or else to one of the folders.
 
-    Raises click.BadParameter for another form, ValueError for lines that are no range, PositionError for a file
-    outside the workspace.
+    Raises click.BadParameter for another form, ValueError for lines that are no range, else PositionError.
     """
     if at is None:
         return None
