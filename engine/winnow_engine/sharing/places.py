@@ -64,10 +64,8 @@ def runs(places: Sequence[tuple[int, int]], gap: int, most: int) -> list[list[in
     """Groups of sorted byte ranges, by index, to read at once: less than `gap` apart, at most `most` bytes."""
     found: list[list[int]] = []
     for number, (start, stop) in enumerate(places):
-        if found:
-            first, last = places[found[-1][0]], places[found[-1][-1]]
-            if start - last[1] <= gap and stop - first[0] <= most:
-                found[-1].append(number)
-                continue
-        found.append([number])
+        if found and start - places[found[-1][-1]][1] <= gap and stop - places[found[-1][0]][0] <= most:
+            found[-1].append(number)
+        else:
+            found.append([number])
     return found
