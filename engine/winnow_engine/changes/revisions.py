@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 
 from winnow_engine.errors import RevisionError
 from winnow_engine.git.objects import commits, existing
 from winnow_engine.git.repository import Repository
+from winnow_engine.question import WHEN
 
 WORKING, STAGED, BRANCH, COMMIT = "working", "staged", "branch", "commit"
 """Words for uncommitted and staged changes, the current branch, and the last commit."""
+
+_MENTION = re.compile(r"\s*@(?P<word>when|(?:changes|staged|branch|commit)(?::(?P<revision>[^\s:][^\s]*))?)(?=\s|$)")
+_MEANING = {"changes": WORKING, "staged": STAGED, "branch": BRANCH, "commit": COMMIT, "when": WHEN}
 
 
 class Uncommitted(Enum):
@@ -86,3 +91,13 @@ def _one_commit(repository: Repository, revision: str) -> Revisions:
             f"the commit before {commit.id[:10]} is not in this shallow clone: `git fetch --deepen=1` gets it"
         )
     return Revisions(parent, commit.id, title, parent[:10])
+
+
+def without_mention(text: str) -> tuple[str, str | None]:
+    """The words of a question after `@changes`, `@staged`, `@branch`, `@commit`, `@changes:A..B` or `@when`, and what
+    that means; None if it begins with none of these. Within a sentence `@commit` is a decorator or the like.
+    """
+    match = _MENTION.match(text)
+    if match is None:
+        return text, None
+    return text[match.end() :].strip(), match["revision"] or _MEANING[match["word"]]

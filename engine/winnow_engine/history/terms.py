@@ -1,13 +1,19 @@
-"""The terms of messages and code: words without their endings, and whole names."""
+"""Terms of messages and code, which are words without their endings and whole names; and BM25 of messages."""
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 # Of letters that are not ASCII no case is known here, so they go on with a word.
 _WORD = re.compile(r"[A-Za-z\u0080-\U0010ffff][a-z\u0080-\U0010ffff]+|[A-Z]+(?![a-z\u0080-\U0010ffff])|\d+")
 _VOWEL = re.compile(r"[aeiouy]")
 _NAME = "="  # before a whole name, which no word begins with
+_K1, _B = 1.5, 0.75  # of BM25 (Robertson and Zaragoza 2009, eq. 3.15)
 
 
 def words(text: str) -> list[str]:
@@ -33,3 +39,35 @@ def stem(word: str) -> str:
             break
     word = word[:-1] if len(word) > 2 and word.endswith("e") else word
     return word[:-1] if len(word) > 2 and word[-1] == word[-2] else word
+
+
+def score_messages(messages: Sequence[str], terms: Mapping[str, float]) -> NDArray[np.float32]:
+    """BM25 of every message for stems, each with its weight, float32 [N]."""
+    counts, lengths = _counts(messages, {term: column for column, term in enumerate(terms)})
+    rarities = np.array([rarity(int(found), len(messages)) for found in (counts > 0).sum(axis=0)])
+    norm = _K1 * (1 - _B + _B * lengths / max(lengths.mean() if len(lengths) else 0.0, 1.0))
+    weights = rarities * np.array(list(terms.values()))
+    scores: NDArray[np.float32] = (weights * counts * (_K1 + 1) / (counts + norm[:, None])).sum(axis=1)
+    return scores.astype(np.float32)
+
+
+def rarity(found: int, among: int) -> float:
+    """ln(1 + (N − n + ½) / (n + ½)) for a term in n of N texts."""
+    return math.log(1 + (among - found + 0.5) / (found + 0.5))
+
+
+def _counts(messages: Sequence[str], columns: Mapping[str, int]) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+    """Frequency of each stem in each message, [N, T], and the messages' numbers of words, [N]."""
+    counts = np.zeros((len(messages), len(columns)), np.float32)
+    lengths = np.zeros(len(messages), np.int32)
+    column_of: dict[str, int | None] = {}
+    for row, message in enumerate(messages):
+        found = words(message)
+        lengths[row] = len(found)
+        for word in found:
+            if word not in column_of:
+                column_of[word] = columns.get(stem(word))
+            column = column_of[word]
+            if column is not None:
+                counts[row, column] += 1
+    return counts, lengths

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 import attrs
 from lsprotocol import types
 
-from winnow_engine.changes.mention import without_mention
+from winnow_engine.changes.revisions import without_mention
 from winnow_engine.editing.request import EditKind
 from winnow_engine.question import Turn, about_changes
 from winnow_lsp.server.topics import Topic
