@@ -2,6 +2,7 @@
 
 import json
 import mmap
+import weakref
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -183,12 +184,13 @@ class Frugal:
     """Has weights that are mapped dropped from memory after each layer: those of the reranker are 2.7 GB."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.maps: list[mmap.mmap] = []
+        self.maps = weakref.WeakSet[mmap.mmap]()
         monkeypatch.setattr("winnow_engine.encoder.merged_weights.mmap.mmap", self._mapped)
 
     def _mapped(self, *args: Any, of: type[mmap.mmap] = mmap.mmap, **options: Any) -> mmap.mmap:
-        self.maps.append(of(*args, **options))
-        return self.maps[-1]
+        made = of(*args, **options)
+        self.maps.add(made)
+        return made
 
     def check(self) -> None:
         for one in self.maps:
