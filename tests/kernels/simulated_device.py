@@ -19,7 +19,7 @@ class SimulatedDevice:
     """`limit` bytes of memory; every array starts as NaN."""
 
     def __init__(self, capability: tuple[int, int], limit: int = 1 << 30) -> None:
-        self.capability, self.lock = capability, threading.RLock()
+        self.capability, self.lock, self.shared_limit = capability, threading.RLock(), 99 << 10
         self.launched: list[str] = []
         self.uploaded = 0  # bytes, by `upload`
         self._limit, self._next, self._held = limit, 1 << 20, {}

@@ -8,8 +8,8 @@ from winnow_cuda.ops.gpu.attention import attention
 from winnow_cuda.ops.gpu.attention_hopper import attention_hopper
 from winnow_cuda.ops.gpu.embedding import embedding
 from winnow_cuda.ops.gpu.flash_prefill import block_scores, choose_blocks, mean_keys
-from winnow_cuda.ops.gpu.gemm import gemm
-from winnow_cuda.ops.gpu.gemm_hopper import gemm_hopper
+from winnow_cuda.ops.gpu.gemm import Tile, gemm
+from winnow_cuda.ops.gpu.gemm_hopper import NARROW, TALL, gemm_hopper
 from winnow_cuda.ops.gpu.maxsim import maxsim
 from winnow_cuda.ops.gpu.pool_runs import pool_runs
 from winnow_cuda.ops.gpu.quantise_keys import quantise_keys
@@ -22,7 +22,8 @@ from winnow_cuda.ops.gpu.unit_products import unit_products
 REGISTERS_PER_SM = 65536
 ARCHITECTURES = [(8, 6), (8, 9), (9, 0), (12, 0)]
 KERNELS = [
-    *(gemm(kind) for kind in EPILOGUES),
+    *(gemm(kind, Tile()) for kind in EPILOGUES),
+    gemm("half", Tile(rows=64, warp_rows=32, stages=2)),
     *(attention(dim, sparse) for dim in (64, 128) for sparse in (False, True)),
     *(rms_norm(width) for width in (576, 896, 1024)),
     embedding(896),
@@ -39,7 +40,7 @@ KERNELS = [
     *(unit_products(columns) for columns in (256, 4608)),
 ]
 HOPPER = [
-    *(gemm_hopper(kind) for kind in EPILOGUES),
+    *(gemm_hopper(kind, tile) for kind in EPILOGUES for tile in (TALL, NARROW)),
     attention_hopper(64, False, 128, 2),
     attention_hopper(64, True, 128, 1),
     *(attention_hopper(128, sparse, 128, 1) for sparse in (False, True)),

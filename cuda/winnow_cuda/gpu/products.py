@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from winnow_cuda.device import Device, DeviceArray
 from winnow_cuda.ops.gemm import Epilogue
-from winnow_cuda.ops.gpu.gemm import COLUMNS, ROWS, gemm
-from winnow_cuda.ops.gpu.gemm_hopper import HOPPER_COLUMNS, HOPPER_ROWS, gemm_hopper
+from winnow_cuda.ops.gpu.gemm import Tile, gemm, tile_for
+from winnow_cuda.ops.gpu.gemm_hopper import HopperTile, gemm_hopper, hopper_tile_for
 
 _HOPPER = (9, 0)
 
@@ -35,8 +35,12 @@ class Products:
 
     def _run(self, kind: Epilogue, a: DeviceArray, w: DeviceArray, c: DeviceArray) -> None:
         (m, k), n = a.shape, w.shape[0]
+        tile: HopperTile | Tile
         if self._device.capability == _HOPPER:
-            kernel, rows, columns = gemm_hopper(kind), HOPPER_ROWS, HOPPER_COLUMNS
+            tile = hopper_tile_for(m)
+            kernel = gemm_hopper(kind, tile)
         else:
-            kernel, rows, columns = gemm(kind), ROWS, COLUMNS
-        self._device.launch(kernel, (-(-n // columns), -(-m // rows)), a, w, c, m, n, k)
+            tile = tile_for(self._device.shared_limit)
+            kernel = gemm(kind, tile)
+        grid = -(-n // tile.columns), -(-m // tile.rows)
+        self._device.launch(kernel, grid, a, w, c, m, n, k)

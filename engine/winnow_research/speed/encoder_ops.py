@@ -23,7 +23,7 @@ from winnow_cuda.ops.gpu import rms_norm as rms_norm_op
 from winnow_cuda.ops.gpu import rope as rope_op
 from winnow_cuda.ops.gpu.attention import query_tiles, scale_log2
 from winnow_cuda.ops.gpu.flash_prefill import block_scores, choose_blocks, mean_keys
-from winnow_cuda.ops.gpu.gemm_hopper import HOPPER_COLUMNS, HOPPER_ROWS, gemm_hopper
+from winnow_cuda.ops.gpu.gemm_hopper import TALL, gemm_hopper
 from winnow_cuda.ops.rms_norm import rms_norm_numpy
 from winnow_cuda.ops.rope import rope_numpy, rope_table
 from winnow_cuda.shapes import BlockRule
@@ -67,10 +67,11 @@ class EncoderOps(RandomData):
             grid = -(-n // columns), -(-m // rows)
             return lambda: self.device.launch(kernel, grid, a, held, c, m, n, k)
 
+        tile = gemm_op.Tile()
         for kind in EPILOGUES:
-            yield timed(f"gemm_{kind}", kind, own(gemm_op.gemm(kind), gemm_op.ROWS, gemm_op.COLUMNS))
+            yield timed(f"gemm_{kind}", kind, own(gemm_op.gemm(kind, tile), tile.rows, tile.columns))
             if self.device.capability == (9, 0):
-                yield timed(f"gemm_hopper_{kind}", kind, own(gemm_hopper(kind), HOPPER_ROWS, HOPPER_COLUMNS))
+                yield timed(f"gemm_hopper_{kind}", kind, own(gemm_hopper(kind, TALL), TALL.rows, TALL.columns))
 
     def rms_norm(self, rows: int, width: int) -> SpeedFigure:
         """RMSNorm of float32 rows to float16."""

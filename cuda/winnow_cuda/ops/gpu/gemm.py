@@ -1,12 +1,13 @@
 """`gemm`: C = epilogue(A · Wᵀ) in float16 with float32 sums, on any tensor core since sm_80 (`mma.sync`).
 
-A tile of C is held in registers by 8 warps; tiles of A and W pass through a ring of shared-memory stages, filled
+A tile of C is held in registers by 4 or 8 warps; tiles of A and W pass through a ring of shared-memory stages, filled
 by `cp.async` two stages ahead. Rows of 128 bytes are swizzled (chunk c of row r lies at c ^ (r & 7)), so that both the
 copies and `ldmatrix` use every bank once.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -34,10 +35,36 @@ from winnow_cuda.ops.gemm import Epilogue
 PARAMETERS = ("u16*", "u16*", "u32*", "i32", "i32", "i32")
 DEPTH = 64  # columns of A and W a stage: one swizzled row of 128 bytes
 _ROW = 128
-ROWS = COLUMNS = 128  # of C a block holds
-_WARP_ROWS, _WARP_COLUMNS, _STAGES = 64, 32, 3
-_THREADS = ROWS // _WARP_ROWS * (COLUMNS // _WARP_COLUMNS) * 32
 _LOG2E = 1.4426950408889634
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """Rows and columns of C a block and a warp hold, and stages of shared memory."""
+
+    rows: int = 128
+    columns: int = 128
+    warp_rows: int = 64
+    warp_columns: int = 32
+    stages: int = 3
+
+    @property
+    def threads(self) -> int:
+        """32 for each warp of the tile."""
+        return self.rows // self.warp_rows * (self.columns // self.warp_columns) * 32
+
+    @property
+    def stage_bytes(self) -> int:
+        """One stage of A and W."""
+        return (self.rows + self.columns) * _ROW
+
+
+def tile_for(shared_limit: int) -> Tile:
+    """The fastest tile that fits a block's shared memory in bytes: three stages (96 KB), two, or one block of 48 KB."""
+    for tile in (Tile(), Tile(stages=2), Tile(rows=64, warp_rows=32, stages=2)):
+        if tile.stages * tile.stage_bytes <= shared_limit:
+            return tile
+    raise AssertionError(f"a block of this device has only {shared_limit} bytes of shared memory")
 
 
 @cuda.jit(device=True, inline="always")  # type: ignore[untyped-decorator]
@@ -117,18 +144,18 @@ def stepper(stage_bytes: int) -> Any:
 
 
 @cache
-def gemm(kind: Epilogue) -> Kernel:
+def gemm(kind: Epilogue, tile: Tile) -> Kernel:
     """Parameters: A float16 [M, K], W float16 [N, K], C, M, N, K.
 
-    K must be a multiple of 64, N of 16. Grid: (ceil(N / COLUMNS), ceil(M / ROWS)).
+    K must be a multiple of 64, N of 16. Grid: (ceil(N / columns), ceil(M / rows)).
     """
-    bm, bn, wm, wn, stages = ROWS, COLUMNS, _WARP_ROWS, _WARP_COLUMNS, _STAGES
+    bm, bn, wm, wn, stages = tile.rows, tile.columns, tile.warp_rows, tile.warp_columns, tile.stages
     warps_across = bn // wn
     log2_across = warps_across.bit_length() - 1
     m_tiles, n_tiles = wm // 16, wn // 8
     sums, a_registers, b_registers = m_tiles * n_tiles * 4, m_tiles * 4, n_tiles * 2
-    a_bytes, stage_bytes, ahead = bm * _ROW, (bm + bn) * _ROW, stages - 1
-    copy_a, copy_w, store = copy_rows(bm, _THREADS), copy_rows(bn, _THREADS), epilogue_of(kind)
+    a_bytes, stage_bytes, ahead = bm * _ROW, tile.stage_bytes, stages - 1
+    copy_a, copy_w, store = copy_rows(bm, tile.threads), copy_rows(bn, tile.threads), epilogue_of(kind)
     wait, next_stage = CP_ASYNC_WAIT[stages - 2], stepper(stage_bytes)
 
     def body(A: Any, W: Any, C: Any, M: Any, N: Any, K: Any) -> None:
@@ -182,4 +209,5 @@ def gemm(kind: Epilogue) -> Kernel:
                 column = first_n + at_n + int32(n * 16) + ((lane & int32(3)) << int32(1))
                 store(C, row, column, M, N, acc, (m * n_tiles + 2 * n) * 4)
 
-    return Kernel(f"gemm_{kind}", body, PARAMETERS, _THREADS, 1, stages * stage_bytes)
+    shared = stages * stage_bytes
+    return Kernel(f"gemm_{kind}", body, PARAMETERS, tile.threads, 1, shared, constants=(tile,))

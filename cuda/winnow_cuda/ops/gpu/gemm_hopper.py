@@ -1,11 +1,12 @@
 """`gemm` on Hopper's asynchronous tensor cores (`wgmma`, sm_90a only), with the same epilogues and parameters.
 
 Each warpgroup of four warps holds 64 rows of the tile; A and W are read from swizzled shared memory by the tensor
-cores themselves. A warpgroup lets its last product run while it waits for the next stage.
+cores themselves. With `overlap` a warpgroup lets its last product run while it waits for the next stage.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -30,9 +31,37 @@ _ROW = 128
 _ATOM = 1024  # the swizzle repeats every 8 rows of 128 bytes; tiles start at multiples of it
 # A matrix descriptor without its address: 128-byte swizzle, 1,024 bytes from one group of 8 rows to the next.
 K_MAJOR = (1 << 62) | (_ATOM >> 4 << 32) | (1 << 16)
-HOPPER_ROWS, HOPPER_COLUMNS = 256, 128  # of C a block holds
-_THREADS = HOPPER_ROWS // 64 * 128
-_STAGES, _IN_FLIGHT = 4, 1
+
+
+@dataclass(frozen=True, slots=True)
+class HopperTile:
+    """Rows (a multiple of 64, a power of two) and columns of C a block holds, its stages of shared memory, and how
+    many blocks share a multiprocessor."""
+
+    rows: int = 256
+    columns: int = 128
+    stages: int = 4
+    blocks_per_sm: int = 1
+    overlap: bool = True
+
+    @property
+    def threads(self) -> int:
+        """128 for each 64 rows."""
+        return self.rows // 64 * 128
+
+    @property
+    def stage_bytes(self) -> int:
+        """One stage of A and W."""
+        return (self.rows + self.columns) * _ROW
+
+
+TALL = HopperTile()
+NARROW = HopperTile(rows=128, stages=3, blocks_per_sm=2, overlap=False)
+
+
+def hopper_tile_for(m: int) -> HopperTile:
+    """The tile for a product of m rows: two small blocks a multiprocessor waste less where there are few."""
+    return TALL if m >= 4096 else NARROW
 
 
 @cuda.jit(device=True, inline="always")  # type: ignore[untyped-decorator]
@@ -48,14 +77,15 @@ def descriptor(address: Any, fixed: Any) -> Any:
 
 
 @cache
-def gemm_hopper(kind: Epilogue) -> Kernel:
+def gemm_hopper(kind: Epilogue, tile: HopperTile) -> Kernel:
     """As `gemm`: A float16 [M, K], W float16 [N, K], C, M, N, K; K a multiple of 64, N of 16."""
-    bm, bn, stages = HOPPER_ROWS, HOPPER_COLUMNS, _STAGES
-    a_bytes, stage_bytes, sums, ahead = bm * _ROW, (bm + bn) * _ROW, bn // 2, stages - 1 - _IN_FLIGHT
-    copy_a, copy_w, store = copy_rows(bm, _THREADS), copy_rows(bn, _THREADS), epilogue_of(kind)
+    bm, bn, stages, stage_bytes = tile.rows, tile.columns, tile.stages, tile.stage_bytes
+    a_bytes, sums, in_flight = bm * _ROW, bn // 2, int(tile.overlap)
+    ahead = stages - 1 - in_flight
+    copy_a, copy_w, store = copy_rows(bm, tile.threads), copy_rows(bn, tile.threads), epilogue_of(kind)
     copies_wait, product = CP_ASYNC_WAIT[ahead - 1], warpgroup_product(bn, False, False)
     next_stage = stepper(stage_bytes)
-    products_wait, all_wait = warpgroup_wait(_IN_FLIGHT, sums), warpgroup_wait(0, sums)
+    products_wait, all_wait = warpgroup_wait(in_flight, sums), warpgroup_wait(0, sums)
 
     def body(A: Any, W: Any, C: Any, M: Any, N: Any, K: Any) -> None:
         smem = aligned(shared_address(cuda.shared.array(0, uint16)))
@@ -102,4 +132,5 @@ def gemm_hopper(kind: Epilogue) -> Kernel:
             store(C, row, column, M, N, acc, 8 * n)
 
     shared = stages * stage_bytes + _ATOM
-    return Kernel(f"gemm_hopper_{kind}", body, PARAMETERS, _THREADS, 1, shared, "a")
+    name = f"gemm_hopper_{kind}"
+    return Kernel(name, body, PARAMETERS, tile.threads, tile.blocks_per_sm, shared, "a", (tile,))
