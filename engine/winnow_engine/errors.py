@@ -118,7 +118,7 @@ class EditError(WinnowError):
 
 
 class NoCodeError(EditError):
-    """The model's answer has no code that could take the place of what was to be changed."""
+    """The model's answer has no code to put in place of the old."""
 
 
 class AmbiguousCodeError(EditError):

@@ -140,7 +140,7 @@ def physical_cores() -> int:
 
 
 def free_memory() -> int:
-    """Bytes of memory that this process may still take. A container's limit counts, and what is cached as taken."""
+    """Bytes of memory that this process may still take. A container's limit counts; caches of files count as taken."""
     import psutil  # every command imports this module
 
     free = int(psutil.virtual_memory().available)

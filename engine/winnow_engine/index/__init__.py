@@ -1,1 +1,1 @@
-"""The workspace index: which files count, their units and symbols, and what is cached about them on disk."""
+"""The workspace index: files that count, their units and symbols, and the caches of these on disk."""

@@ -65,7 +65,7 @@ def _asked_to_watch(watched: set[Path]) -> AsyncGenerator[set[FileChange], None]
 
 
 def _watchable(roots: Iterable[Path], rules: FileRules) -> set[Path]:
-    """What to ask the system to watch: every folder that counts, or the roots where it watches what is in them, too."""
+    """Folders to watch: every one that counts, or the roots where the system watches everything below them."""
     found = set[Path]()
     for root in roots:
         try:

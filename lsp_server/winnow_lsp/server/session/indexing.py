@@ -22,7 +22,7 @@ _MOST_S = 10.0  # after the first change, however many follow
 
 
 class Indexer:
-    """One client's index: what has changed, and the task that follows the changes. Belongs to the event loop."""
+    """One client's index: its changes, and the task that follows them. Belongs to the event loop."""
 
     def __init__(
         self, editor: EditorState, engine: Callable[[], Engine], bars: ProgressBars, changed: Callable[[], None]
@@ -39,12 +39,12 @@ class Indexer:
 
     @property
     def state(self) -> IndexState:
-        """How far the index is. After changes the indexer waits for a quiet moment before it counts as working."""
+        """State of the index. After changes the indexer waits for a quiet moment before it counts as working."""
         about_to_run = self._task is not None and not self._task.done() and not self.stale
         return IndexState(self._progress, len(self.stale), bool(self.runs) or about_to_run, self._error)
 
     def changed(self, uris: Iterable[str]) -> None:
-        """Take note of files that have changed, on disk or in the editor."""
+        """Note files that have changed, on disk or in the editor."""
         found = set(uris)
         if not found:
             return
@@ -63,9 +63,9 @@ class Indexer:
         self._changed()
 
     def answered(self, seen: frozenset[str], selection: SelectionStats) -> None:
-        """Take note of a question that saw these changes: it has indexed them, or taken a first look.
+        """Note a question that saw these changes: it has indexed them, or taken a first look.
 
-        After a first look, the index is completed, unless that is under way.
+        After a first look the index is completed, unless that is under way.
         """
         if selection.complete:
             self.fresh(seen)
@@ -74,12 +74,12 @@ class Indexer:
             self._begin_unless_running()
 
     def fresh(self, seen: frozenset[str]) -> None:
-        """Take note that the workspace has just been indexed with these changes in it."""
+        """Note that the workspace has just been indexed with these changes in it."""
         self.stale -= seen
         self._changed()
 
     async def run(self, report: ProgressSink) -> None:
-        """Index as soon as no question runs. Raises what the engine raises."""
+        """Index as soon as no question runs. Raises the engine's errors."""
         engine, seen = self._engine(), frozenset[str]()
 
         def prepare() -> Work[Workspace]:
@@ -112,12 +112,12 @@ class Indexer:
             self._changed()
 
     async def finish(self) -> None:
-        """Returns once the work that nobody asked for has ended by itself."""
+        """Wait until the work that nobody asked for has ended by itself."""
         if self._task is not None:
             await asyncio.wait((self._task,))
 
     async def stop(self) -> None:
-        """End the work that nobody asked for; returns when it has ended."""
+        """End the work that nobody asked for, and wait for its end."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait((self._task,))
