@@ -56,12 +56,9 @@ from winnow_engine.targets.opening import open_target, room_for_reranker
 class Assistant:
     """Answers questions about workspaces. Models load in the background from the start.
 
-    Any number of threads may select, index, and ask a target on a server at once: each works on the workspace as it was
-    read for it, which nobody changes. A target in this process takes one request at a time, which is up to the caller.
-
-    `open_drafter` and `open_target` are called once each, on threads of their own, and again by `retry`. What they
-    raise is raised again by the first question that needs the model. Without `open_target` only `select` and `index`
-    work. With `remember` the store keeps conversations, so that any of them can be continued, also by another process.
+    Any number of threads may select, index, and ask a target on a server at once. A target in this process takes one
+    request at a time, which is up to the caller. The first question that needs a model raises what its opening raised.
+    Without `open_target` only `select` and `index` work. With `remember` the store keeps conversations.
     """
 
     def __init__(
@@ -98,7 +95,7 @@ class Assistant:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What the user should know about reading and encoding: which processes were lost, and what that meant."""
+        """Sentences for the user about processes that were lost."""
         return (*self._parse_pool.notices, *self._encoders.notices)
 
     def retry(self) -> None:
@@ -119,10 +116,10 @@ class Assistant:
         on_kept: KeptSink = ignore_kept,
         on_thought: TextSink = ignore,
     ) -> Answer:
-        """How a question is answered, start to finish: rank the workspace, fit a prompt, generate from it.
+        """Answer a question: rank the workspace, fit a prompt, generate from it.
 
-        `on_kept` is told what was kept before the target reads it, and once before that if the target still loads.
-        `on_thought` gets what a reasoning model thinks before it answers.
+        `on_kept` gets the kept code before the target reads it, and once before that if the target still loads.
+        `on_thought` gets the thoughts of a reasoning model.
         """
         assert self.target is not None, "an assistant without a target selects, but does not answer"
         cancellation, clock = cancellation or Cancellation(), Clock()
@@ -162,10 +159,7 @@ class Assistant:
         progress: ProgressSink = ignore_progress,
         cancellation: Cancellation | None = None,
     ) -> Selection:
-        """The spans `ask` would show the target, without asking it.
-
-        Before the target is loaded, it is taken for one that reads fast.
-        """
+        """The spans `ask` would show the target. Before it is loaded, it is taken for one that reads fast."""
         cancellation, clock = cancellation or Cancellation(), Clock()
         ranked = self._rank(sources, question, budget, clock, progress, cancellation)
         with clock.stage("select"):
@@ -173,7 +167,7 @@ class Assistant:
         return replace(selection, stats=replace(selection.stats, stages=clock.stages))
 
     def _selected(self, ranked: Ranked, budget: Budget) -> Selection:
-        """The spans for a prompt of its own, as far as is known of the target now."""
+        """The spans for a prompt of its own, by what is known of the target now."""
         target = self.target.loaded if self.target else None
         most = prefill_limit(target.prefill_tokens_per_s if target else None, budget.patience_s)
         return ranked.select(ranked.tokens(budget, most))
@@ -190,23 +184,19 @@ class Assistant:
             with StreamingEncoder(self.keys, progress, cancellation) as early:
                 workspace = self.read(sources, cancellation, ReadContext(self._parse_pool, early.begin))
             first = first_to_index(sources, workspace.files, cancellation)
-            cache = self.keys.wait_for(cancellation)
-            cache.of(workspace, progress, cancellation, first)
+            self.keys.wait_for(cancellation).of(workspace, progress, cancellation, first)
         except FileChangedError:  # since it was read, and before its turn; the others are indexed
             return self.index(sources, progress, cancellation)
         return workspace
 
     def publish(self, workspace: Workspace, out: Path, repository: str) -> Shard:
-        """Write the index of a workspace that was just indexed into the shared index in the folder `out`.
-
-        Raises SharedIndexError.
-        """
+        """Add the index of a workspace that was just indexed to the shared index in `out`. SharedIndexError."""
         restore_records(workspace.files, self._store)
         names = record_names(workspace.files) | self.keys.wait_for(Cancellation()).record_names(workspace)
         return publish(self._store, names, len(workspace.files), out, repository)
 
     def close(self) -> None:
-        """Free target, fleet and parse pool, once models that are loading are there. Its owner closes the store."""
+        """Free target, fleet and parse pool, once models have loaded. The store's owner closes that."""
         self._encoders.close()
         target = self.target.settle() if self.target else None
         if target is not None:
@@ -214,10 +204,7 @@ class Assistant:
         self._parse_pool.close()
 
     def read(self, sources: Sources, cancellation: Cancellation, context: ReadContext | None = None) -> Workspace:
-        """The workspace as it is now. What is known of files that have not changed is taken from memory.
-
-        One thread reads at a time, because reading changes what is known; what it returns does not change any more.
-        """
+        """The workspace as it is now; files that have not changed are taken from memory. One thread reads at a time."""
         context = context or ReadContext(self._parse_pool)
         with self._reading.held(cancellation):
             self._workspace = read_workspace(sources, self._store, cancellation, self._workspace, context)
@@ -233,9 +220,9 @@ class Assistant:
         cancellation: Cancellation,
         needed_later: Loading[Target] | None = None,
     ) -> Ranked:
-        """Score the units of the workspace as it is now against the question: all of them, or those of a first look.
+        """Score the units of the workspace as it is now, all or those of a first look, against the question.
 
-        Gives up before the long part if it is known that what is needed afterwards does not load.
+        Gives up before the long part if `needed_later` has failed to load.
         """
         early = StreamingEncoder(self.keys, progress, cancellation)
         with clock.stage("read"), early:
@@ -280,10 +267,9 @@ def open_assistant(
 ) -> Assistant:
     """The assistant that a configuration describes; without a target unless it `answers`.
 
-    Models load in the background, so what is wrong with them is raised later: `targets.opening.check_target` and
-    `models.cache.locate` tell sooner. `on_compile` gets the name of each GPU kernel that is about to be compiled.
+    Models load in the background: `targets.opening.check_target` and `models.cache.locate` tell sooner what is wrong
+    with them. `on_compile` gets the name of each GPU kernel that is about to be compiled.
     """
-
     room = False  # for the reranker, beside drafter and target
 
     def open_drafter() -> Drafter:
