@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 from winnow_engine.core import UnitKind
 from winnow_engine.editing.changes import FileEdit, LineEdit, inserting
-from winnow_engine.editing.edited_lines import fenced, language_of, parsed_file
+from winnow_engine.editing.edited_lines import fenced, parsed_file
 from winnow_engine.editing.indentation import indentation
 from winnow_engine.editing.request import EditTask, WantedEdit
 from winnow_engine.errors import NoCodeError, NotApplicableError
 from winnow_engine.index.indexed_file import IndexedFile
+from winnow_engine.index.languages import for_path
 from winnow_engine.index.languages.base import DocComment, Language
 from winnow_engine.index.lines import text_lines
 from winnow_engine.index.outline import Definition
@@ -32,9 +33,8 @@ _MOST_SHOWN = 120  # lines
 
 @dataclass(frozen=True)
 class _Place:
-    """The place of documentation: before a line, in a style, behind some white space."""
+    """The line before which documentation is put, the white space before it, and its style."""
 
-    file: IndexedFile
     line: int
     indent: str
     style: DocComment
@@ -45,7 +45,7 @@ def documenting(workspace: Workspace, request: WantedEdit) -> EditTask:
     cursor = workspace.settled(request.cursor)
     file = workspace.files[workspace.file_number(cursor.path)]
     file.check_line(cursor.start_line)
-    language = language_of(file)
+    language = for_path(file.path)
     if language is None or language.documentation is None:
         raise NotApplicableError(f"Winnow does not know how {file.path} is documented: document it by hand")
     parsed = parsed_file(file)
@@ -60,7 +60,7 @@ def documenting(workspace: Workspace, request: WantedEdit) -> EditTask:
         (type(cursor)(file.path, definition.first, last),),
         f"{file.path}\n{code}\n\n{_instruction(definition, language)}",
         _ABOUT_AS_LONG,
-        lambda words: FileEdit(file.path, file.data, (_edit(place, words, definition),)),
+        lambda words: FileEdit(file.path, file.data, (_edit(file.data, place, words, definition),)),
     )
 
 
@@ -86,7 +86,7 @@ def _place(file: IndexedFile, parsed: ParsedFile, definition: Definition, style:
     has = _STRING.match(text) is not None if style.inside else line in parsed.outline.comments
     if has and not text.strip().startswith("#["):
         raise NotApplicableError(f"`{definition.name}` is documented: to have it written anew, delete that first")
-    return _Place(file, line, indentation(text), style)
+    return _Place(line, indentation(text), style)
 
 
 def _body(parsed: ParsedFile, definition: Definition) -> int:
@@ -102,13 +102,13 @@ def _body(parsed: ParsedFile, definition: Definition) -> int:
     raise NotApplicableError(f"the body of `{definition.name}` has no line of its own: give it one first")
 
 
-def _edit(place: _Place, words: str, definition: Definition) -> LineEdit:
+def _edit(data: bytes, place: _Place, words: str, definition: Definition) -> LineEdit:
     style = place.style
     lines = _wrapped(_words(words, definition), _WIDTH - len(place.indent) - len(style.prefix or f"r{style.opening}"))
     if not lines:
         raise NoCodeError("no words")
     marked = [f"{place.indent}{line}".rstrip() for line in _marked(lines, style)]
-    return inserting(place.file.data, place.line, marked)
+    return inserting(data, place.line, marked)
 
 
 def _words(text: str, definition: Definition) -> str:

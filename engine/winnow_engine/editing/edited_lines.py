@@ -59,17 +59,12 @@ class EditedLines:
     @property
     def fenced(self) -> str:
         """The path, and the lines as a block of Markdown."""
-        return f"{self.file.path}\n{fenced(self.text, language_of(self.file))}"
+        return f"{self.file.path}\n{fenced(self.text, for_path(self.file.path))}"
 
 
 def fenced(code: str, language: Language | None) -> str:
     """Code that ends with LF as a block of Markdown."""
     return f"```{language.name if language else ''}\n{code}```"
-
-
-def language_of(file: IndexedFile) -> Language | None:
-    """The language of a file, if it is a known one."""
-    return for_path(file.path)
 
 
 def parsed_file(file: IndexedFile) -> ParsedFile:
@@ -80,11 +75,6 @@ def parsed_file(file: IndexedFile) -> ParsedFile:
         return plain(file.data)
 
 
-def functions_of(file: IndexedFile) -> list[Definition]:
-    """The functions and methods of a file, in order."""
-    return [one for one in parsed_file(file).outline.definitions if one.kind in _FUNCTIONS]
-
-
 def lines_to_edit(workspace: Workspace, cursor: Cursor) -> EditedLines:
     """The function around a cursor, else the units there; a part of it where it is very long.
 
@@ -93,7 +83,8 @@ def lines_to_edit(workspace: Workspace, cursor: Cursor) -> EditedLines:
     cursor = workspace.settled(cursor)
     file = workspace.files[workspace.file_number(cursor.path)]
     numbers = workspace.units_at(cursor.path, cursor.start_line, cursor.end_line)
-    around = [one for one in functions_of(file) if one.first <= cursor.start_line and cursor.end_line <= one.last]
+    functions = [one for one in parsed_file(file).outline.definitions if one.kind in _FUNCTIONS]
+    around = [one for one in functions if one.first <= cursor.start_line and cursor.end_line <= one.last]
     if around:
         found = EditedLines(file, around[-1].first, around[-1].last, around[-1])
     else:

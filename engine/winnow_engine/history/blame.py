@@ -17,8 +17,6 @@ _OPTIONS = ("--porcelain", "-w", "-M", "-C", "-C", "--ignore-revs-file=")
 _AROUND = 12
 _HEADER = re.compile(rb"(?P<commit>[0-9a-f]{40}(?:[0-9a-f]{24})?) (?P<then>\d+) (?P<now>\d+)(?: \d+)?")
 _FILE = b"filename "
-_ESCAPE = re.compile(rb"\\([abfnrtv\"\\]|[0-7]{3})")
-_ESCAPED = dict(zip(b"abfnrtv", b"\a\b\f\n\r\t\v", strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +60,8 @@ def parse_porcelain(output: bytes) -> Iterator[Origin]:
 def _path(quoted: bytes) -> str:
     """A path as git writes it: between quotes, with escapes, where it has unusual bytes."""
     if quoted.startswith(b'"') and quoted.endswith(b'"'):
-        quoted = _ESCAPE.sub(_unescaped, quoted[1:-1])
+        quoted = quoted[1:-1].decode("unicode_escape").encode("latin-1")  # the escapes of C, octal ones among them
     return quoted.decode("utf-8", "surrogateescape")
-
-
-def _unescaped(match: re.Match[bytes]) -> bytes:
-    escape = match[1]
-    if len(escape) == 3:
-        return bytes([int(escape, 8) & 0xFF])
-    return bytes([_ESCAPED.get(escape[0], escape[0])])
 
 
 def _ranges(lines: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -45,9 +45,8 @@ def findings_of(answer: str, touched: Sequence[TouchedFile], workspace: Workspac
     """The findings of an answer, each place once, and the number of its lines that name no line that exists."""
     lines = [line for line in answer.splitlines() if _PLACE.search(line)]
     changed = {one.now.file.path: set(_changed_lines(one)) for one in touched if one.now.file is not None}
-    found = {(one.path, one.start_line): one for line in lines for one in _finding(line, changed, workspace)}
-    named = sum(1 for line in lines if any(True for _ in _finding(line, changed, workspace)))
-    return list(found.values()), len(lines) - named
+    found = [_finding(line, changed, workspace) for line in lines]
+    return list({(one.path, one.start_line): one for one in found if one}.values()), found.count(None)
 
 
 def summary_of(answer: str) -> str:
@@ -57,22 +56,21 @@ def summary_of(answer: str) -> str:
     return first[:_MOST_CHARACTERS]
 
 
-def _finding(line: str, changed: Mapping[str, set[int]], workspace: Workspace) -> Iterator[Finding]:
-    """The finding of a line, if it names a place that exists and says something of it."""
+def _finding(line: str, changed: Mapping[str, set[int]], workspace: Workspace) -> Finding | None:
+    """The finding of a line with a place, if that exists and something is said of it."""
     match = _PLACE.search(line)
-    if match is None:
-        return
+    assert match is not None, line
     path = _path(match["path"], workspace)
     start, end = int(match["start"]), int(match["end"] or match["start"])
     rest = line[match.end() :].removeprefix("`")
     level = _LEVEL.search(rest[:40])
     reason = (rest[level.end() :] if level else rest).strip(_EDGES)
     if path is None or not reason or not 1 <= start <= end <= _count(path, workspace) or end - start > _MOST_LINES:
-        return
+        return None
     said: Confidence = _LEVELS[_LEVELS.index(level[1].lower())] if level else "low"
     at_change = bool(changed.get(path, set()) & set(range(start, end + 1)))
     confidence = _checked(said, reason, at_change, workspace, path)
-    yield Finding(path, start, end, reason[:_MOST_CHARACTERS], confidence, "model")
+    return Finding(path, start, end, reason[:_MOST_CHARACTERS], confidence, "model")
 
 
 def _checked(said: Confidence, reason: str, at_change: bool, workspace: Workspace, path: str) -> Confidence:

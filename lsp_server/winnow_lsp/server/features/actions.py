@@ -50,7 +50,7 @@ def register(server: WinnowServer) -> None:
 
 
 def _topics(file: Path) -> dict[Topic, str]:
-    """What can be asked about a file, with titles; its history only where it seems to have one."""
+    """Topics to ask of a file, with titles; its history only where it seems to have one."""
     return {topic: title for topic, title in _TITLES.items() if topic is not Topic.WHY or may_have_history(file.parent)}
 
 

@@ -82,7 +82,7 @@ async def proposed(server: WinnowServer, params: EditParams) -> tuple[Proposal, 
 
 
 async def _request(server: WinnowServer, params: EditParams) -> WantedEdit:
-    """What is asked of the engine, unless it is plain before the long part that nothing can come of it.
+    """The request to the engine, refused before the long part if nothing can come of it.
 
     Raises PositionError outside the workspace, ReadOnlyError, TextChangedError, NotApplicableError for a small target.
     """

@@ -75,7 +75,7 @@ def _manner(sources: Sources) -> Manner:
 
 
 def _changes(params: types.ExecuteCommandParams, usual: str) -> str:
-    """What to review, from the command's only argument, which may be left out."""
+    """The change to review, from the command's only argument, which may be left out."""
     with parsing():
         given = (params.arguments or [{}])[0]
         found = given.get("changes", usual) if isinstance(given, dict) else None
