@@ -1,4 +1,4 @@
-"""Which encoder and scorer run here: the GPU's where a device can, the CPU's otherwise and after a failure."""
+"""The encoder and scorer of this machine: the GPU's where a device can, the CPU's otherwise and after a failure."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class OutOfDeviceMemoryError(DeviceError):
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """Whether the GPU backend can run here, and a reason that can be shown to the user."""
+    """True if the GPU backend can run here, with a reason that can be shown to the user."""
 
     usable: bool
     reason: str

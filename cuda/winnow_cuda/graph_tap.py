@@ -39,7 +39,7 @@ class GraphTap:
 
     @property
     def copied(self) -> int:
-        """How many rows of each layer were copied, at least; 0 where the graph has no such node for one of them."""
+        """The least number of rows copied of a layer; 0 where the graph has no such node for one of them."""
         return int(self._state[FIRST + 1 :: 2].min())
 
     def rows(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:

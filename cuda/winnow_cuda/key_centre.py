@@ -1,4 +1,4 @@
-"""Where a projection's bias pushes keys. Attention stays the same where that is taken off all keys of a sequence.
+"""The push of a projection's bias on keys. Attention stays the same if it is taken off all keys of a sequence.
 
 Every score of a query moves by the same amount, and numbers of few bits keep more of what tells keys apart.
 """
@@ -14,7 +14,7 @@ _POSITIONS = 2048
 
 
 def key_centre(bias: Float32, shape: TransformerShape) -> Float32:
-    """Where the projections' bias pushes keys on average over the positions of a segment, float32 [kv_width].
+    """The average push of the projections' bias over the positions of a segment, float32 [kv_width].
 
     In Qwen2.5-Coder-0.5B's second layer this is 158 of the 160 that a key's column reaches.
     """

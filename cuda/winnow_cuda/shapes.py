@@ -61,7 +61,7 @@ class PackedMatrix:
 
 Matrix = Float32 | PackedMatrix
 MatrixForm = Literal["float32", "float16", "packed"]
-"""How matrices are held: float16 only for an encoder that never leaves its device, packed for this processor."""
+"""Forms of matrices: float16 only for an encoder that never leaves its device, packed for this processor."""
 
 
 def plain(matrix: Matrix) -> Float32:
@@ -135,7 +135,7 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class BlockRule:
-    """Which blocks FlashPrefill keeps (`ops/flash_prefill.py`).
+    """The rule by which FlashPrefill keeps blocks (`ops/flash_prefill.py`).
 
     The published alpha is 0.08 for Qwen2, 0.12 for Qwen3 and 0.18 for Llama. The first `sink` key blocks and the
     nearest `window` are kept whatever they score, and all of them for the last `last` query blocks.

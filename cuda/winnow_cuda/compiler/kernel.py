@@ -1,4 +1,4 @@
-"""What a kernel is, and how it becomes machine code: Numba → PTX → cubin, with or without a device.
+"""A kernel and its way to machine code: Numba → PTX → cubin, with or without a device.
 
 No kernel is compiled by numba-cuda's own launcher: going through PTX here gives the same code to tests without a
 device and to `winnow_cuda.device`, lets sm_90a be asked for, and launches in a tenth of the time.

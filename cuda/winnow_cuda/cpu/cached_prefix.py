@@ -33,7 +33,7 @@ class CachedPrefix:
     hidden: Float32
 
     def begins(self, batch: Batch) -> bool:
-        """Whether every sequence of `batch` begins with it and goes on."""
+        """True if every sequence of `batch` begins with it and goes on."""
         if not (np.diff(batch.offsets) > len(self.batch.ids)).all():
             return False
         rows = self._rows(batch)
@@ -41,7 +41,7 @@ class CachedPrefix:
         return bool(same.all())
 
     def rest(self, batch: Batch) -> Batch:
-        """What follows it in each sequence."""
+        """The rows that follow it in each sequence."""
         rows = self._rows(batch)
         offsets = batch.offsets - len(self.batch.ids) * np.arange(len(batch.offsets))
         return Batch(np.delete(batch.ids, rows), np.delete(batch.positions, rows), offsets)

@@ -173,7 +173,7 @@ class CpuEncoder:
 
 
 def _centre(layer: LayerWeights, shape: TransformerShape) -> Float32:
-    """What is taken off the turned keys of a layer, float32 [kv_heads, head_dim]."""
+    """The centre of a layer's turned keys, which is taken off them, float32 [kv_heads, head_dim]."""
     if layer.qkv_bias is None:
         return np.zeros((shape.kv_heads, shape.head_dim), np.float32)
     return key_centre(layer.qkv_bias, shape).reshape(shape.kv_heads, shape.head_dim)

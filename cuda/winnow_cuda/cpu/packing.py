@@ -1,4 +1,4 @@
-"""Which matrices of a layer are packed, and how, for the products of processors with AVX2."""
+"""Packing of a layer's matrices for the products of processors with AVX2."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Rows of a batch that come out alike in every layer, so that one of them is enough.
 
-A row sees the shared prefix and its own sequence up to itself. Where two sequences begin alike, as the headers of files
-in one folder do, their rows there are the same. A file of two lines has about as many tokens in its header as in
-itself.
+A row sees the shared prefix and its own sequence up to itself. So where two sequences begin alike, as the headers of
+files in one folder do, their rows are the same.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def shared_rows(batch: Batch) -> tuple[Rows, Rows]:
 
 
 def _common_start(batch: Batch, first: tuple[int, int], second: tuple[int, int]) -> int:
-    """How many rows two sequences have in common at their start."""
+    """The number of rows that two sequences have in common at their start."""
     length = min(first[1] - first[0], second[1] - second[0])
     one, other = (slice(start, start + length) for start, _ in (first, second))
     same = (batch.ids[one] == batch.ids[other]) & (batch.positions[one] == batch.positions[other])

@@ -129,7 +129,7 @@ class GpuEncoder:
         )
 
     def _fitting(self, batch: Batch, whole: Callable[[], T], halves: Callable[[], T]) -> T:
-        """What `whole` makes of a batch on the device, or `halves` where its memory is too short for that."""
+        """The result of `whole` on the device, or of `halves` where its memory is too short for that."""
         with self._device.lock:
             self._device.activate()
             try:

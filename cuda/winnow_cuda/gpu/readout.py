@@ -27,10 +27,7 @@ class DeviceHead:
         self._inverse = device.upload(np.asarray(1 / head.deviation, np.float32))
 
     def read(self, x: DeviceArray, normed: DeviceArray) -> DeviceArray:
-        """What the head makes of x, float32 [T, width]: float32 [T, columns and some zeros], without waiting.
-
-        `normed`, float16 of the shape of x, is scratch.
-        """
+        """The head's columns of x, float32 [T, width], then zeros, without waiting. `normed`, float16, is scratch."""
         tokens, width = x.shape
         grid = -(-tokens // standardise_op.ROWS), 1
         self._device.launch(standardise_op.standardise(width), grid, x, self._mean, self._inverse, normed, tokens)

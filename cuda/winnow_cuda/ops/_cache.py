@@ -1,4 +1,4 @@
-"""Where the compiled ops of the CPU lie: in one folder for all virtual environments.
+"""The cache of the CPU's compiled ops: one folder for all virtual environments.
 
 Numba names a function's folder by the path of its source, so that each environment compiles again. Within
 `NUMBA_CACHE_DIR` this names it by the content of all ops: by all, because a kernel has others inlined, whose
@@ -51,7 +51,7 @@ class OpsLocator(_CacheLocator):  # type: ignore[misc]
         return self._path
 
     def get_source_stamp(self) -> str:
-        """What a compiled function must have been made of to be used."""
+        """The hash of the sources that a compiled function was made of."""
         return _content()
 
     def get_disambiguator(self) -> str:
@@ -78,7 +78,7 @@ class CheckedFile(IndexDataCacheFile):  # type: ignore[misc]
         self._write(self._index_path, pickle.dumps(self._version) + self._dump((self._source_stamp, overloads)))
 
     def _load_data(self, name: str) -> Any:
-        """What `_save_data` wrote. OSError if it is damaged, which Numba takes for missing."""
+        """The compiled code. OSError if it is damaged, which Numba takes for missing."""
         return pickle.loads(_sound(Path(self._data_path(name)).read_bytes()))
 
     def _save_data(self, name: str, data: Any) -> None:
@@ -90,7 +90,7 @@ class CheckedFile(IndexDataCacheFile):  # type: ignore[misc]
 
 
 def _sound(data: bytes) -> bytes:
-    """What stands before the hash. OSError if it has another."""
+    """The content before its hash. OSError if that differs."""
     if hashlib.sha256(data[:-_DIGEST]).digest() != data[-_DIGEST:]:
         raise OSError("damaged")
     return data[:-_DIGEST]

@@ -50,7 +50,7 @@ _FLOATS = ir.VectorType(_FLOAT, _LANES)
 
 
 def runs_here() -> bool:
-    """Whether this processor has the instructions."""
+    """True if this processor has the instructions."""
     return bool(_FEATURES.get("avx2"))
 
 

@@ -1,4 +1,4 @@
-"""Where the end of a text stands earlier in it, kept up to date token by token.
+"""Earlier places of a text's end in it, kept up to date token by token.
 
 Two counts are kept for each distance d from the text's end, uint8 up to `most`: how many tokens up to the one at that
 distance equal those up to the end, counted backwards, and the same with one token that may differ, which does not

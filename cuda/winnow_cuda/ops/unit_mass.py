@@ -1,4 +1,4 @@
-"""How much attention one head gives each unit: per query token, the log of the unit's summed exp scores.
+"""The attention that one head gives each unit: per query token, the log of the unit's summed exp scores.
 
 With q and k before RoPE and scale 1/√D, log_mass(i, u) = log Σ_{s ∈ u} exp(q_i·k_s·scale). Subtracting the log-sum
 over all units turns it into the log of the unit's softmax mass. Keys are int8 with a scale each; a block of them is
