@@ -101,7 +101,7 @@ def _chosen(
 def _best_of_file(asked: ScoringInput) -> Scores:
     """BM25 of the best unit of the file, for each unit, float32 [U]."""
     starts = asked.workspace.unit_starts
-    best = np.maximum.reduceat(np.append(asked.words, 0), starts[:-1]) * (np.diff(starts) > 0)
+    best = np.maximum.reduceat(np.append(asked.matches.words, 0), starts[:-1]) * (np.diff(starts) > 0)
     return asked.workspace.by_unit(np.asarray(best, np.float32))
 
 

@@ -214,7 +214,7 @@ def _add_words(fused: _Fused, asked: ScoringInput) -> _Fused:
 
     λ is 0.2 (1 − P(answer)), or a P-th of it for a question with P sub-questions.
     """
-    words = asked.words[fused.candidates.units] if fused.candidates else asked.words
+    words = asked.matches.words[fused.candidates.units] if fused.candidates else asked.matches.words
     log_weights = np.broadcast_to(fused.log_weights, words.shape)
     (units,) = np.nonzero(words)
     log_lambda = math.log(_WORDS_SHARE / max(len(asked.subquestions), 1)) - np.logaddexp(0, fused.log_odds)

@@ -27,7 +27,7 @@ def question_features(asked: ScoringInput) -> dict[str, float]:
     """
     return {
         "one": 1.0,
-        "named": asked.workspace.symbols.rarity(asked.names.certain),
+        "named": asked.workspace.symbols.rarity(asked.matches.names.certain),
         "cursor": float(asked.question.cursor is not None),
         "length": math.log(max(len(asked.text.split()), 1) / _USUAL_WORDS),
         "uses": float(_USES.search(asked.text) is not None),

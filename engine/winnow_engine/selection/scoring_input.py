@@ -143,16 +143,6 @@ class ScoringInput:
         """The text to search for."""
         return self.matches.text
 
-    @property
-    def words(self) -> Scores:
-        """BM25 of every unit of the workspace, float32 [U]."""
-        return self.matches.words
-
-    @property
-    def names(self) -> AskedNames:
-        """The names of code that the question may mean."""
-        return self.matches.names
-
     @cached_property
     def units(self) -> NDArray[np.int64]:
         """The units that are scored, int64 [C]."""

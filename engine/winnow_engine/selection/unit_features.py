@@ -98,9 +98,10 @@ def _capped(scores: Scores) -> Scores:
 
 
 def _words(asked: ScoringInput) -> Scores:
+    words = asked.matches.words
     if asked.candidates is None:
-        return zscore(asked.words)
-    return _deviations(asked.pick(asked.words), Moments(asked.words.mean(), asked.words.std()))
+        return zscore(words)
+    return _deviations(asked.pick(words), Moments(words.mean(), words.std()))
 
 
 def _titles(asked: ScoringInput) -> Scores:

@@ -60,13 +60,13 @@ def chances(total: np.ndarray) -> np.ndarray:
 
 def words_share(question: ScoringInput) -> np.ndarray:
     """The softmax of twice BM25, less what a unit without any word has of it."""
-    found = np.exp(2 * question.words)
+    found = np.exp(2 * question.matches.words)
     return (found - 1) / found.sum()
 
 
 def test_words_find_what_nothing_else_finds(workspace: Workspace) -> None:
     question = asked(workspace, "what becomes of the tax", best=0)
-    (found,) = np.flatnonzero(question.words)
+    (found,) = np.flatnonzero(question.matches.words)
     share = words_share(question)[found]
     fused = {odds: fuse(question, drafter_alone(10.0, odds)) for odds in (-8.0, 0.0, 8.0)}
     assert share > 0.8
@@ -81,7 +81,7 @@ def test_words_have_their_share_of_one_answer_however_many_are_asked_for(workspa
     subquestions = [asked(workspace, text, best=0) for text in ("what becomes of it", "why is it")]
     whole = asked(workspace, "what becomes of the tax", 0, *subquestions)
     total = fuse(whole, drafter_alone(10.0, 0.0)).total
-    (found,) = np.flatnonzero(whole.words)
+    (found,) = np.flatnonzero(whole.matches.words)
     assert chances(total)[found] == pytest.approx(0.05 * words_share(whole)[found], abs=1e-3)
 
 
@@ -89,7 +89,7 @@ def test_words_leave_units_that_have_none_of_them_as_far_apart_as_they_were(work
     question = asked(workspace, "what becomes of the tax", 0)
     rising = np.arange(len(workspace.units), dtype=np.float32)
     total = fuse(replace(question, drafter_scores={"drafter": rising}), drafter_alone(30.0, 0.0)).total
-    rest = np.flatnonzero(question.words == 0)
+    rest = np.flatnonzero(question.matches.words == 0)
     np.testing.assert_allclose(np.diff(total[rest]), np.diff(30 * zscore(rising)[rest]), rtol=1e-4)
 
 
