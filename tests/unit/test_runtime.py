@@ -9,7 +9,7 @@ from winnow_engine.core import Cancellation
 from winnow_engine.errors import CancelledError
 from winnow_engine.runtime import FairLock
 
-PATIENCE_S = 30
+PATIENCE_S = 120
 
 
 def waiting(gate: FairLock) -> int:

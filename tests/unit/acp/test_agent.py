@@ -26,7 +26,7 @@ SPANS = (
     Span("src/[id] b.py", 1, 1, 4, 0.5, UnitKind.BLOCK),
 )
 REPLY = Reply("So.", (Citation("src/[id] b.py", 1, 1), Citation("src/a.py", 4, 6)), SPANS, {}, "eos", ("n",))
-PATIENCE_S = 60
+PATIENCE_S = 120
 
 
 def at_once(_folder: Path, _question: Question, listener: Listener, _cancellation: Cancellation) -> Reply:

@@ -71,9 +71,9 @@ def test_two_workers_make_the_keys_of_one_drafter_also_if_one_is_killed(
         there[0].kill()
         same([first, *files], expected * 3)
         assert not made.notices
-        gone, _ = psutil.wait_procs(there[:1], timeout=30)
+        gone, _ = psutil.wait_procs(there[:1], timeout=120)
         assert gone
-    psutil.wait_procs(actors(), timeout=30)
+    psutil.wait_procs(actors(), timeout=120)
     assert not actors()
 
 

@@ -10,7 +10,7 @@ from winnow_engine.core import Cancellation
 from winnow_engine.errors import CancelledError
 from winnow_lsp.host.queue import Asker, Queue
 
-PATIENCE_S = 30
+PATIENCE_S = 120
 ANYBODY = Asker()
 
 

@@ -21,7 +21,7 @@ from winnow_lsp.http.guard import Guard
 from winnow_lsp.http.listening import listening_socket, web_server
 from winnow_lsp.http.requests import ChatRequest
 
-PATIENCE_S = 60
+PATIENCE_S = 120
 CHAT = "/v1/chat/completions"
 HELLO: dict[str, Any] = {"messages": [{"role": "user", "content": "Hello?"}]}
 READY = ModelState("m", "ready")

@@ -182,7 +182,7 @@ def test_the_processes_end_with_the_pool(texts: list[Text]) -> None:
         analysed(pool, texts)
         there = children()
         assert len(there) == 2
-    gone, alive = psutil.wait_procs(there, timeout=30)
+    gone, alive = psutil.wait_procs(there, timeout=120)
     assert not alive
     assert len(gone) == 2
 

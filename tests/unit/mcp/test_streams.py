@@ -9,7 +9,7 @@ import pytest
 
 from winnow_lsp.mcp.streams import message_streams
 
-PATIENCE_S = 30
+PATIENCE_S = 120
 
 
 async def answered(*lines: bytes) -> list[dict[str, Any]]:

@@ -23,7 +23,6 @@ _SIZE = 1_280_000
 @dataclass
 class Hub:
     """What the server does with its one file; `ranges` are the Range headers it was sent.
-
     `hold` keeps the connection open after the last byte until it is set.
     """
 
@@ -47,7 +46,7 @@ class Hub:
         handler.wfile.write(body if self.hangs_up_after is None else body[: self.hangs_up_after])
         if self.hold is not None:
             handler.wfile.flush()
-            assert self.hold.wait(timeout=30)
+            assert self.hold.wait(timeout=120)
 
     def _send_headers(self, handler: BaseHTTPRequestHandler) -> int:
         start = int(self.ranges[-1].removeprefix("bytes=").rstrip("-") or 0) if self.honours_range else 0

@@ -20,20 +20,17 @@ def model(make_model: Callable[..., RegisteredModel], monkeypatch: pytest.Monkey
 
 def test_the_directory_can_be_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
-
     assert cache.default_directory() == tmp_path
 
 
 def test_the_directory_follows_the_platform(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("WINNOW_MODELS_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-
     assert cache.default_directory() == tmp_path / "winnow" / "models"
 
 
 def test_a_cached_model_has_a_path(model: RegisteredModel, content: bytes, tmp_path: Path) -> None:
     (tmp_path / model.file).write_bytes(content)
-
     assert cache.path("tiny", tmp_path) == tmp_path / model.file
 
 
@@ -44,7 +41,6 @@ def test_a_missing_file_is_answered_with_the_command_that_gets_it(model: Registe
 
 def test_half_a_file_is_refused_with_both_sizes(model: RegisteredModel, content: bytes, tmp_path: Path) -> None:
     (tmp_path / model.file).write_bytes(content[:1000])
-
     with pytest.raises(ModelDamagedError, match=r"1,000 bytes instead of 1,280,000.*winnow models pull tiny"):
         cache.path("tiny", tmp_path)
 
@@ -59,7 +55,6 @@ def test_a_file_of_the_right_size_with_a_damaged_header_is_refused(
 ) -> None:
     monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
     (tmp_path / model.file).write_bytes(header + content[len(header) :])
-
     assert cache.quick_state(model, tmp_path) is FileState.DAMAGED
     with pytest.raises(ModelDamagedError, match=r"tiny\.gguf is damaged in its header; run `winnow models pull tiny`"):
         cache.locate("tiny")
@@ -73,7 +68,6 @@ def test_a_file_that_may_not_be_read_is_refused(
 
     (tmp_path / model.file).write_bytes(content)
     monkeypatch.setattr(Path, "open", denied)
-
     assert cache.quick_state(model, tmp_path) is FileState.DAMAGED
     with pytest.raises(ModelDamagedError, match=r"tiny\.gguf cannot be read; run `winnow models pull tiny`"):
         cache.path("tiny", tmp_path)
@@ -88,7 +82,6 @@ def test_a_file_in_the_working_directory_does_not_take_a_models_place(
     (tmp_path / "models" / model.file).write_bytes(content)
     for name in ("tiny", "other"):
         Path(name).write_bytes(content)
-
     assert cache.locate("tiny") == tmp_path / "models" / model.file
     assert cache.locate("./tiny") == Path("tiny")
     assert cache.locate("other") == Path("other")
@@ -112,7 +105,6 @@ def test_verify_finds_every_damage(
     model: RegisteredModel, content: bytes, tmp_path: Path, damage: Callable[[bytes], bytes], state: FileState
 ) -> None:
     (tmp_path / model.file).write_bytes(damage(content))
-
     assert cache.verify(tmp_path) == [(model, state)]
 
 

@@ -37,14 +37,12 @@ def model(tmp_path: Path) -> Path:
 
 def test_the_header_says_what_the_model_is(model: Path) -> None:
     header = read_header(model)
-
     assert (header.architecture, header.name) == ("qwen2", "Tiny")
     assert (header.block_count, header.context_length) == (2, 128)
 
 
 def test_scalars_are_read_and_arrays_stepped_over(model: Path) -> None:
     values = read_header(model).values
-
     assert values["qwen2.rope.freq_base"] == 1e6
     assert values["tokenizer.ggml.add_bos_token"] is False
     assert "tokenizer.ggml.tokens" not in values
@@ -52,7 +50,6 @@ def test_scalars_are_read_and_arrays_stepped_over(model: Path) -> None:
 
 def test_tensors_lie_where_the_gguf_package_finds_them(model: Path) -> None:
     tensors = read_header(model).tensors
-
     expected = {
         tensor.name: (
             tuple(tensor.shape.tolist()[::-1]),
@@ -81,7 +78,6 @@ def test_a_file_cut_anywhere_is_damaged(model: Path, tmp_path: Path) -> None:
 def test_a_file_cut_among_the_tensors_is_reported_with_both_sizes(model: Path) -> None:
     last = max(tensor.offset + tensor.bytes for tensor in read_header(model).tensors.values())
     model.write_bytes(model.read_bytes()[: last - 7])
-
     with pytest.raises(ModelDamagedError, match=f"{last - 7:,} of {last:,} bytes"):
         read_header(model)
 
@@ -127,14 +123,12 @@ def test_a_file_in_a_folder_that_must_not_be_entered_is_said_to_be_there(
 def test_garbage_is_damaged(garbage: bytes, tmp_path: Path) -> None:
     file = tmp_path / "garbage.gguf"
     file.write_bytes(garbage)
-
     with pytest.raises(ModelDamagedError):
         read_header(file)
 
 
 def test_another_version_is_unsupported(model: Path) -> None:
     model.write_bytes(b"GGUF" + struct.pack("<I", 7) + model.read_bytes()[8:])
-
     with pytest.raises(UnsupportedModelError, match="version 7"):
         read_header(model)
 
@@ -143,7 +137,6 @@ def test_an_unknown_tensor_type_is_unsupported(tmp_path: Path) -> None:
     tensor = struct.pack("<Q1sIQIQ", 1, b"t", 1, 32, 9999, 0)
     file = tmp_path / "new.gguf"
     file.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 1, 0) + tensor + bytes(64))
-
     with pytest.raises(UnsupportedModelError, match="type 9999"):
         read_header(file)
 
@@ -161,7 +154,6 @@ def test_what_is_no_file_is_not_found(name: str, tmp_path: Path) -> None:
 
 def test_an_unsupported_architecture_is_answered_with_the_supported_ones(tmp_path: Path) -> None:
     header = read_header(write(tmp_path / "mamba.gguf", architecture="mamba"))
-
     with pytest.raises(UnsupportedModelError, match="'mamba'; supported here: llama, qwen2"):
         require_supported(header, frozenset({"qwen2", "llama"}))
 

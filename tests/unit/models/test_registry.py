@@ -8,7 +8,6 @@ from winnow_engine.models.registry import ModelRole, PyPiSource, RegisteredModel
 @pytest.mark.parametrize("model", registry.MODELS, ids=lambda model: model.name)
 def test_the_wheels_members_add_up_to_the_file(model: RegisteredModel) -> None:
     (pypi,) = (source for source in model.sources if isinstance(source, PyPiSource))
-
     assert sum(part.bytes for part in pypi.parts) == model.bytes
     assert all(len(bytes.fromhex(part.sha256)) == 32 for part in pypi.parts)
     assert len({part.sha256 for part in pypi.parts}) == len(pypi.parts)

@@ -14,7 +14,7 @@ from winnow_lsp.server.session.editor import EditorState
 from winnow_lsp.server.session.questions import Questions
 from winnow_lsp.server.wire.messages import AskParams
 
-PATIENCE_S = 30
+PATIENCE_S = 120
 DOCUMENT = {"textDocument": {"uri": "file:///a.py"}}
 
 

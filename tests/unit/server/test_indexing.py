@@ -17,7 +17,7 @@ from winnow_lsp.server.render.status import IndexState
 from winnow_lsp.server.session import indexing
 from winnow_lsp.server.session.indexing import Indexer
 
-PATIENCE_S = 30
+PATIENCE_S = 120
 
 
 FILE = IndexedFile.of("a.py", "a.py", b"")

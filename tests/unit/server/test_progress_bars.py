@@ -9,7 +9,7 @@ from winnow_engine.core import Kept, Progress
 from winnow_lsp.server.render import progress_bars
 from winnow_lsp.server.render.progress_bars import ProgressBars
 
-PATIENCE_S = 30
+PATIENCE_S = 120
 
 
 class Client:

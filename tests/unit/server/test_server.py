@@ -17,7 +17,7 @@ from winnow_lsp.server.session.editor import EditorState
 from winnow_lsp.server.session.folders import Folders
 from winnow_lsp.server.wire.protocol import StrictProtocol
 
-PATIENCE_S = 30
+PATIENCE_S = 120
 
 
 class Engines:
