@@ -102,14 +102,3 @@ def _likeliest_chain(draft: SmallModelDraft, nodes: int) -> DraftTree:
         tokens += draft.propose(1).tokens
         draft.accept(tokens[-1:])
     return chain(tokens, [1.0] * nodes)
-
-
-def test_what_passes_cost_is_kept_for_the_next_process(
-    qwen_small: Path, plain: Generation, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path))
-    assert answer(qwen_small, "auto").text == plain.text
-    (kept,) = (tmp_path / "passes").iterdir()
-    written = kept.stat().st_mtime_ns
-    assert answer(qwen_small, "auto").text == plain.text
-    assert kept.stat().st_mtime_ns == written

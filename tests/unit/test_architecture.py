@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCES = (ROOT / "cuda", ROOT / "engine", ROOT / "lsp_server", ROOT)
 PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-_CACHES = {"snapshots/", "passes/", "weights/", "numba/"}
+_CACHES = {"snapshots/", "weights/", "numba/"}
 _NAMED = re.compile(r"`((?:\w+/)+(?:\w+\.py)?)(?::([\w.]+))?`")
 
 

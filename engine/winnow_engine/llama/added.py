@@ -16,3 +16,8 @@ def added_function(name: str, result: Any, arguments: Sequence[Any]) -> Callable
         return None
     function.restype, function.argtypes = result, list(arguments)
     return function  # type: ignore[no-any-return]
+
+
+def has_patches() -> bool:
+    """Whether llama.cpp was built by .ci/llama."""
+    return hasattr(llama_cpp._lib, "winnow_layer_inputs")

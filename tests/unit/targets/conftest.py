@@ -245,5 +245,5 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> None:
 def all_drafts_pay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draft whatever it costs: with models this small it seldom pays, and would depend on the clock."""
     monkeypatch.setattr(
-        "winnow_engine.targets.drafts.AdaptiveDraft", lambda free, asked=None: asked._draft if asked else free
+        "winnow_engine.targets.drafts.GatedDraft", lambda free, asked, costs, chosen=False: asked or free
     )

@@ -26,6 +26,7 @@ from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.targets.drafts.base import (
     METHOD_KEY,
+    ChainDraft,
     Draft,
     DraftFile,
     DraftMethod,
@@ -33,9 +34,8 @@ from winnow_engine.targets.drafts.base import (
     NamedMethod,
     NoDraft,
 )
-from winnow_engine.targets.drafts.control.adaptive import AdaptiveDraft
-from winnow_engine.targets.drafts.control.asked_draft import AskedDraft
-from winnow_engine.targets.drafts.control.trunk import TrunkDraft
+from winnow_engine.targets.drafts.gated_draft import GatedDraft
+from winnow_engine.targets.drafts.pass_costs import usual_costs
 from winnow_engine.targets.drafts.shared.vocabularies import check_vocabulary
 from winnow_engine.targets.drafts.shipped import discard, draft_of
 
@@ -59,9 +59,10 @@ def open_draft(options: TargetOptions, target: LlamaModel) -> Draft:
     if chosen == "off" or not target.rolls_back:
         return NoDraft()
     if isinstance(chosen, Path):
-        return AdaptiveDraft(NoDraft(), AskedDraft(_fitted(_from_file(chosen, options, target), target), chosen=True))
+        draft = _fitted(_from_file(chosen, options, target), target)
+        return GatedDraft(NoDraft(), draft, usual_costs(options), chosen=True)
     draft = _fitted(_named(chosen), target)
-    return AdaptiveDraft(draft, _shipped(options, target)) if chosen == "auto" else draft
+    return GatedDraft(draft, _shipped(options, target), usual_costs(options)) if chosen == "auto" else draft
 
 
 def draft_name(options: TargetOptions, target: LlamaModel) -> str:
@@ -85,14 +86,14 @@ def _discover() -> Iterator[DraftMethod]:
             yield method
 
 
-def _shipped(options: TargetOptions, target: LlamaModel) -> AskedDraft | None:
+def _shipped(options: TargetOptions, target: LlamaModel) -> Draft | None:
     """The draft of a target, on a GPU only where llama.cpp is built so that it pays: docs/lab/drafts.md."""
     pays = not evaluates_on_gpu(options) or target.architecture in given_by()
     path = draft_of(target.path) if pays else None
     if path is None:
         return None
     try:
-        return AskedDraft(_fitted(_from_file(path, options, target), target), chosen=False)
+        return _fitted(_from_file(path, options, target), target)
     except ModelError as error:  # nobody named it
         _log.warning("the target's draft is not used: %s", error)
         discard(path)
@@ -100,7 +101,7 @@ def _shipped(options: TargetOptions, target: LlamaModel) -> AskedDraft | None:
 
 
 def _fitted(draft: Draft, target: LlamaModel) -> Draft:
-    return TrunkDraft(draft) if target.keeps_states else draft
+    return ChainDraft(draft) if target.keeps_states else draft
 
 
 def _named(name: str) -> Draft:

@@ -57,6 +57,18 @@ class NoDraft:
         """Do nothing."""
 
 
+class ChainDraft:
+    """Cuts what another draft proposes to a chain of first children, for a target whose memory has no branches."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self.begin, self.accept, self.close = draft.begin, draft.accept, draft.close
+
+    def propose(self, limit: int, least: float = 0.0) -> DraftTree:
+        """The trunk of what the other draft proposes."""
+        return self._draft.propose(limit, least).trunk()
+
+
 @dataclass(frozen=True, slots=True)
 class DraftFile:
     """A draft model, loaded, whose vocabulary is the target's, unless the method has its own."""

@@ -90,11 +90,6 @@ class BlockMemory(HiddenStateMemory):
         else:
             super().truncate(length)
 
-    def catch_up(self, abort: AbortFlag) -> None:
-        """Evaluate the window that waits but for its last hidden state, unless aborted."""
-        if self._ready(abort):
-            super().catch_up(abort)
-
     def _restart(self, start: int) -> None:
         super()._restart(start)
         self._context.shift = self._begins = start

@@ -33,11 +33,10 @@ class SmallModelDraft:
         self._cache: KvCache | None = None
         self._tokens: list[int] = []
         self._abort = AbortFlag()
-        self._begun = False
 
     def begin(self, prompt: Prompt, abort: AbortFlag) -> None:
-        """Take the end of `prompt`, which is read once the target's first token is shown."""
-        self._tokens, self._begun = prompt[-_WINDOW:].tolist(), False
+        """Take the end of `prompt`, which is read for the first proposal."""
+        self._tokens = prompt[-_WINDOW:].tolist()
         self._abort = abort
 
     def propose(self, limit: int, least: float = 0.0) -> DraftTree:
@@ -51,10 +50,7 @@ class SmallModelDraft:
 
     def accept(self, tokens: Sequence[int]) -> None:
         """Append `tokens` to the answer."""
-        first, self._begun = not self._begun, True
         self._tokens += tokens
-        if first:  # read the prompt here, because nobody times this
-            _evaluate(self._cache_for(len(self._tokens) + _ANSWER), np.array(self._tokens, np.int32))
 
     def close(self) -> None:
         """Free the context and the model."""

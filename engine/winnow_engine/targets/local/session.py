@@ -22,7 +22,6 @@ from winnow_engine.targets.drafts import draft_name, open_draft
 from winnow_engine.targets.drafts.base import MOST_NODES, Draft, NoDraft
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate, uses_tools
 from winnow_engine.targets.local.decoding import DecodedAnswer, decode
-from winnow_engine.targets.local.pass_costs import PassCosts
 from winnow_engine.targets.snapshots.policy import open_policy
 from winnow_engine.targets.snapshots.writer import SnapshotWriter
 from winnow_engine.targets.thinking import ThoughtStream, cut_notice, opened_at_end
@@ -51,7 +50,6 @@ class Session:
         throughput.assume(self._model.parameters, options.threads, attention_s(self._model, options))
         self._cache: KvCache | None = None
         self._draft = _opened(options, self._model)
-        self._passes = PassCosts(path, options, self._model, self._draft)
         self._vocabulary = Vocabulary(self._model)
         self._snapshots = open_policy(path, options, self._model, writer, throughput)
         self.context_limit = self._model.context_limit
@@ -101,8 +99,6 @@ class Session:
             decode(answer, cache, self._vocabulary, sampling, self._draft, thoughts, limit)
         first_at = answer.first_token_at
         decode_s = 0.0 if first_at is None else time.perf_counter() - first_at
-        if answer.finish != "cancelled":
-            self._passes.measure(cache)
         return Generation(
             text=answer.text,
             finish=answer.finish,

@@ -80,17 +80,6 @@ def test_a_blocks_logits_are_those_of_numpy(pair: BlockPair, reference: Referenc
     assert_near(block(pair, 77), reference(prompt(1, length), 77))
 
 
-@pytest.mark.usefixtures("exact")
-def test_the_prompt_is_read_when_an_answer_begins(pair: BlockPair, reference: Reference) -> None:
-    pair.prefill(prompt(1, 100))
-    memory = pair.draft._memory
-    assert memory is not None
-    assert memory._evaluated == 0
-    pair.draft.begin(prompt(1, 100), AbortFlag())
-    assert (memory._evaluated, memory.length) == (99, 100)
-    assert_near(block(pair, 77), reference(prompt(1, 100), 77))
-
-
 @pytest.fixture
 def small_window(monkeypatch: pytest.MonkeyPatch) -> None:
     """20 tokens, behind the first 4."""

@@ -58,7 +58,7 @@ def test_a_new_module_is_all_that_a_new_method_takes(tiny_llama: Path, tiny_qwen
     options = TargetOptions(n_threads=1, speculate=tiny_llama)
     with closing(LlamaModel(tiny_qwen3)) as target:
         with closing(drafts.open_draft(options, target)) as draft:
-            assert draft._asked._draft.name == tiny_llama.name
+            assert draft._asked.name == tiny_llama.name
         assert drafts.draft_name(options, target) == tiny_llama.name
         with closing(drafts.open_draft(replace(options, speculate="off"), target)):
             pass

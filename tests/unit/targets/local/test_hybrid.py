@@ -12,8 +12,7 @@ from winnow_engine.core import Prompt, Sampling
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.tree import NOTHING, ROOT, DraftTree
-from winnow_engine.targets.drafts.base import Draft, NoDraft
-from winnow_engine.targets.drafts.control.trunk import TrunkDraft
+from winnow_engine.targets.drafts.base import ChainDraft, Draft, NoDraft
 from winnow_engine.targets.drafts.lookup import LookupDraft
 
 from ..loaded import LONG, PROMPT, PROMPTS, FlagInside, Loaded, Oracle, cancelled_at_random_moments
@@ -33,7 +32,7 @@ def plain(loaded: Loaded) -> list[int]:
 
 
 def oracle(tokens: list[int], seed: int) -> Draft:
-    return TrunkDraft(Oracle(tokens, seed))
+    return ChainDraft(Oracle(tokens, seed))
 
 
 def evaluate(loaded: Loaded, *batches: Prompt) -> NDArray[np.float32]:
@@ -124,7 +123,7 @@ def test_many_prompts_differ_nowhere_on_exact_weights(loaded: Loaded) -> None:
         prompt = random.integers(40, 44, 60).astype(np.int32)
         sampling = Sampling(max_tokens=24)
         plain = loaded.answer(NoDraft(), sampling, prompt)
-        for draft in (TrunkDraft(LookupDraft()), oracle(plain.tokens, 3)):
+        for draft in (ChainDraft(LookupDraft()), oracle(plain.tokens, 3)):
             answer = loaded.answer(draft, sampling, prompt)
             assert answer.tokens == plain.tokens
             drafted, accepted = drafted + answer.drafted, accepted + answer.accepted

@@ -37,10 +37,8 @@ class HiddenStateDraft(ABC, Generic[M]):
         target.watcher = self
 
     def begin(self, prompt: Prompt, abort: AbortFlag) -> None:
-        """Read what is left of `prompt`, whose evaluation has been watched, before rounds are timed."""
+        """Begin an answer to `prompt`, whose evaluation has been watched. It is read for the first proposal."""
         self._abort = abort
-        if self._memory is not None and not abort.is_set():
-            self._memory.catch_up(abort)
 
     def propose(self, limit: int, least: float = 0.0) -> DraftTree:
         """The best tree of what the model guesses behind the last token."""

@@ -60,10 +60,6 @@ class HiddenStateMemory(ABC):
         kept = length - self._evaluated
         self._waiting = [(states[:kept], tokens[:kept])] if kept else []
 
-    def catch_up(self, abort: AbortFlag) -> None:
-        """Evaluate all that waits but the last hidden state, unless aborted."""
-        self._evaluate(None, abort)
-
     def close(self) -> None:
         """Free the context."""
         self._context.close()
