@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from winnow_engine.changes.changed import ChangedFile
 from winnow_engine.changes.lines import Hunk
 from winnow_engine.changes.units import ChangedUnit, file_units
+from winnow_engine.errors import GitError
 from winnow_engine.git.objects import Commit
 from winnow_engine.history.asked import asked_in
 from winnow_engine.history.effects import CommitEffect, FolderHistory
@@ -38,13 +39,16 @@ def terms_of(question: str) -> Terms:
 
 
 def effect_on(history: FolderHistory, commit: Commit, terms: Terms) -> CommitEffect:
-    """A commit with what it did to what some terms are about. Nothing is known of one at which a shallow clone ends."""
+    """A commit with what it did to what some terms are about, as far as the clone has parents and contents."""
     parent = history.parent(commit)
     changes = history.changes(commit, parent) if parent or not commit.parents else []
     fitting = sorted(
         (one for one in changes if one.regular), key=lambda change: -_score(terms, [history.path(change.path)])
     )
-    files = history.changed_files(fitting[:_MOST_READ])
+    try:
+        files = history.changed_files(fitting[:_MOST_READ])
+    except GitError:  # a partial clone lacks some
+        files = []
     best = max((_fit(file, terms) for file in files if file and file.hunks), key=lambda fit: fit.score, default=None)
     if best is None:
         path, *others = history.others(changes, None) or ("",)

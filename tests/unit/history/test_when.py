@@ -8,7 +8,7 @@ from git_repositories import commit, git, new, sources_of, write
 
 from winnow_engine.core import Cancellation, Citation
 from winnow_engine.errors import CancelledError, GitMissingError, NotARepositoryError, RevisionError
-from winnow_engine.history import answering, finding
+from winnow_engine.history import finding
 from winnow_engine.history.answering import answering_commits
 from winnow_engine.history.question import asked_past, with_past
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
@@ -131,9 +131,8 @@ def test_what_cannot_be_asked_is_an_error_in_words(top: Path, tmp_path: Path, mo
 
 
 def test_a_merge_an_empty_commit_and_the_end_of_a_shallow_clone_are_shown(
-    top: Path, read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    top: Path, read: Read, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(answering, "_NEAR", 0.0)
     commit(top, "Wait for the bus", {"bus.py": WAIT})
     git(top, "checkout", "--quiet", "-b", "side")
     commit(top, "Wait longer for the bus", {"bus.py": WAIT.replace("= 3", "= 5")})
@@ -150,16 +149,16 @@ def test_a_merge_an_empty_commit_and_the_end_of_a_shallow_clone_are_shown(
 
 
 def test_a_search_that_does_not_reach_all_commits_says_so(
-    top: Path, monkeypatch: pytest.MonkeyPatch, read: Read
+    top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: Read
 ) -> None:
     for number in range(3):
         commit(top, f"Number {number}", {"bus.py": WAIT + f"# {number}\n"})
-    monkeypatch.setattr(finding, "_SEARCH_S", 0.0)
-    sources = sources_of(top)
-    change = asked("When did `wait` change?", sources, read(sources))
+    git(top, "config", "uploadpack.allowFilter", "true")
+    git(tmp_path, "clone", "--quiet", "--no-checkout", "--filter=blob:none", f"file://{top}", "clone")
+    change = asked("When did `wait` change?", sources_of(tmp_path / "clone"), read(sources_of(top)))
     assert change.notices == ("not every commit was searched for what it changed: older ones may be missing",)
     monkeypatch.setattr(finding, "MOST_COMMITS", 2)
-    found = answering_commits(sources, "When was number 0 there?", Cancellation())
+    found = answering_commits(sources_of(top), "When was number 0 there?", Cancellation())
     assert found.notices == ("only the newest 2 commits were searched",)
     assert "Number 0" not in {one.commit.subject for one in found.commits}
 
