@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -37,10 +37,9 @@ def counted(texts: Iterable[str]) -> tuple[Occurrences, NDArray[np.int32]]:
 class LexicalIndex:
     """Words of numbered texts, such as a workspace's units. `lengths`, [U], are their numbers of words."""
 
-    def __init__(self, places: Places, lengths: NDArray[Any], by_length: float = _B) -> None:
-        """`by_length` is BM25's b: from 0, where a text's length does not count, to 1."""
+    def __init__(self, places: Places, lengths: NDArray[Any]) -> None:
         self._places = places.of
-        self._norm = _K1 * (1 - by_length + by_length * lengths / max(lengths.mean() if len(lengths) else 0.0, 1.0))
+        self._norm = _K1 * (1 - _B + _B * lengths / max(lengths.mean() if len(lengths) else 0.0, 1.0))
 
     @classmethod
     def of_texts(cls, texts: Iterable[str]) -> LexicalIndex:
@@ -50,16 +49,12 @@ class LexicalIndex:
 
     def score(self, query: str) -> NDArray[np.float32]:
         """BM25 of every unit, float32 [U]; 0 for one without any word of the query."""
-        return self.score_terms(Counter(words(query)))
-
-    def score_terms(self, terms: Mapping[str, float]) -> NDArray[np.float32]:
-        """BM25 of every text for terms, each with its weight, float32 [U]."""
         scores = np.zeros(len(self._norm))
-        for term, weight in terms.items():
-            units, counts = self._places(term)
+        for word, times in Counter(words(query)).items():
+            units, counts = self._places(word)
             if len(units):
                 rarity = self._rarity(len(units))
-                scores[units] += weight * rarity * counts * (_K1 + 1) / (counts + self._norm[units])
+                scores[units] += times * rarity * counts * (_K1 + 1) / (counts + self._norm[units])
         return scores.astype(np.float32)
 
     def known_share(self, query: str) -> float:
