@@ -160,7 +160,7 @@ class Messages:
             "range": self._of(types.Range, 0, ""),
             "conversation": self._text(),
             "supersedes": self._chance(0.3),
-            "budget": {"tokens": self._rng.choice(_NUMBERS)},
+            "budget": self._rng.choice(_NUMBERS),
             "partialResultToken": f"deltas-{next(self._ids)}",
             "workDoneToken": self._rng.choice(("stages", 5)),
         }

@@ -34,7 +34,7 @@ async def test_an_unsaved_document_has_changed(connect, repository: Path) -> Non
     client = await connect(repository)
     checkout = repository / "shop/checkout.py"
     client.open(checkout, checkout.read_text() + "\n\ndef refund(till):\n    return 0\n")
-    spans = (await client.spans("Why?", changes="working", budget={"tokens": 400}))["spans"]
+    spans = (await client.spans("Why?", changes="working", budget=400))["spans"]
     assert "refund" in {span["name"] for span in spans}
 
 

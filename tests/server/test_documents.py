@@ -10,7 +10,7 @@ from .capabilities import EDITORS, PLAIN, capabilities
 
 pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
 
-EVERY_SPAN = {"budget": {"ratio": 1}}
+EVERY_SPAN = {"budget": "100%"}
 UNITS = {"utf-8": 11, "utf-16": 8, "utf-32": 7}  # of `def é𝒳_`, which is 7 characters
 REQUEST_FAILED = -32803
 

@@ -8,7 +8,7 @@ from .conftest import SETTINGS
 
 pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
 
-EVERY_SPAN = {"budget": {"ratio": 1}}
+EVERY_SPAN = {"budget": "100%"}
 REQUEST_FAILED, INVALID_PARAMS = -32803, -32602
 
 

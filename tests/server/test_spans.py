@@ -42,34 +42,34 @@ async def test_no_target_is_needed(connect) -> None:
     assert (await client.spans(QUESTION))["spans"]
 
 
-@pytest.mark.parametrize("budget", [{"tokens": 40}, {"ratio": 0.2}, {"ratio": 1}, {"tokens": 10**12}], ids=str)
-async def test_the_budget_of_the_request_holds(client, budget: dict[str, float]) -> None:
+@pytest.mark.parametrize("budget", [40, "20%", "100%", 10**12])
+async def test_the_budget_of_the_request_holds(client, budget: int | str) -> None:
     result = await client.spans(QUESTION, budget=budget)
     kept, whole = result["stats"]["keptTokens"], result["stats"]["workspaceTokens"]
-    allowed = budget.get("tokens", round(whole * budget.get("ratio", 1)))
+    allowed = budget if isinstance(budget, int) else round(whole * int(budget[:-1]) / 100)
     assert 0 < kept <= allowed
     assert (kept == whole) == (allowed >= whole)
 
 
 async def test_a_request_may_leave_the_budget_to_the_scores(client) -> None:
-    stats = (await client.spans(QUESTION, budget={"tokens": "auto"}))["stats"]
+    stats = (await client.spans(QUESTION, budget="auto"))["stats"]
     # As many as a slow target gets at least.
     assert stats["budgetTokens"] >= 800 > (await client.spans(QUESTION))["stats"]["budgetTokens"]
 
 
 async def test_a_cursor_that_the_question_does_not_mean_changes_no_score(client, folder: Path) -> None:
     place = {"textDocument": {"uri": (folder / "shop/checkout.py").as_uri()}, "position": START}
-    there, nowhere = [await client.spans(QUESTION, budget={"ratio": 1}, **at) for at in (place, {})]
+    there, nowhere = [await client.spans(QUESTION, budget="100%", **at) for at in (place, {})]
     assert there["spans"] == nowhere["spans"] != []
-    pointing = await client.spans("What does this do?", budget={"ratio": 1}, **place)
-    assert pointing["spans"] != (await client.spans("What does this do?", budget={"ratio": 1}))["spans"]
+    pointing = await client.spans("What does this do?", budget="100%", **place)
+    assert pointing["spans"] != (await client.spans("What does this do?", budget="100%"))["spans"]
 
 
 async def test_the_code_at_the_cursor_is_kept(client, folder: Path) -> None:
     file = folder / "shop" / "checkout.py"
     line = next(n for n, text in enumerate(file.read_text().splitlines()) if "def pay" in text)
     place = {"textDocument": {"uri": file.as_uri()}, "position": {"line": line, "character": 8}}
-    result = await client.spans("Explain this.", budget={"tokens": 70}, **place)
+    result = await client.spans("Explain this.", budget=70, **place)
     assert "Till.pay" in [span["name"] for span in result["spans"]]
 
 
@@ -99,8 +99,8 @@ MALFORMED: list[dict[str, Any]] = [
     {"textDocument": []},
     {"position": "here"},
     {"range": {"start": {"line": 5, "character": 0}, "end": START}},
-    {"budget": {"tokens": 0}},
-    {"budget": {"ratio": "all"}},
+    {"budget": 0},
+    {"budget": {"tokens": 5}},
     {"workDoneToken": {}},
     {"textDocument": {"uri": "file:///etc/passwd"}, "position": START},
 ]

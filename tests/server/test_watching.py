@@ -83,7 +83,7 @@ async def test_a_client_that_refuses_to_watch_is_served_all_the_same(connect, ow
     client = await connect(own_folder, capabilities=EVERYTHING, prepare=lambda client: client.refuse("registration"))
     await client.settled()
     (own_folder / "shop" / "surcharge.py").write_text(NEW)
-    assert "surcharge" in [s["name"] for s in (await client.spans("Anything?", budget={"ratio": 1}))["spans"]]
+    assert "surcharge" in [s["name"] for s in (await client.spans("Anything?", budget="100%"))["spans"]]
 
 
 async def test_folders_added_later_are_watched_too(connect, folder: Path, own_folder: Path) -> None:
@@ -117,4 +117,4 @@ async def test_without_automatic_indexing_a_question_still_sees_changes(connect,
     client = await connect(own_folder, options=SETTINGS | {"index": {"automatic": False}})
     await client.settled()
     assert (await notices(client, own_folder / "shop" / "surcharge.py"))["state"] == "stale"
-    assert "surcharge" in [s["name"] for s in (await client.spans("Anything?", budget={"ratio": 1}))["spans"]]
+    assert "surcharge" in [s["name"] for s in (await client.spans("Anything?", budget="100%"))["spans"]]

@@ -57,7 +57,7 @@ def framed(message: object) -> bytes:
 
 
 def test_standard_streams_that_cannot_be_polled_are_served_too(tmp_path: Path) -> None:
-    windows = "import sys; from winnow_engine import system; system.PLATFORM = 'win32'"
+    windows = "import sys; from winnow_engine import platform; platform.PLATFORM = 'win32'"
     serve = f"{windows}; from winnow_lsp.cli.main import main; sys.exit(main())"
     messages = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"processId": None, "capabilities": {}}},

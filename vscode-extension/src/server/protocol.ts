@@ -18,7 +18,7 @@ export interface AskParams {
   conversation?: string;
   earlier?: Turn[];
   supersedes?: boolean;
-  budget?: { tokens: number };
+  budget?: number;
   partialResultToken?: string;
   workDoneToken?: string;
 }

@@ -19,7 +19,7 @@ export async function find(session: Session, options: vscode.LanguageModelToolIn
   const limits = limitsOf(options, token);
   const client = await session.ready(token);
   const tokens = Math.max(LEAST_CODE_TOKENS, Math.floor(CODE_SHARE * Math.min(limits.budget, limits.caller?.budget ?? limits.budget)));
-  const { spans, notices } = await sendSpans(client, { question, budget: { tokens } }, QUIETLY, token);
+  const { spans, notices } = await sendSpans(client, { question, budget: tokens }, QUIETLY, token);
   const pieces = await read(spans);
   const [best] = pieces;
   if (best === undefined) throw new UserError('Nothing in the workspace seems to answer this: ask in other words, or search for a name.');

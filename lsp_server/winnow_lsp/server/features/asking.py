@@ -13,7 +13,7 @@ from winnow_engine.selection.ranking import Selection
 from winnow_engine.targets.answer import Answer
 from winnow_lsp.host.engines import Engine
 from winnow_lsp.host.queue import Asker, Work
-from winnow_lsp.host.setting_rules import AUTO
+from winnow_lsp.host.settings import budget_of
 from winnow_lsp.server.render.deltas import Deltas
 from winnow_lsp.server.render.progress_bars import ProgressBar
 from winnow_lsp.server.render.results import answer_json, kept_json, selection_json
@@ -138,15 +138,9 @@ async def _worded(server: WinnowServer, params: AskParams) -> Question:
 
 
 def _budget(server: WinnowServer, params: AskParams) -> Budget:
-    """The settings' budget with what the request says instead."""
+    """The settings' budget, or the request's own."""
     budget = settings_budget(server)
-    with parsing():
-        if params.budget_tokens is not None:
-            tokens = None if params.budget_tokens == AUTO else params.budget_tokens
-            budget = replace(budget, keep_tokens=tokens, keep_ratio=None)
-        if params.budget_ratio is not None:
-            budget = replace(budget, keep_ratio=params.budget_ratio)
-    return budget
+    return budget if params.budget is None else budget_of(budget, params.budget)
 
 
 def settings_budget(server: WinnowServer) -> Budget:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar, cast
 
 import attrs
 from lsprotocol import types
@@ -11,6 +11,7 @@ from lsprotocol import types
 from winnow_engine.changes.revisions import without_mention
 from winnow_engine.editing.request import EditKind
 from winnow_engine.question import Turn, about_changes
+from winnow_lsp.host.setting_rules import BUDGET
 from winnow_lsp.server.topics import Topic
 
 T = TypeVar("T")
@@ -35,8 +36,7 @@ class AskParams:
     conversation: str | None = None
     earlier: tuple[Turn, ...] | None = None
     supersedes: bool = False
-    budget_tokens: int | Literal["auto"] | None = None
-    budget_ratio: float | None = None
+    budget: int | str | None = None
     partial_result_token: types.ProgressToken | None = None
     work_done_token: types.ProgressToken | None = None
 
@@ -44,7 +44,6 @@ class AskParams:
     def read(cls, value: object) -> AskParams:
         """Read them from JSON. Raises ValueError, naming the field, if one is missing or has the wrong type."""
         fields = _mapping(value, "params")
-        budget = _optional(fields, "budget", _mapping) or {}
         earlier, changes = _optional(fields, "earlier", _list), _optional(fields, "changes", _text)
         about = _optional(fields, "about", _topic)
         question = _optional(fields, "question", _text) or ""
@@ -61,8 +60,7 @@ class AskParams:
             conversation=_optional(fields, "conversation", _text),
             earlier=None if earlier is None else tuple(map(_turn, earlier)),
             supersedes=_optional(fields, "supersedes", _flag) or False,
-            budget_tokens=_optional(budget, "tokens", _tokens),
-            budget_ratio=_optional(budget, "ratio", _number),
+            budget=_optional(fields, "budget", _budget),
             partial_result_token=_optional(fields, "partialResultToken", _token),
             work_done_token=_optional(fields, "workDoneToken", _token),
         )
@@ -189,12 +187,10 @@ def _whole(value: object, name: str) -> int:
     return _expect(int, value, name, "a whole number")
 
 
-def _tokens(value: object, name: str) -> int | Literal["auto"]:
-    return "auto" if value == "auto" else _expect(int, value, name, "a whole number or auto")
-
-
-def _number(value: object, name: str) -> float:
-    return float(_expect((int, float), value, name, "a number"))  # type: ignore[arg-type]
+def _budget(value: Any, name: str) -> int | str:
+    if not BUDGET.allows(value):
+        raise ValueError(f"{name} must be {BUDGET.words}")
+    return cast("int | str", value)
 
 
 def _turn(value: object) -> Turn:
