@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import statistics
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -19,7 +18,7 @@ def describe() -> dict[str, Any]:
     """The processor, cores, BLAS, and the versions of packages that matter."""
     blas = [pool.get("architecture") for pool in threadpool_info() if pool["user_api"] == "blas"]
     return {
-        "processor": processor(),
+        "processor": _processor(),
         "cores": os.cpu_count(),
         "blas": blas,
         "python": platform.python_version(),
@@ -28,20 +27,13 @@ def describe() -> dict[str, Any]:
     }
 
 
-def processor() -> str:
-    """The processor's name; empty where Linux does not tell it."""
+def _processor() -> str:
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.is_file() else []
     return ", ".join(sorted({line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")}))
 
 
 def _versions() -> Iterator[tuple[str, str]]:
-    """Name and version of each of these packages that is installed."""
     for name in ("numpy", "numba", "numba-cuda", "llama-cpp-python"):
         with suppress(PackageNotFoundError):
             yield name, version(name)
-
-
-def median(values: list[float], digits: int = 3) -> float:
-    """The median, rounded to so many digits after the point: seconds to the millisecond by default."""
-    return round(statistics.median(values), digits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -19,7 +20,6 @@ from winnow_engine.selection.ranking import Selection
 from winnow_engine.storage.store import Store
 from winnow_research.first_token.memory import watched
 from winnow_research.indexing.material import Material
-from winnow_research.machine import median
 
 _BUDGET = Budget(2600)
 _SETTLED_S = 3.1  # after it, a file that did not change counts as old
@@ -81,7 +81,7 @@ class Timeline:
                 "children_bytes": peak.children,
                 "device_bytes": peak.device,
             },
-            "nothing_changed_s": median([self._again(assistant, material) for _ in range(self.repetitions)], 4),
+            "nothing_changed_s": _median([self._again(assistant, material) for _ in range(self.repetitions)]),
         }
 
     def _again(self, assistant: Assistant, material: Material) -> float:
@@ -95,9 +95,9 @@ class Timeline:
         later = [
             self._asked(assistant, material, text) for text in (material.questions * 2)[1 : 1 + 2 * self.repetitions]
         ]
-        stages = {name: median([one.stats.stages[name] for _, one in later], 4) for name in later[0][1].stats.stages}
+        stages = {name: _median([one.stats.stages[name] for _, one in later]) for name in later[0][1].stats.stages}
         seconds = [round(one, 4) for one, _ in later]
-        return {"first_s": round(first, 4), "median_s": median(seconds, 4), "seconds": seconds, "stages_s": stages}
+        return {"first_s": round(first, 4), "median_s": _median(seconds), "seconds": seconds, "stages_s": stages}
 
     def _asked(self, assistant: Assistant, material: Material, text: str) -> tuple[float, Selection]:
         started = time.perf_counter()
@@ -137,3 +137,7 @@ class Timeline:
             assistant = Assistant(store, lambda: self.drafter, parse_pool=self.parse_pool)
             assistant.keys.wait_for(self.cancellation)
             yield assistant
+
+
+def _median(values: list[float]) -> float:
+    return round(statistics.median(values), 4)

@@ -14,9 +14,8 @@ import numpy as np
 from winnow_cuda.shapes import Float32, Int32, Int64
 from winnow_engine.reranker.layout import UnitText
 from winnow_engine.reranker.reranking import addition
-from winnow_engine.selection.budget import Focus, choose, worth
+from winnow_engine.selection.budget import Focus, KeptUnit, choose, worth
 from winnow_engine.selection.fusion import gained
-from winnow_research.evaluation.counted import CountedUnits
 from winnow_research.evaluation.figures import BUDGETS
 
 WAYS = (16_000, 32_000)
@@ -27,6 +26,21 @@ _WEIGHTS = (0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 _JUDGED = (2, 3, 4)  # of BUDGETS: 2,000, 4,000 and 8,000 tokens
 _TWICE = ("real", "bug")
 _FEWEST, _MOST = 256, 32_768  # tokens between which what a question needs is told apart
+
+
+@dataclass
+class CountedUnits:
+    """Units by their tokens, int32 [U], without a text, which may be cut anywhere."""
+
+    tokens: Int32
+
+    def whole(self, unit: int) -> KeptUnit:
+        """All of a unit."""
+        return KeptUnit(unit, 1, 1, int(self.tokens[unit]))
+
+    def cut(self, unit: int, tokens: int, _must: tuple[int, int] | None) -> KeptUnit | None:
+        """The first tokens of a unit."""
+        return KeptUnit(unit, 1, 1, min(tokens, int(self.tokens[unit])))
 
 
 @dataclass
