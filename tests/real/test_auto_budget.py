@@ -55,7 +55,7 @@ def test_a_slow_target_is_shown_less_and_the_answer_says_so(assistant: Assistant
     (notice,) = (notice for notice in answer.notices if "because the target reads about" in notice)
     assert notice.startswith("kept up to 800 tokens of code instead of ")
     assert notice.endswith("to keep more, raise the patience of 0.01 s or set a budget")
-    throughput = target._parking.throughput
+    throughput = target._unloadable.throughput
     assert throughput.measured_s == pytest.approx(1 / target.prefill_tokens_per_s)
     read = throughput.seconds(0, answer.stats.generation.prompt_tokens, throughput.measured_s)
     assert 0 < read <= answer.stats.stages["prefill"]  # that is to the first token
@@ -75,7 +75,7 @@ def test_where_all_is_shown_nothing_was_kept_for_lack_of_patience(assistant: Ass
 def test_one_that_reads_fast_is_shown_all_and_what_the_user_set_is_kept(
     assistant: Assistant, target: LlamaTarget
 ) -> None:
-    throughput = target._parking.throughput
+    throughput = target._unloadable.throughput
     found = []
     for tokens_per_s in (10, 130, 1000):
         throughput.measured_s = 1 / tokens_per_s
@@ -90,7 +90,7 @@ def test_one_that_reads_fast_is_shown_all_and_what_the_user_set_is_kept(
 def test_a_long_selection_is_kept_whole_beside_400_tokens_however_slow_the_target(
     assistant: Assistant, target: LlamaTarget
 ) -> None:
-    target._parking.throughput.measured_s = 1.0
+    target._unloadable.throughput.measured_s = 1.0
     place = "budget.py"
     (folder,) = SOURCES.folders
     lines = (folder.root / place).read_text().splitlines()

@@ -55,7 +55,7 @@ def about_code(target: LlamaTarget, question: str) -> Prompt:
 
 def next_logits(target: LlamaTarget, prompt: Prompt) -> np.ndarray:
     ask(target, prompt, 1)
-    held = target._parking.session()._cache
+    held = target._unloadable.session()._cache
     assert held is not None
     return held.context.logits().copy()
 

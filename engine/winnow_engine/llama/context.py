@@ -17,9 +17,9 @@ from winnow_engine.llama.choices import choices_of
 from winnow_engine.llama.devices import runs_cuda
 from winnow_engine.llama.log import last_errors, silence
 from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.shared_prefix import SharedPrefix
 from winnow_engine.llama.threads import ThreadPool
 from winnow_engine.llama.tree import ROOT, DraftTree
-from winnow_engine.llama.trunk import Trunk
 
 _KV_TYPES = {
     "f16": llama_cpp.GGML_TYPE_F16,
@@ -67,8 +67,8 @@ class LlamaContext:
         self._threads = ThreadPool(options.threads)
         self._threads.attach(self.handle)
         self._memory = llama_cpp.llama_get_memory(self.handle)
-        self._trunk = Trunk(self._memory)
-        self._first = int(self._trunk.shared and branches > 1)  # of a tree's branches; sequence 0 is the trunk
+        self._prefix = SharedPrefix(self._memory)
+        self._first = int(self._prefix.shared and branches > 1)  # of a tree's branches; sequence 0 is the trunk
         past = int(llama_cpp.llama_n_rs_seq(self.handle)) if self._states else branches
         # A tree is evaluated in one batch, with the token before it.
         self.branches = min(branches, past, self.n_batch - 1)
@@ -130,7 +130,7 @@ class LlamaContext:
         first = self._first
         through = self._through = [[first + branch for branch in node] for node in tree.branches()]
         self._branched = 1 + max(branch for node in through for branch in node)
-        if not self._trunk.share(position):
+        if not self._prefix.share(position):
             for branch in range(1, self._branched):
                 llama_cpp.llama_memory_seq_cp(self._memory, _SEQUENCE, branch, -1, -1)
         self._tokens = np.array([token, *tree.tokens], np.int32)

@@ -75,13 +75,13 @@ def test_what_is_seen_takes_the_place_of_what_is_recalled() -> None:
 
 
 def assumed(target: LlamaTarget) -> float:
-    return 1 / assumed_token_s(target._parking.session()._model.parameters, OPTIONS.threads)
+    return 1 / assumed_token_s(target._unloadable.session()._model.parameters, OPTIONS.threads)
 
 
 def seconds(target: LlamaTarget, start: int, end: int) -> float:
     rate = target.prefill_tokens_per_s
     assert rate is not None
-    return target._parking.throughput.seconds(start, end, 1 / rate)
+    return target._unloadable.throughput.seconds(start, end, 1 / rate)
 
 
 def test_a_cpus_throughput_is_assumed_until_it_has_read_a_prompt(tiny_llama: Path) -> None:
@@ -142,7 +142,7 @@ def test_what_is_on_disk_takes_as_long_as_restoring_it(tiny_llama: Path) -> None
     with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
         ask(target)
     with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
-        snapshots = target._parking.session()._snapshots
+        snapshots = target._unloadable.session()._snapshots
         assert snapshots is not None
         (path,) = snapshots._snapshots._folder.iterdir()
         size, restore_s = path.stat().st_size, 1e-6
@@ -179,7 +179,7 @@ def test_while_it_reads_it_tells_how_long_the_rest_takes(tiny_llama: Path) -> No
     told: list[Progress] = []
     with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
         target.generate(Request(PROMPT, Sampling(max_tokens=1), progress=told.append))
-        attention_s = target._parking.throughput.attention_s
+        attention_s = target._unloadable.throughput.attention_s
     first, *parts = told
     assert first.left_s is None
     assert [part.done for part in parts] == [32, 64, 96, 128, 160]

@@ -50,7 +50,7 @@ class DFlashBlock:
     causal: bool
 
 
-class BlockMemory(HiddenStateMemory):
+class DFlashMemory(HiddenStateMemory):
     """Keys and values projected from hidden states. The token behind a hidden state does not matter."""
 
     def __init__(self, model: LlamaModel, target: int, n_ctx: int, block: DFlashBlock, options: TargetOptions) -> None:
@@ -78,17 +78,17 @@ class BlockMemory(HiddenStateMemory):
         return self._context.decode(start, abort, states=states)
 
 
-class DFlashDraft(HiddenStateDraft[BlockMemory]):
+class DFlashDraft(HiddenStateDraft[DFlashMemory]):
     """Drafts a whole block at once."""
 
     def __init__(self, model: LlamaModel, target: LlamaModel, block: DFlashBlock, options: TargetOptions) -> None:
         super().__init__(model, target, block.layers)
         self._block, self._options = block, options
 
-    def _open(self, context: int, n_ctx: int) -> BlockMemory:
-        return BlockMemory(self._model, context, n_ctx, self._block, self._options)
+    def _open(self, context: int, n_ctx: int) -> DFlashMemory:
+        return DFlashMemory(self._model, context, n_ctx, self._block, self._options)
 
-    def _guess(self, memory: BlockMemory, limit: int, least: float) -> DraftTree:
+    def _guess(self, memory: DFlashMemory, limit: int, least: float) -> DraftTree:
         logits = memory.evaluate(self._last, self._abort)
         if logits is None:
             return NOTHING

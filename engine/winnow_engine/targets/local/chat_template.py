@@ -22,7 +22,7 @@ from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
 from winnow_engine.targets.local.bounded_templates import BoundedEnvironment
-from winnow_engine.targets.local.placeholders import Marks, shown, to_json
+from winnow_engine.targets.local.placeholders import Placeholders, shown, to_json
 from winnow_engine.targets.thinking import markers_in, opened_at_end
 
 CHATML = (
@@ -105,19 +105,19 @@ class ChatTemplate:
 
         Raises UnsupportedModelError if the template refuses or drops a message, or knows no tools and there are some.
         """
-        marks, contents = Marks(), list[str]()
+        placeholders, contents = Placeholders(), list[str]()
 
         def put(text: str) -> str:
-            contents.append(marks.put(text))
+            contents.append(placeholders.put(text))
             return contents[-1]
 
         forced = self.forced_prefix(tools)
-        rendered = self.render(messages, tools, put, marks.guard, thinking)
+        rendered = self.render(messages, tools, put, placeholders.guard, thinking)
         begun = opened_at_end(rendered, self.markers)
         if begun and (forced or self.keeps_from_thinking(thinking)):
             rendered = f"{rendered.rstrip()}\n{begun.ending}"
         _check_complete(messages, contents, shown(rendered))
-        ids = [vocabulary.tokenize(text, special=own) for text, own in marks.pieces(rendered)]
+        ids = [vocabulary.tokenize(text, special=own) for text, own in placeholders.pieces(rendered)]
         return _with_bos(np.concatenate([*ids, vocabulary.tokenize(forced, special=True)]), vocabulary.bos)
 
     def render(

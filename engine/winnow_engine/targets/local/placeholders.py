@@ -12,7 +12,7 @@ _MARK = re.compile(r"@@(text|json)-(\d+)@@")
 _RISKY = re.compile(r"[<>\[\]|｜]|@@")
 
 
-class Marks:
+class Placeholders:
     """The texts of one conversation that the template must not see."""
 
     def __init__(self) -> None:

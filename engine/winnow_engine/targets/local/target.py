@@ -17,7 +17,7 @@ from winnow_engine.llama.context import evaluates_on_gpu
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, Tools
 from winnow_engine.targets.base import Generation, Request
-from winnow_engine.targets.local.unloadable_session import Parking
+from winnow_engine.targets.local.unloadable_session import UnloadableSession
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,12 +30,12 @@ class LlamaTarget:
 
     host: str | None = None
 
-    def __init__(self, owner: ThreadPoolExecutor, parking: Parking, place: Place, *, on_gpu: bool) -> None:
+    def __init__(self, owner: ThreadPoolExecutor, unloadable: UnloadableSession, place: Place, *, on_gpu: bool) -> None:
         self._owner = owner
-        self._parking = parking
+        self._unloadable = unloadable
         self.place, self._on_gpu = place, on_gpu
-        self.context_limit = parking.context_limit
-        self._release = weakref.finalize(self, _release, owner, parking)
+        self.context_limit = unloadable.context_limit
+        self._release = weakref.finalize(self, _release, owner, unloadable)
 
     @classmethod
     def open(cls, path: Path, options: TargetOptions | None = None) -> LlamaTarget:
@@ -46,13 +46,13 @@ class LlamaTarget:
         options = options or TargetOptions()
         owner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="winnow-target")
         try:
-            parking = owner.submit(Parking, path, options).result()
+            unloadable = owner.submit(UnloadableSession, path, options).result()
         except BaseException:
             owner.shutdown()
             raise
         on_gpu = evaluates_on_gpu(options)
         place = "cpu" if options.place == "resident" and not on_gpu else options.place
-        return cls(owner, parking, place, on_gpu=on_gpu)
+        return cls(owner, unloadable, place, on_gpu=on_gpu)
 
     @property
     def prefill_tokens_per_s(self) -> float | None:
@@ -65,35 +65,35 @@ class LlamaTarget:
 
     @property
     def _token_s(self) -> float | None:
-        throughput = self._parking.throughput
+        throughput = self._unloadable.throughput
         return throughput.measured_s if self._on_gpu else throughput.token_s or throughput.assumed_s
 
     def count(self, text: str) -> int:
         """The number of tokens that `text` takes as the content of a message."""
-        return self._submit(lambda: self._parking.session().count(text)).result()
+        return self._submit(lambda: self._unloadable.session().count(text)).result()
 
     def chat_prompt(self, messages: Sequence[Message], tools: Tools = NO_TOOLS, thinking: Thinking = "auto") -> Prompt:
         """The conversation in the model's own chat template, up to where the answer starts or goes on."""
-        return self._submit(lambda: self._parking.session().chat_prompt(messages, tools, thinking)).result()
+        return self._submit(lambda: self._unloadable.session().chat_prompt(messages, tools, thinking)).result()
 
     def thinking_tokens(self, sampling: Sampling) -> int:
         """How many tokens a thought may take beside the answer; 0 if the model's chat template knows no thoughts."""
-        return self._submit(lambda: self._parking.session().thinking_tokens(sampling)).result()
+        return self._submit(lambda: self._unloadable.session().thinking_tokens(sampling)).result()
 
     def forced_prefix(self, tools: Tools) -> str:
         """The forced prefix of an answer that must be a call, in the model's own form; "" if it need not be one."""
-        return self._submit(lambda: self._parking.session().forced_prefix(tools)).result() if tools.required else ""
+        return self._submit(lambda: self._unloadable.session().forced_prefix(tools)).result() if tools.required else ""
 
     def seconds_to_read(self, prompt: Prompt) -> float | None:
         """How long the prompt takes that is not in memory yet, at `prefill_tokens_per_s`."""
         token_s = self._token_s
         if token_s is None:
             return None
-        return self._submit(lambda: self._parking.session().seconds_to_read(prompt, token_s)).result()
+        return self._submit(lambda: self._unloadable.session().seconds_to_read(prompt, token_s)).result()
 
     def unread(self, prompt: Prompt) -> int:
         """How many of the prompt's tokens are neither in memory nor on disk; at least one."""
-        return self._submit(lambda: self._parking.session().unread(prompt)).result()
+        return self._submit(lambda: self._unloadable.session().unread(prompt)).result()
 
     def generate(self, request: Request[Prompt]) -> Generation:
         """Answer a request, as `Target.generate` says. A start that its prompt shares with the last one is reused."""
@@ -108,9 +108,9 @@ class LlamaTarget:
 
     def _generate(self, request: Request[Prompt], abort: AbortFlag, started: float) -> Generation:
         try:
-            return self._parking.session().generate(request, abort, started)
+            return self._unloadable.session().generate(request, abort, started)
         finally:
-            self._parking.settle()
+            self._unloadable.settle()
 
     def _submit(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         if not self._release.alive:
@@ -133,6 +133,6 @@ def _result(work: Future[T], abort: AbortFlag, cancellation: Cancellation) -> T:
     return work.result()
 
 
-def _release(owner: ThreadPoolExecutor, parking: Parking) -> None:
+def _release(owner: ThreadPoolExecutor, unloadable: UnloadableSession) -> None:
     owner.shutdown()
-    parking.close()
+    unloadable.close()

@@ -10,11 +10,11 @@ from winnow_engine.targets.snapshots.writer import SnapshotWriter
 from winnow_engine.targets.throughput import PrefillThroughput
 
 
-class Parking:
+class UnloadableSession:
     """Holds a target's session, which only the owner thread may touch. Loading again reads from the page cache."""
 
     def __init__(self, path: Path, options: TargetOptions) -> None:
-        """Load `path` as `Session` does, and park it at once if it is placed on demand."""
+        """Load `path` as `Session` does, and unload it at once if it is placed on demand."""
         self._path, self._options = path, options
         self._writer, self.throughput = SnapshotWriter(), PrefillThroughput()
         self._session: Session | None = Session(path, options, self._writer, self.throughput)
@@ -28,17 +28,17 @@ class Parking:
         return self._session
 
     def settle(self) -> None:
-        """Park a model that is placed on demand. Call this after each answer."""
+        """Unload a model that is placed on demand. Call this after each answer."""
         if self._options.place == "on-demand":
-            self.park()
+            self.unload()
 
-    def park(self) -> None:
+    def unload(self) -> None:
         """Free the context and the model. A snapshot may still be on its way to disk."""
         if self._session is not None:
             session, self._session = self._session, None
             session.close()
 
     def close(self) -> None:
-        """Park for good, and wait until all snapshots are on disk."""
-        self.park()
+        """Unload for good, and wait until all snapshots are on disk."""
+        self.unload()
         self._writer.finish()

@@ -74,7 +74,7 @@ def test_neither_a_cancel_nor_the_next_question_waits_for_the_disk(tiny_llama: P
 def test_on_demand_an_answer_does_not_wait_and_the_next_one_takes_it_from_memory(tiny_llama: Path, disk: Disk) -> None:
     with closing(opened(tiny_llama, "on-demand")) as target:
         first = ask(target, PROMPTS[0])
-        assert target._parking._session is None
+        assert target._unloadable._session is None
         again = ask(target, PROMPTS[0])
         assert (again.restored_tokens, again.text) == (len(PROMPTS[0]) - 1, first.text)
         disk.goes.set()

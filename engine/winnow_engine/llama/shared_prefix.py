@@ -9,7 +9,7 @@ from functools import cache
 from winnow_engine.llama.added import added_function
 
 
-class Trunk:
+class SharedPrefix:
     """What all sequences of a memory share: the beginning of sequence 0. Builds by .ci/llama know it (trunk.h)."""
 
     def __init__(self, memory: int) -> None:

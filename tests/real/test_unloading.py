@@ -20,7 +20,7 @@ QUESTION = [Message("user", "Write the numbers from 1 to 30, one a line.")]
 
 
 def parked(target: LlamaTarget) -> bool:
-    return target._parking._session is None
+    return target._unloadable._session is None
 
 
 def ask(target: LlamaTarget) -> Generation:
@@ -35,7 +35,7 @@ def test_parked_and_loaded_again_it_gives_the_same_answer_and_its_memory_back(qw
         first = ask(target)
         assert (target.place, parked(target), mapped()) == ("cpu", False, True)
         assert ask(target).reused_tokens > 0
-        target._submit(target._parking.park).result()
+        target._submit(target._unloadable.unload).result()
         gc.collect()
         assert (parked(target), mapped()) == (True, False)
         again = ask(target)

@@ -13,8 +13,8 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.kv_cache import KvCache
 from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.shared_prefix import SharedPrefix
 from winnow_engine.llama.tree import NOTHING, ROOT, DraftTree
-from winnow_engine.llama.trunk import Trunk
 
 from .drafts.pair import prompt
 
@@ -44,7 +44,7 @@ def answered(path: Path) -> list[NDArray[np.float32]]:
 @pytest.fixture
 def copied(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Has branches be copies, as with other builds of llama.cpp."""
-    return lambda: monkeypatch.setattr(Trunk, "share", lambda trunk, end: False)
+    return lambda: monkeypatch.setattr(SharedPrefix, "share", lambda trunk, end: False)
 
 
 @pytest.mark.skipif(not hasattr(llama_cpp._lib, "winnow_set_trunk"), reason="not built by .ci/llama")
