@@ -1,0 +1,20 @@
+"""Skipped tests must not hide that a build by .ci/llama has lost what it adds to llama.cpp."""
+
+import pytest
+from llama_cpp import llama_cpp
+
+from winnow_engine.llama.added import has_patches
+from winnow_engine.llama.build_note import build_note
+from winnow_engine.llama.layer_inputs import given_by
+
+
+@pytest.mark.skipif(not build_note(), reason="not built by .ci/llama")
+def test_a_build_of_our_own_has_all_that_is_added() -> None:
+    lacking = [
+        name
+        for name in ("winnow_layer_inputs", "winnow_set_trunk", "winnow_choose", "winnow_choices")
+        if not hasattr(llama_cpp._lib, name)
+    ]
+    assert not lacking
+    assert has_patches()
+    assert "qwen2" in given_by()
