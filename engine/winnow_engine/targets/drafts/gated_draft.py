@@ -20,7 +20,7 @@ _TIMED_FIRST, _STALE = 3, 24  # plain rounds before any draft; rounds after whic
 _LEAST_GAIN, _MOST_ASKED = 1.02, 7  # times plain decoding; nodes of one proposal, of which more take longer
 _MOST_SLOWER = 2.0  # times the usual cost: what takes longer was disturbed by other work
 _NEW_SIZE = 1.3  # times a plain round: where a GPU captures a graph anew, one behind a draft takes longer
-_TOKENS, _CHOSEN_TOKENS, _PROPOSAL, _READING = 2.5, 4.0, 0.3, 3.0  # assumed of a draft that was never asked
+_TOKENS, _CHOSEN_TOKENS, _PROPOSAL, _READING = 2.5, 4.0, 0.3, 2.0  # assumed of a draft that was never asked
 _MEMORY, _FORGET = 16, 0.01  # rounds that count; the part of what was learned that a plain round makes usual again
 
 
