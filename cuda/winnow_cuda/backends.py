@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import numpy as np
 
 from winnow_cuda.cpu.encoder import CpuEncoder
-from winnow_cuda.cpu.scorer import CpuScorer
-from winnow_cuda.cpu.warming import warm_encoder
+from winnow_cuda.cpu.scorer import CpuScorer, warm_encoder
 from winnow_cuda.device import DeviceError, availability, open_device
 from winnow_cuda.ops._int16 import runs_here
 from winnow_cuda.shapes import (

@@ -32,7 +32,7 @@ from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.keys.streaming_encoder import StreamingEncoder
 from winnow_engine.models.cache import locate
 from winnow_engine.prompting.citations import cite
-from winnow_engine.prompting.conversations import Conversations
+from winnow_engine.prompting.conversation import Conversations
 from winnow_engine.prompting.fitting import Limits, fit
 from winnow_engine.question import Question
 from winnow_engine.reranker.background import AFFORDED_S, BackgroundReranker

@@ -5,8 +5,7 @@ import pytest
 from test_gpu_encoder import QWEN2, QWEN3, readout_of, weights_of
 
 from winnow_cuda.cpu import encoder as encoder_module
-from winnow_cuda.cpu.encoder import CpuEncoder
-from winnow_cuda.cpu.shared_rows import EVERY, shared_rows
+from winnow_cuda.cpu.encoder import EVERY, CpuEncoder, shared_rows
 from winnow_cuda.shapes import Batch, TransformerShape, Weights
 
 

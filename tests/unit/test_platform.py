@@ -14,8 +14,8 @@ import pytest
 from winnow_engine import platform as system
 from winnow_engine.platform import read_regular
 from winnow_engine.targets.local.selfcheck import describe_exit
+from winnow_lsp.host.roots import file_path
 from winnow_lsp.host.socket_path import Peer
-from winnow_lsp.host.uris import file_path
 
 On = Callable[[str], None]
 

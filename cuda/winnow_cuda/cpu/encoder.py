@@ -11,18 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numba import config
 
 from winnow_cuda.cpu.cached_prefix import CachedPrefix, PrefixLayer
-from winnow_cuda.cpu.readout import read_keys
-from winnow_cuda.cpu.shared_rows import Rows, shared_rows
 from winnow_cuda.key_centre import key_centre
 from winnow_cuda.ops.attention import segment_attention
 from winnow_cuda.ops.int16_attention import int16_attention
 from winnow_cuda.ops.int16_gemm import int16_gemm
 from winnow_cuda.ops.int16_swiglu import int16_swiglu
+from winnow_cuda.ops.pool_runs import pool_runs
+from winnow_cuda.ops.quantise_keys import quantise_keys
 from winnow_cuda.ops.rms_norm import rms_norm
 from winnow_cuda.ops.rope import rope, rope_table
 from winnow_cuda.ops.standardise import standardise
@@ -33,13 +34,57 @@ from winnow_cuda.shapes import (
     Float32,
     Int32,
     Int64,
+    KeyHead,
     Keys,
     LayerWeights,
     Matrix,
     PackedMatrix,
+    Readout,
     TransformerShape,
     Weights,
+    rows_of,
 )
+
+
+def read_keys(hidden: Float32, runs: Int32, readout: Readout) -> Keys:
+    """Keys of rows of hidden states, float32 [T, width], as `Encoder.encode_keys` gives them."""
+    rows = hidden[rows_of(runs)]
+    codes, scales = quantise_keys(_through(rows, readout.token))
+    columns = _through(rows, readout.unit)
+    shares, logits = np.ascontiguousarray(columns[:, :-1]), np.ascontiguousarray(columns[:, -1])
+    borders = np.cumsum([0, *(runs[:, 1] - runs[:, 0])]).astype(np.int32)
+    return Keys(codes, scales, pool_runs(shares, logits, np.stack([borders[:-1], borders[1:]], 1)))
+
+
+def _through(rows: Float32, head: KeyHead) -> Float32:
+    return np.asarray(standardise(rows, head.mean, head.deviation) @ head.matrix.T, np.float32)
+
+
+Rows = Int64 | slice
+"""Rows by number; `EVERY` takes an array as it is."""
+EVERY = slice(None)
+
+
+def shared_rows(batch: Batch) -> tuple[Rows, Rows]:
+    """The rows of `batch` to compute, in ascending order, and for each row of `batch` its place among these.
+
+    A sequence is compared with the one before it: files come in path order.
+    """
+    twins = np.arange(len(batch.ids))
+    for before, sequence in pairwise(pairwise(batch.offsets.tolist())):
+        length = _common_start(batch, before, sequence)
+        twins[sequence[0] : sequence[0] + length] = twins[before[0] : before[0] + length]
+    own = np.flatnonzero(twins == np.arange(len(twins)))
+    return (EVERY, EVERY) if len(own) == len(twins) else (own, np.searchsorted(own, twins))
+
+
+def _common_start(batch: Batch, first: tuple[int, int], second: tuple[int, int]) -> int:
+    """The number of rows that two sequences have in common at their start."""
+    length = min(first[1] - first[0], second[1] - second[0])
+    one, other = (slice(start, start + length) for start, _ in (first, second))
+    same = (batch.ids[one] == batch.ids[other]) & (batch.positions[one] == batch.positions[other])
+    return length if same.all() else int(same.argmin())
+
 
 # Rows of the feed-forward block taken at once: their activations stay below the size from which malloc maps every
 # buffer anew, which costs page faults.

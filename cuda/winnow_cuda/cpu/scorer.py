@@ -1,8 +1,42 @@
 """Scores units by a workspace's cached keys, on the CPU."""
 
+from __future__ import annotations
+
+import numpy as np
+
+from winnow_cuda.cpu.encoder import CpuEncoder
+from winnow_cuda.cpu.packing import packed_layer
 from winnow_cuda.ops.maxsim import maxsim
 from winnow_cuda.ops.unit_mass import unit_mass
 from winnow_cuda.ops.unit_products import unit_products
+from winnow_cuda.shapes import Float32, Int32, LayerWeights, PackedMatrix, TransformerShape, Weights
+
+_WIDTH = 32
+_SHAPE = TransformerShape(1, _WIDTH, 1, 1, _WIDTH, _WIDTH, 1e4, 1e-6, False)
+
+
+class _Embedding:
+    def __len__(self) -> int:
+        return 1
+
+    def rows(self, ids: Int32) -> Float32:
+        return np.ones((len(ids), _WIDTH), np.float32)
+
+
+def warm_encoder(*, pack: bool) -> None:
+    """Compile the ops of an encoder, packed or not, or read them from Numba's cache: seconds on a machine's first use.
+
+    Matrices are read-only as those that are mapped from disk, because Numba compiles for these anew.
+    """
+    vector, square = np.ones(_WIDTH, np.float32), np.ones((_WIDTH, _WIDTH), np.float32)
+    layer = LayerWeights(
+        vector, np.tile(square, (3, 1)), None, None, None, square, vector, np.tile(square, (2, 1)), square
+    )
+    layer = packed_layer(layer) if pack else layer
+    for matrix in (layer.qkv, layer.attn_output, layer.gate_up, layer.ffn_down):
+        for part in (matrix.codes, matrix.scales) if isinstance(matrix, PackedMatrix) else (matrix,):
+            part.flags.writeable = False
+    CpuEncoder(Weights(_SHAPE, _Embedding(), (layer,)), np.zeros(1, np.int32))
 
 
 class CpuScorer:

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from winnow_engine.changes.changed import Changes
-from winnow_engine.changes.current_lines import CurrentLines
-from winnow_engine.changes.units import ChangedUnit, FileUnits
+from winnow_engine.changes.units import ChangedUnit, CurrentLines, FileUnits
 from winnow_engine.core import counted
 from winnow_engine.index.name_rules import is_test
 from winnow_engine.question import Cursor, ShownChange

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from winnow_engine.changes.changed import Changes
-from winnow_engine.changes.current_lines import current_lines
 from winnow_engine.changes.diff_text import TouchedFile, shown_changes
 from winnow_engine.changes.reading import read_changes
 from winnow_engine.changes.related import related, users_of
-from winnow_engine.changes.units import file_units
+from winnow_engine.changes.units import current_lines, file_units
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import NothingChangedError
 from winnow_engine.index.languages import for_path

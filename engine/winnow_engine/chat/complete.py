@@ -8,8 +8,7 @@ from typing import Any
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.chat.calls import CallReader
-from winnow_engine.chat.fitting import Compression, Fitting
-from winnow_engine.chat.sent import SentConversations
+from winnow_engine.chat.fitting import Compression, Fitting, SentConversations
 from winnow_engine.chat.turn import TurnPieceSink, TurnRecorder
 from winnow_engine.core import Cancellation, Sampling
 from winnow_engine.prompting.messages import Message

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from winnow_engine.core import UnitKind
 from winnow_engine.editing.changes import FileEdit, LineEdit, inserting
 from winnow_engine.editing.edited_lines import fenced, parsed_file
-from winnow_engine.editing.indentation import indentation
+from winnow_engine.editing.reply import indentation
 from winnow_engine.editing.request import EditTask, WantedEdit
 from winnow_engine.errors import NoCodeError, NotApplicableError
 from winnow_engine.index.indexed_file import IndexedFile

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from winnow_engine.core import Unit, UnitKind
 from winnow_engine.editing.changes import FileEdit, LineEdit, inserting, replacing
 from winnow_engine.editing.edited_lines import EditedLines, lines_to_edit
-from winnow_engine.editing.indentation import reindented
+from winnow_engine.editing.reply import reindented
 from winnow_engine.editing.request import EditTask, WantedEdit
 from winnow_engine.errors import NoCodeError
 from winnow_engine.index.indexed_file import IndexedFile

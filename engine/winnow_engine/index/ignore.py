@@ -16,8 +16,8 @@ from pathlib import Path
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from winnow_engine.errors import GitError
-from winnow_engine.git.directories import directories
 from winnow_engine.git.program import Git
+from winnow_engine.git.repository import directories
 from winnow_engine.platform import read_regular
 
 RULE_FILES = frozenset({".gitignore", ".winnowignore", ".git"})

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
 
 from winnow_engine.core import Unit, counted
 from winnow_engine.errors import PositionError
@@ -113,3 +116,21 @@ class IndexedFile:
         """Raise PositionError if there is no such line."""
         if not 1 <= line <= self.line_count:
             raise PositionError(f"{self.path} has {counted(self.line_count, 'line')}; there is no line {line}")
+
+
+class Units:
+    """Every unit of some files with its file, by number. A file's units are made when one of them is asked for."""
+
+    def __init__(self, files: Sequence[IndexedFile], starts: NDArray[np.int64]) -> None:
+        self._files, self._starts = files, starts
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def __getitem__(self, number: int) -> tuple[IndexedFile, Unit]:
+        number = range(len(self))[number]
+        file = int(np.searchsorted(self._starts, number, side="right")) - 1
+        return self._files[file], self._files[file].units[number - int(self._starts[file])]
+
+    def __iter__(self) -> Iterator[tuple[IndexedFile, Unit]]:
+        return ((file, unit) for file in self._files for unit in file.units)

@@ -18,7 +18,7 @@ from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.index.file_table import FileTable
 from winnow_engine.index.files import look
-from winnow_engine.index.indexed_file import IndexedFile, Row
+from winnow_engine.index.indexed_file import IndexedFile, Row, Units
 from winnow_engine.index.indexing import NAMESPACE, FoundFile, ReadContext, indexed
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.lexical import LexicalIndex
@@ -27,7 +27,6 @@ from winnow_engine.index.postings import NO_PLACE, Places
 from winnow_engine.index.records import unit_bytes
 from winnow_engine.index.stat_cache import Content, StatCache
 from winnow_engine.index.tables import Tables, TableSlice, placed, placed_files, table_slice
-from winnow_engine.index.unit_list import Units
 from winnow_engine.index.units import enclosing
 from winnow_engine.index.workspace_cache import WorkspaceCache
 from winnow_engine.question import CodeAtCursor, Cursor, Question

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Budget, Cancellation, ProgressSink, Unit
+from winnow_engine.core import Budget, Cancellation, Progress, ProgressSink, Unit
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.file_encoder import EncodesFiles, FileKeys, FileText
 from winnow_engine.errors import WorkspaceError
@@ -30,11 +30,29 @@ from winnow_engine.keys.file_keys import (
     record_of,
     whole_file,
 )
-from winnow_engine.keys.index_report import IndexReport
 from winnow_engine.keys.key_lookup import KeyLookup, locate, tidied
 from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE, WorkspaceKeys
 from winnow_engine.runtime import BackgroundWriter, FairLock
 from winnow_engine.storage.store import Store
+
+
+class IndexReport:
+    """Reports progress by file. The tokens still to come are estimated from the bytes of all files together."""
+
+    def __init__(self, count: int, size: int, progress: ProgressSink) -> None:
+        self._count, self._size, self._progress = count, size, progress
+        self._done = self._done_bytes = self._tokens = 0
+        self._started = time.perf_counter()
+
+    def add(self, keys: FileKeys, size: int) -> None:
+        """A file of this size is done."""
+        self._done_bytes += size
+        self._done += 1
+        self._tokens += int(keys.unit_tokens.sum())
+        total = round(self._tokens * self._size / self._done_bytes)
+        elapsed = time.perf_counter() - self._started
+        self._progress(Progress("index", self._done, self._count, self._tokens, total, elapsed))
+
 
 _FORMAT = 1  # count up whenever what `Drafter.encode` gives for an unchanged file and profile would change
 _MOST_WAITING = 100  # files whose keys wait to be stored

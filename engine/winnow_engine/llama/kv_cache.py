@@ -1,4 +1,4 @@
-"""Which tokens the KV memory holds, so that the next prompt evaluates only what differs.
+"""The tokens that the KV memory holds, so that the next prompt evaluates only what differs.
 
 Reuse changes the shapes of batches and so, by rounding, llama.cpp's logits: by up to 0.8 where activations are
 quantised (Q4 weights on a CPU). Answers differ from those of a fresh context only where two tokens are that close.

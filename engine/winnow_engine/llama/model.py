@@ -9,12 +9,29 @@ from typing import Protocol
 import llama_cpp
 import numpy as np
 from gguf.constants import MODEL_ARCH_NAMES
+from gguf.constants import GGMLQuantizationType as Type
 from numpy.typing import NDArray
 
 from winnow_engine.errors import ModelDamagedError, ModelNotFoundError, UnsupportedModelError
 from winnow_engine.llama.log import last_errors, silence
-from winnow_engine.llama.repacking import repacking_pays
+from winnow_engine.models.gguf_header import read_header
 from winnow_engine.platform import is_file
+
+_TILES_NEED = "AVX512_VNNI = 1"
+# llama.cpp repacks these and has no tiled product of them.
+_ONLY_REPACKED = {Type.Q4_0, Type.IQ4_NL, Type.MXFP4}
+
+
+def repacking_pays(path: Path) -> bool:
+    """Whether llama.cpp computes faster with repacked weights of this GGUF, as it was built here."""
+    if _TILES_NEED not in llama_cpp.llama_print_system_info().decode():
+        return True
+    try:
+        types = {tensor.type for tensor in read_header(path).tensors.values()}
+    except (ModelDamagedError, UnsupportedModelError):  # llama.cpp reads it next, and says what is wrong
+        return True
+    return bool(types & _ONLY_REPACKED)
+
 
 KEEPS_PAST_STATES = ("qwen35", "qwen35moe")
 """Recurrent architectures of which llama.cpp can keep past states: those that were tried here."""
@@ -55,7 +72,7 @@ class LlamaModel:
         vocabulary_only: bool = False,
         repack: bool | None = None,
     ) -> None:
-        """By default weights are repacked for the CPU where that pays (llama/repacking.py).
+        """By default weights are repacked for the CPU where that pays (llama/model.py).
 
         Raises ModelNotFoundError, ModelDamagedError or UnsupportedModelError if `path` cannot be loaded.
         """

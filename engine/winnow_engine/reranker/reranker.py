@@ -18,8 +18,7 @@ from winnow_engine.encoder.merged_weights import default_folder as weights_folde
 from winnow_engine.encoder.segments import SEGMENT_TOKENS, pack
 from winnow_engine.encoder.weights import GgufTensors, load_weights
 from winnow_engine.models.gguf_header import read_header
-from winnow_engine.reranker.file import RerankerFile
-from winnow_engine.reranker.head import RerankerHead
+from winnow_engine.reranker.file import RerankerFile, RerankerHead
 from winnow_engine.reranker.layout import RerankerSegment, UnitText, segments_of
 
 

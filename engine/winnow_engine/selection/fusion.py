@@ -12,6 +12,7 @@ answer.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -23,10 +24,37 @@ from winnow_engine.core import Scores
 from winnow_engine.selection.answerability import match_features, total_features
 from winnow_engine.selection.candidates import Candidates
 from winnow_engine.selection.fusion_weights import FusionWeights
-from winnow_engine.selection.question_features import question_features
 from winnow_engine.selection.scoring_input import ScoringInput
 from winnow_engine.selection.subquestions import ABOUT_ONE_THING
 from winnow_engine.selection.unit_features import unit_features
+
+_USES = re.compile(
+    r"\b(call(s|ed|ers?|ing)?|use[ds]?|users?|using|usages?|invoke[ds]?|breaks?|broken|rel(y|ies)|depends?|affected"
+    r"|refer(s|ences?)?)\b",
+    re.IGNORECASE,
+)
+_DOCUMENTATION = re.compile(r"\b(docs?|documentation|documented|readme|guide|manual|tutorial)\b", re.IGNORECASE)
+_USUAL_WORDS = 12
+
+QUESTION_FEATURES = ("one", "named", "cursor", "length", "uses", "documentation")
+
+
+def question_features(asked: ScoringInput) -> dict[str, float]:
+    """Each of QUESTION_FEATURES, of the order of 1.
+
+    `one` is constant. `named` is the rarity of the rarest name that the question surely means and the workspace
+    defines. `uses` and `documentation` tell whether the question's words ask for users of something, or for
+    documentation.
+    """
+    return {
+        "one": 1.0,
+        "named": asked.workspace.symbols.rarity(asked.matches.names.certain),
+        "cursor": float(asked.question.cursor is not None),
+        "length": math.log(max(len(asked.text.split()), 1) / _USUAL_WORDS),
+        "uses": float(_USES.search(asked.text) is not None),
+        "documentation": float(_DOCUMENTATION.search(asked.text) is not None),
+    }
+
 
 _SHOWN = 0.05  # the least a feature must contribute to a score to be shown with it
 _WORDS_SHARE = 0.2  # of the chance that the features have found no answer

@@ -9,9 +9,8 @@ import numpy as np
 from winnow_engine.core import Scores
 from winnow_engine.selection.answerability import total_features
 from winnow_engine.selection.auto_budget import tokens_needed
-from winnow_engine.selection.fusion import weigh
+from winnow_engine.selection.fusion import QUESTION_FEATURES, weigh
 from winnow_engine.selection.fusion_weights import FusionWeights
-from winnow_engine.selection.question_features import QUESTION_FEATURES
 from winnow_research.calibration.listwise import ListwiseExample, fit_weights
 from winnow_research.calibration.log_odds import fit_log_odds
 from winnow_research.calibration.observations import Observation

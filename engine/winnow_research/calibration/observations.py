@@ -13,7 +13,7 @@ from winnow_engine.index.workspace import Workspace
 from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.question import Cursor
 from winnow_engine.selection.answerability import match_features
-from winnow_engine.selection.question_features import question_features
+from winnow_engine.selection.fusion import question_features
 from winnow_engine.selection.scoring_input import ask_drafter
 from winnow_engine.selection.unit_features import unit_features
 from winnow_research.evaluation.cases import Gold, Scene, units_at

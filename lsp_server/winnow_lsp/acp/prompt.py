@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from winnow_engine.errors import PositionError
 from winnow_engine.question import Cursor, Question, Turn
 from winnow_lsp.acp.lines import INVALID_PARAMS, RequestError
-from winnow_lsp.host.uris import below, file_path
+from winnow_lsp.host.roots import below, file_path
 
 _LINES = re.compile(r"L(\d{1,9})(?:[:-]L?(\d{1,9}))?", re.ASCII)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from winnow_engine.chat.complete import Completion, complete, prompt_tokens
-from winnow_engine.chat.sent import SentConversations
+from winnow_engine.chat.fitting import SentConversations
 from winnow_engine.chat.turn import TurnPieceSink
 from winnow_engine.config import ModelConfig
 from winnow_engine.core import Cancellation

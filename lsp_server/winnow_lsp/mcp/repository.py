@@ -20,7 +20,6 @@ from winnow_engine.selection.ranking import Selection
 from winnow_engine.targets.answer import Answer
 from winnow_lsp.host.engines import Engine
 from winnow_lsp.host.queue import Asker, Work
-from winnow_lsp.mcp.fitting import fitted
 from winnow_lsp.mcp.progress import Reports
 from winnow_lsp.mcp.results import (
     Ask,
@@ -35,6 +34,7 @@ from winnow_lsp.mcp.results import (
     OutlineEntry,
     OutlinePath,
     Related,
+    fitted,
 )
 
 T = TypeVar("T")

@@ -17,7 +17,6 @@ from starlette.requests import Request
 from winnow_engine.errors import CancelledError, WinnowError
 from winnow_engine.index.workspace import Sources
 from winnow_lsp.http.listening import gone
-from winnow_lsp.mcp.fitting import json_of, text_of
 from winnow_lsp.mcp.greeting import DISTRIBUTION, INSTRUCTIONS, NAME, TITLE
 from winnow_lsp.mcp.progress import Reports
 from winnow_lsp.mcp.repository import AgentRepository
@@ -30,6 +29,8 @@ from winnow_lsp.mcp.results import (
     ModelAnswer,
     Outlined,
     OutlinePath,
+    json_of,
+    text_of,
 )
 from winnow_lsp.mcp.workspace import Workspaces
 

@@ -15,8 +15,7 @@ from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.index.files import enters
 from winnow_engine.index.workspace import Sources
 from winnow_engine.untrusted import printable
-from winnow_lsp.host.roots import is_everything, named_folders
-from winnow_lsp.host.uris import file_path
+from winnow_lsp.host.roots import file_path, is_everything, named_folders
 
 _ROOTS_S = 5.0  # for the client to name its roots
 

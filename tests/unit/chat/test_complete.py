@@ -8,7 +8,7 @@ import pytest
 
 from winnow_engine.chat.complete import DEFAULT_ANSWER, CompletionRequest, complete
 from winnow_engine.chat.compress import question_of
-from winnow_engine.chat.sent import SentConversations
+from winnow_engine.chat.fitting import SentConversations
 from winnow_engine.core import Cancellation, Sampling, Thinking
 from winnow_engine.errors import BudgetError
 from winnow_engine.prompting.messages import Message

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from winnow_engine.chat import fitting
-from winnow_engine.chat.fitting import SHARE, Fitting
+from winnow_engine.chat.fitting import SHARE, Fitting, SentConversations
 from winnow_engine.chat.passages import compressible
-from winnow_engine.chat.sent import SentConversations
 from winnow_engine.core import Cancellation, Thinking
 from winnow_engine.errors import BudgetError
 from winnow_engine.prompting.messages import Message

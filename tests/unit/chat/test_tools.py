@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from winnow_engine.chat.complete import Completion, CompletionRequest, complete
+from winnow_engine.chat.fitting import SentConversations
 from winnow_engine.chat.passages import compressible, passages, rebuilt
-from winnow_engine.chat.sent import SentConversations
 from winnow_engine.chat.turn import TurnPiece
 from winnow_engine.core import Cancellation, Sampling, Thinking
 from winnow_engine.errors import BudgetError

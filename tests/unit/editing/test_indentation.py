@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from winnow_engine.editing.indentation import reindented
+from winnow_engine.editing.reply import reindented
 
 CODE = ["def f():", "    if x:", "        return 1", ""]
 

@@ -9,8 +9,7 @@ from git_repositories import commit, git, head, new, sources_of, write
 from winnow_engine.core import Cancellation, Citation, Folder
 from winnow_engine.errors import NotARepositoryError, PositionError, RevisionError
 from winnow_engine.git.repository import open_repository
-from winnow_engine.history.blame import parse_porcelain
-from winnow_engine.history.blame_chain import shaping_commits
+from winnow_engine.history.blame_chain import parse_porcelain, shaping_commits
 from winnow_engine.history.effects import CommitEffect
 from winnow_engine.history.question import asked_past, with_past
 from winnow_engine.index.workspace import Workspace, read_workspace

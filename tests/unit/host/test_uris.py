@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from winnow_lsp.host.uris import below
+from winnow_lsp.host.roots import below
 
 
 def test_a_file_is_below_a_root_by_name_or_with_links_resolved(tmp_path: Path) -> None:

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winnow_engine.errors import BudgetError
-from winnow_lsp.mcp.fitting import fitted, text_of
-from winnow_lsp.mcp.results import Outlined, OutlineEntry
+from winnow_lsp.mcp.results import Outlined, OutlineEntry, fitted, text_of
 
 ENTRIES = st.lists(st.text(max_size=30).map(lambda name: OutlineEntry(path=name, kind="file")), max_size=30)
 

@@ -6,8 +6,7 @@ import pytest
 from winnow_engine.core import Span, UnitKind
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.prompting.conversation import Conversation, follow_up_budget, is_too_long
-from winnow_engine.prompting.conversations import Conversations
+from winnow_engine.prompting.conversation import Conversation, Conversations, follow_up_budget, is_too_long
 from winnow_engine.prompting.layout import build_messages, continued_messages
 from winnow_engine.prompting.messages import Message
 from winnow_engine.question import Cursor, Question, Turn

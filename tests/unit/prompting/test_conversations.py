@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 from winnow_engine.core import Span, UnitKind
-from winnow_engine.prompting.conversation import Conversation
-from winnow_engine.prompting.conversations import Conversations, _key
+from winnow_engine.prompting.conversation import Conversation, Conversations, _key
 from winnow_engine.prompting.messages import Message
 from winnow_engine.question import Turn
 from winnow_engine.storage.store import Store

@@ -22,8 +22,7 @@ from winnow_engine.encoder.segments import SEGMENT_TOKENS
 from winnow_engine.encoder.weights import load_weights
 from winnow_engine.errors import CancelledError, ProfileError
 from winnow_engine.models.gguf_header import read_header
-from winnow_engine.reranker.file import read_reranker
-from winnow_engine.reranker.head import RerankerHead
+from winnow_engine.reranker.file import RerankerHead, read_reranker
 from winnow_engine.reranker.layout import UnitText, segments_of
 from winnow_engine.reranker.reranker import Reranker, load_reranker
 

@@ -5,7 +5,7 @@ import numpy as np
 from winnow_engine.core import UnitKind
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Cursor, Question
-from winnow_engine.selection.question_features import QUESTION_FEATURES, question_features
+from winnow_engine.selection.fusion import QUESTION_FEATURES, question_features
 from winnow_engine.selection.scoring_input import ScoringInput
 from winnow_engine.selection.unit_features import unit_features, zscore
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from winnow_lsp.server.render.throttle import Throttle
+from winnow_lsp.server.render.deltas import Throttle
 
 
 class Clock:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from gguf import GGMLQuantizationType as Type
 
-from winnow_engine.llama.repacking import repacking_pays
+from winnow_engine.llama.model import repacking_pays
 
 from .conftest import start
 

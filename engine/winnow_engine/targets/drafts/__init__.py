@@ -33,10 +33,10 @@ from winnow_engine.targets.drafts.base import (
     FileMethod,
     NamedMethod,
     NoDraft,
+    check_vocabulary,
 )
 from winnow_engine.targets.drafts.gated_draft import GatedDraft
 from winnow_engine.targets.drafts.pass_costs import usual_costs
-from winnow_engine.targets.drafts.shared.vocabularies import check_vocabulary
 from winnow_engine.targets.drafts.shipped import discard, draft_of
 
 _AUTO = "lookup"  # the method of `auto` that reads no file

@@ -1,4 +1,4 @@
-"""What every draft offers, and how a draft method registers itself."""
+"""The contract of a draft, and how a draft method registers itself."""
 
 from __future__ import annotations
 
@@ -9,9 +9,31 @@ from typing import Protocol
 
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Prompt
+from winnow_engine.errors import DraftError
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.tree import NOTHING, DraftTree
+from winnow_engine.llama.vocabulary import Vocabulary
+
+_PADDING = 128  # tokens: vocabularies of one family are padded to different sizes
+
+
+def check_vocabulary(draft: Vocabulary, target: Vocabulary, name: str) -> None:
+    """Raise DraftError unless the model called `name` has the target's tokens. Sizes may differ by padding."""
+    shared = min(draft.size, target.size)
+    other = next((token for token in range(shared) if draft.spelling(token) != target.spelling(token)), None)
+    if other is None and abs(draft.size - target.size) <= _PADDING:
+        return
+    what = (
+        "sizes differ"
+        if other is None
+        else f"token {other} is {draft.spelling(other)!r}, not {target.spelling(other)!r}"
+    )
+    raise DraftError(
+        f"{name} cannot draft for this target: their vocabularies differ ({what}). A smaller model of the target's own "
+        "family fits, such as qwen2.5-coder-0.5b for qwen2.5-coder-1.5b"
+    )
+
 
 METHOD_KEY = "winnow.draft.method"
 """Metadata of draft files whose layers are those of an ordinary architecture: what stands for their architecture."""

@@ -17,7 +17,7 @@ from winnow_engine.llama.context import evaluates_on_gpu
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, Tools
 from winnow_engine.targets.base import Generation, Request
-from winnow_engine.targets.local.unloadable_session import UnloadableSession
+from winnow_engine.targets.local.session import UnloadableSession
 
 P = ParamSpec("P")
 T = TypeVar("T")

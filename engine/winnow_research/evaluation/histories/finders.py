@@ -11,7 +11,7 @@ import numpy as np
 
 from winnow_engine.git.objects import Commit
 from winnow_engine.git.repository import Repository
-from winnow_engine.history.blame import parse_porcelain
+from winnow_engine.history.blame_chain import parse_porcelain
 from winnow_engine.index.lexical import LexicalIndex
 from winnow_research.evaluation.histories.small_commits import all_commits
 

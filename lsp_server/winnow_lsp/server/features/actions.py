@@ -14,7 +14,7 @@ from winnow_engine.editing.target_size import check_size
 from winnow_engine.errors import NotApplicableError
 from winnow_engine.git.repository import may_have_history
 from winnow_engine.index.languages import for_path
-from winnow_lsp.host.uris import file_path
+from winnow_lsp.host.roots import file_path
 from winnow_lsp.server.features.commands import EDIT, EXPLAIN
 from winnow_lsp.server.render.workspace_edits import EditSupport
 from winnow_lsp.server.server import WinnowServer

@@ -9,7 +9,7 @@ from lsprotocol import types
 from winnow_engine.core import UnitKind
 from winnow_lsp.server.features.commands import EXPLAIN
 from winnow_lsp.server.server import WinnowServer
-from winnow_lsp.server.session.symbols import units_of
+from winnow_lsp.server.session.texts import units_of
 from winnow_lsp.server.topics import Topic
 
 _LENSES = {Topic.CODE: "Explain", Topic.USAGE: "Uses"}

@@ -13,7 +13,7 @@ from pygls.progress import Progress as Notifications
 
 from winnow_engine.core import Kept, Progress
 from winnow_lsp.host.waiting import Waiting, indexing_line
-from winnow_lsp.server.render.throttle import Throttle
+from winnow_lsp.server.render.deltas import Throttle
 
 _INTERVAL_S = 0.1
 _COUNTDOWN_S = 1.0

@@ -11,7 +11,7 @@ import psutil
 from winnow_engine.core import Progress, counted
 from winnow_lsp.host.engines import Engine, ModelState
 from winnow_lsp.host.queue import Queue
-from winnow_lsp.server.render.throttle import Notify, Throttle
+from winnow_lsp.server.render.deltas import Notify, Throttle
 from winnow_lsp.server.wire.messages import STATUS
 
 _INTERVAL_S = 0.1

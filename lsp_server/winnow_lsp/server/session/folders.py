@@ -16,8 +16,7 @@ from winnow_engine.core import Citation, Span
 from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.index.workspace import Sources
 from winnow_engine.question import Cursor
-from winnow_lsp.host.roots import file_at, named_folders, workspace_path
-from winnow_lsp.host.uris import file_path
+from winnow_lsp.host.roots import file_at, file_path, named_folders, workspace_path
 
 
 class Folders:

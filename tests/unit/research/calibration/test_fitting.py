@@ -1,6 +1,6 @@
 import numpy as np
 
-from winnow_engine.selection.question_features import QUESTION_FEATURES
+from winnow_engine.selection.fusion import QUESTION_FEATURES
 from winnow_research.calibration.fusion import fit_fusion
 from winnow_research.calibration.lbfgs import minimise
 from winnow_research.calibration.listwise import ListwiseExample, fit_weights

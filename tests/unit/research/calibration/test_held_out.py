@@ -5,8 +5,8 @@ import pytest
 from click.testing import CliRunner
 
 from winnow_engine.errors import ProfileError
+from winnow_engine.selection.fusion import QUESTION_FEATURES
 from winnow_engine.selection.fusion_weights import FusionWeights
-from winnow_engine.selection.question_features import QUESTION_FEATURES
 from winnow_research.calibration.held_out import HeldOut
 from winnow_research.calibration.observations import Observation
 from winnow_research.cli.calibrate import calibrate

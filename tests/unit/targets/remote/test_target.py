@@ -24,7 +24,7 @@ from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.base import Generation, Request, Target
 from winnow_engine.targets.remote.address import KEY_VARIABLE, parse
 from winnow_engine.targets.remote.client import RetryPolicy
-from winnow_engine.targets.remote.sse import LONGEST_LINE
+from winnow_engine.targets.remote.framing import LONGEST_LINE
 from winnow_engine.targets.remote.target import HttpTarget
 
 from ..hostile import DONE, GOOD, Answer, Hostile, Talk, event, start
