@@ -12,8 +12,8 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.core import Sampling
 from winnow_engine.errors import DraftError
 from winnow_engine.llama.abort import AbortFlag
+from winnow_engine.llama.draft_tree import ROOT, DraftTree, chain
 from winnow_engine.llama.model import LlamaModel
-from winnow_engine.llama.tree import ROOT, DraftTree, chain
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.base import Generation, Request

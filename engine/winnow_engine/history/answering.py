@@ -10,10 +10,10 @@ from winnow_engine.core import Cancellation
 from winnow_engine.errors import GitError, NotARepositoryError, RevisionError
 from winnow_engine.git.objects import Commit, commits
 from winnow_engine.git.repository import open_repository
+from winnow_engine.history.commit_text import Past
 from winnow_engine.history.effects import FolderHistory
 from winnow_engine.history.finding import FoundCommit, rank_commits
 from winnow_engine.history.hunks import effect_on, terms_of
-from winnow_engine.history.past import Past
 from winnow_engine.index.workspace import Sources
 from winnow_engine.question import ABOUT_WHEN, Question
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from winnow_engine.git.log import Logged, newest_commits
 from winnow_engine.git.repository import Repository
-from winnow_engine.history.asked import Asked, asked_in
 from winnow_engine.history.names import NameSearch
+from winnow_engine.history.question_terms import Asked, asked_in
 from winnow_engine.history.terms import rarity, score_messages
 
 MOST_COMMITS = 50_000

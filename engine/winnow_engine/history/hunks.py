@@ -11,8 +11,8 @@ from winnow_engine.changes.lines import Hunk
 from winnow_engine.changes.units import ChangedUnit, file_units
 from winnow_engine.errors import GitError
 from winnow_engine.git.objects import Commit
-from winnow_engine.history.asked import asked_in
 from winnow_engine.history.effects import CommitEffect, FolderHistory
+from winnow_engine.history.question_terms import asked_in
 from winnow_engine.history.terms import stem, whole, words
 
 _MOST_READ = 8  # files of a commit, those first whose paths fit

@@ -12,7 +12,7 @@ from winnow_engine.errors import NotARepositoryError, PositionError
 from winnow_engine.git.repository import open_repository
 from winnow_engine.history.answering import past_of
 from winnow_engine.history.blame_chain import shaping_commits
-from winnow_engine.history.past import Past, cited_commits, shown_past
+from winnow_engine.history.commit_text import Past, cited_commits, shown_past
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.question import WHEN, WHY, Change, CodeAtCursor, Cursor, Question
 

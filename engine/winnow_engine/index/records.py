@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import Unit, UnitKind
-from winnow_engine.index.lexical import counted
+from winnow_engine.index.bm25 import counted
 from winnow_engine.index.names import occurring
 from winnow_engine.index.postings import Occurrences
 from winnow_engine.index.symbols import FileAnalysis, FileSymbols, analyse

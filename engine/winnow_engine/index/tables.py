@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import Unit
-from winnow_engine.index.lexical import counted
+from winnow_engine.index.bm25 import counted
 from winnow_engine.index.names import spellings
 from winnow_engine.index.postings import NO_PLACE, Array, Int64, Occurrences, Postings, Strings
 from winnow_engine.index.records import names_of, occurrences, units_key, units_of

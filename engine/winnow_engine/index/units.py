@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from winnow_engine.core import Unit, UnitKind
-from winnow_engine.index.cuts import blank, pieces, statement_lines
+from winnow_engine.index.line_splitting import blank, pieces, statement_lines
 from winnow_engine.index.lines import Lines
 from winnow_engine.index.parsed import ParsedFile, parse, plain
 from winnow_engine.index.syntax import GrammarError

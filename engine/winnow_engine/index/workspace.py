@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from winnow_engine.config import FileRules
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import PositionError, WorkspaceError
+from winnow_engine.index.bm25 import LexicalIndex
 from winnow_engine.index.file_table import FileTable
 from winnow_engine.index.files import look
 from winnow_engine.index.indexed_file import IndexedFile, Row, Units
 from winnow_engine.index.indexing import NAMESPACE, FoundFile, ReadContext, indexed
 from winnow_engine.index.languages import for_path
-from winnow_engine.index.lexical import LexicalIndex
 from winnow_engine.index.names import Spellings, SymbolTable
 from winnow_engine.index.postings import NO_PLACE, Places
 from winnow_engine.index.records import unit_bytes

@@ -13,13 +13,13 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.errors import TargetError
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.batches import row_batch, tree_batch
-from winnow_engine.llama.choices import choices_of
 from winnow_engine.llama.devices import runs_cuda
+from winnow_engine.llama.draft_tree import ROOT, DraftTree
 from winnow_engine.llama.log import last_errors, silence
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.shared_prefix import SharedPrefix
 from winnow_engine.llama.threads import ThreadPool
-from winnow_engine.llama.tree import ROOT, DraftTree
+from winnow_engine.llama.top_tokens import choices_of
 
 _KV_TYPES = {
     "f16": llama_cpp.GGML_TYPE_F16,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from winnow_engine.core import Progress, ProgressSink, Prompt, ignore_progress
 from winnow_engine.errors import TargetError
 from winnow_engine.llama.context import LlamaContext
-from winnow_engine.llama.tree import ROOT, DraftTree
+from winnow_engine.llama.draft_tree import ROOT, DraftTree
 
 
 class KvCache:

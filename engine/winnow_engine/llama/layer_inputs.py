@@ -18,8 +18,8 @@ from llama_cpp import llama_cpp
 from numpy.typing import NDArray
 
 from winnow_engine.errors import DraftError, TargetError
-from winnow_engine.llama.added import added_function
 from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.patched_functions import added_function
 
 _DENSE = ("gemma4", "gpt-oss", "hunyuan-dense", "llama", "mimo2", "minimax-m2", "nanbeige", "qwen3", "qwen3moe")
 _GIVEN_BY = frozenset((*_DENSE, "qwen3next", "qwen35", "qwen35moe"))

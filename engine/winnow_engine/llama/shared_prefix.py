@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable
 from functools import cache
 
-from winnow_engine.llama.added import added_function
+from winnow_engine.llama.patched_functions import added_function
 
 
 class SharedPrefix:

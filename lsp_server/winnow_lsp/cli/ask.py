@@ -7,13 +7,14 @@ from typing import Any
 import click
 
 from winnow_engine.question import Question
+from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.local_servers import with_target
 from winnow_lsp.cli.options import json_option, place_options, question_of, server_option, workspaces_option
 from winnow_lsp.cli.progress import ProgressView
 from winnow_lsp.cli.report import notice_lines, spans_lines, stats_line
 from winnow_lsp.cli.setting_options import setting_options
 from winnow_lsp.cli.shared_server import answered
-from winnow_lsp.cli.terminal import cancel_on_interrupt, show, show_json
+from winnow_lsp.cli.terminal import show, show_json
 from winnow_lsp.client.asking import Listener
 from winnow_lsp.host.reply import Reply, place
 from winnow_lsp.host.waiting import thought_line

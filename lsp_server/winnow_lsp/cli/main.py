@@ -6,10 +6,9 @@ import errno
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import click
 
@@ -26,34 +25,10 @@ from winnow_engine.errors import (
     WinnowError,
     WorkspaceError,
 )
+from winnow_lsp.cli.lazy import LazyGroup
 from winnow_lsp.cli.terminal import show
 from winnow_lsp.host.old_settings import renewed_options
 from winnow_lsp.process import prepare
-
-
-class LazyGroup(click.Group):
-    """A group whose help need not wait for what its subcommands import, such as NumPy."""
-
-    def __init__(
-        self, *args: Any, summaries: Mapping[str, str], load: Callable[[str], click.Command], **kwargs: Any
-    ) -> None:
-        """`summaries` has a line of help for each subcommand; `load` imports a subcommand by its name."""
-        super().__init__(*args, **kwargs)
-        self._summaries, self._load = summaries, load
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The subcommands, in the order of their summaries."""
-        return list(self._summaries)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """A subcommand, imported now; None if there is none of that name."""
-        return self._load(cmd_name) if cmd_name in self._summaries else None
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the summaries."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, self._summaries[name]) for name in self.list_commands(ctx)])
-
 
 EXIT_CODES: tuple[tuple[tuple[type[WinnowError], ...], int], ...] = (
     ((CancelledError,), 130),

@@ -1,36 +1,12 @@
-"""The terminal: Ctrl-C as cancellation, and text that others wrote made safe to print."""
+"""Text that others wrote, as a terminal may have it: code, commit messages, and what a model makes of them."""
 
 from __future__ import annotations
 
 import json
 import re
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
 from typing import Any
 
 import click
-
-from winnow_engine.core import Cancellation
-
-
-@contextmanager
-def cancel_on_interrupt() -> Iterator[Cancellation]:
-    """A cancellation that the first Ctrl-C sets; a second one interrupts at once."""
-    cancellation = Cancellation()
-
-    def on_interrupt(_signal: int, _frame: FrameType | None) -> None:
-        if cancellation.cancelled:
-            raise KeyboardInterrupt
-        cancellation.cancel()
-
-    before = signal.signal(signal.SIGINT, on_interrupt)
-    try:
-        yield cancellation
-    finally:
-        signal.signal(signal.SIGINT, before)
-
 
 _NOT_ESCAPED = re.compile(r"[\x7f-\x9f\ud800-\udfff]")
 _OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")

@@ -43,7 +43,7 @@ def test_a_commit_message_is_shown_as_text(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_what_a_server_calls_its_model_is_shown_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "_findings", lambda: [doctor.Finding(True, "target", TITLE)])
+    monkeypatch.setattr(doctor, "_findings", lambda: [doctor.Check(True, "target", TITLE)])
     done = CliRunner().invoke(doctor.doctor, color=True)
     assert done.output == f"ok       target: {SHOWN}\n"
 

@@ -8,8 +8,8 @@ from git_repositories import commit, git, new
 
 from winnow_engine.git.objects import commits
 from winnow_engine.git.repository import open_repository
-from winnow_engine.history.asked import asked_in
 from winnow_engine.history.finding import rank_commits
+from winnow_engine.history.question_terms import asked_in
 from winnow_engine.history.terms import stem, words
 
 Ask = Callable[[str], list[str]]

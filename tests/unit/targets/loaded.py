@@ -9,9 +9,9 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.core import Prompt, Sampling
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.context import LlamaContext
+from winnow_engine.llama.draft_tree import ROOT, DraftTree
 from winnow_engine.llama.kv_cache import KvCache
 from winnow_engine.llama.model import LlamaModel
-from winnow_engine.llama.tree import ROOT, DraftTree
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.targets.drafts.base import MOST_NODES, Draft, NoDraft
 from winnow_engine.targets.local.decoding import DecodedAnswer, decode

@@ -9,8 +9,8 @@ import pytest
 
 from winnow_engine.core import Cancellation, Prompt, Sampling
 from winnow_engine.llama.abort import AbortFlag
+from winnow_engine.llama.draft_tree import DraftTree, chain
 from winnow_engine.llama.model import LlamaModel
-from winnow_engine.llama.tree import DraftTree, chain
 from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.drafts.base import NoDraft
 from winnow_lsp.cli.main import main

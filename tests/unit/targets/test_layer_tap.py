@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from winnow_engine.config import TargetOptions
 from winnow_engine.errors import TargetError
 from winnow_engine.llama.context import LlamaContext
+from winnow_engine.llama.draft_tree import ROOT, DraftTree
 from winnow_engine.llama.layer_inputs import LayerInputs, LayerTap
 from winnow_engine.llama.model import LlamaModel
-from winnow_engine.llama.tree import ROOT, DraftTree
 
 from .drafts.numpy_drafts import Network, features
 from .drafts.pair import prompt

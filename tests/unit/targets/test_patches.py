@@ -3,9 +3,9 @@
 import pytest
 from llama_cpp import llama_cpp
 
-from winnow_engine.llama.added import has_patches
 from winnow_engine.llama.build_note import build_note
 from winnow_engine.llama.layer_inputs import given_by
+from winnow_engine.llama.patched_functions import has_patches
 
 
 @pytest.mark.skipif(not build_note(), reason="not built by .ci/llama")

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from winnow_engine.config import TargetOptions
 from winnow_engine.llama.context import LlamaContext
+from winnow_engine.llama.draft_tree import NOTHING, ROOT, DraftTree
 from winnow_engine.llama.kv_cache import KvCache
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.shared_prefix import SharedPrefix
-from winnow_engine.llama.tree import NOTHING, ROOT, DraftTree
 
 from .drafts.pair import prompt
 

@@ -11,8 +11,8 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.core import Prompt
 from winnow_engine.errors import DraftError
 from winnow_engine.llama.abort import AbortFlag
+from winnow_engine.llama.draft_tree import NOTHING, DraftTree
 from winnow_engine.llama.model import LlamaModel
-from winnow_engine.llama.tree import NOTHING, DraftTree
 from winnow_engine.llama.vocabulary import Vocabulary
 
 _PADDING = 128  # tokens: vocabularies of one family are padded to different sizes

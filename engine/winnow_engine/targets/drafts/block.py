@@ -19,10 +19,10 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.errors import DraftError
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.context import evaluates_on_gpu, pass_sizes
+from winnow_engine.llama.draft_tree import NOTHING, DraftTree, grow
 from winnow_engine.llama.layer_inputs import check_layers
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.stored_rows import StoredRows
-from winnow_engine.llama.tree import NOTHING, DraftTree, grow
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.targets.drafts.base import DraftFile, FileMethod
 from winnow_engine.targets.drafts.shared.block_file import LAYERS, NAME

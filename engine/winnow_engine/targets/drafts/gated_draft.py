@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from winnow_engine.core import Prompt
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.tree import NOTHING, DraftTree
+from winnow_engine.llama.draft_tree import NOTHING, DraftTree
 from winnow_engine.targets.drafts.base import Draft
 from winnow_engine.targets.drafts.pass_costs import learned
 from winnow_engine.targets.throughput import running_mean

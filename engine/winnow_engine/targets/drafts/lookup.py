@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Prompt
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.tree import NOTHING, DraftTree, grow
+from winnow_engine.llama.draft_tree import NOTHING, DraftTree, grow
 from winnow_engine.targets.drafts.base import NamedMethod
 
 _SHORTEST, _LONGEST = 2, 16  # tokens of a match; longer ones count as the longest

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from winnow_engine.config import TargetOptions
-from winnow_engine.llama.added import has_patches
 from winnow_engine.llama.context import evaluates_on_gpu
+from winnow_engine.llama.patched_functions import has_patches
 from winnow_engine.targets.drafts.base import MOST_NODES
 
 # Plain rounds for 2, 4, 8 and 16 tokens, of Qwen2.5-Coder-1.5B in Q4_K_M: on two cores the mean of AVX2 and AVX-512, on

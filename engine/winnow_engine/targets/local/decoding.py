@@ -21,8 +21,8 @@ import numpy as np
 
 from winnow_engine.core import Finish, Prompt, Sampling, TextSink
 from winnow_engine.llama.context import LlamaContext
+from winnow_engine.llama.draft_tree import ROOT, DraftTree
 from winnow_engine.llama.kv_cache import KvCache
-from winnow_engine.llama.tree import ROOT, DraftTree
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.targets.drafts.base import Draft
 from winnow_engine.targets.local.sampler import Sampler

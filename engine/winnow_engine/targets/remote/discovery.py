@@ -17,8 +17,8 @@ from urllib.parse import quote, urlsplit
 import httpx
 
 from winnow_engine.targets.remote.address import is_loopback
+from winnow_engine.targets.remote.model_lookup import context_of_entry, context_of_properties
 from winnow_engine.targets.remote.ollama import elsewhere
-from winnow_engine.targets.remote.served import context_of_entry, context_of_properties
 from winnow_engine.untrusted import read_json
 
 OLLAMA_VARIABLE = "OLLAMA_HOST"

@@ -29,9 +29,9 @@ from winnow_engine.targets.remote.body import Attempt, RemotePrompt
 from winnow_engine.targets.remote.chunks import DONE
 from winnow_engine.targets.remote.client import Client, RetryPolicy
 from winnow_engine.targets.remote.counting import Route, estimate, find_route
+from winnow_engine.targets.remote.model_lookup import UNKNOWN_CONTEXT, find_model
 from winnow_engine.targets.remote.ollama import OllamaApi, find_ollama
 from winnow_engine.targets.remote.reply import StreamedReply
-from winnow_engine.targets.remote.served import UNKNOWN_CONTEXT, find_model
 from winnow_engine.targets.thinking import cut_notice
 
 T = TypeVar("T")

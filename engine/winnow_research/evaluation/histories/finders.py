@@ -12,7 +12,7 @@ import numpy as np
 from winnow_engine.git.objects import Commit
 from winnow_engine.git.repository import Repository
 from winnow_engine.history.blame_chain import parse_porcelain
-from winnow_engine.index.lexical import LexicalIndex
+from winnow_engine.index.bm25 import LexicalIndex
 from winnow_research.evaluation.histories.small_commits import all_commits
 
 _LOG_S = 300.0  # of one search through a whole history

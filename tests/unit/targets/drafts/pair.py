@@ -7,8 +7,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from winnow_engine.core import Prompt, Sampling
+from winnow_engine.llama.draft_tree import NOTHING
 from winnow_engine.llama.model import LlamaModel
-from winnow_engine.llama.tree import NOTHING
 from winnow_engine.targets.drafts.base import DraftFile, NoDraft
 from winnow_engine.targets.drafts.shared.hidden_state_draft import HiddenStateDraft
 

@@ -13,7 +13,7 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.core import Sampling
 from winnow_engine.errors import DraftError, UnsupportedModelError
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.tree import NOTHING, ROOT
+from winnow_engine.llama.draft_tree import NOTHING, ROOT
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts.base import NoDraft
 from winnow_engine.targets.drafts.block import BlockDraft, open_block

@@ -13,9 +13,9 @@ from winnow_engine.core import Sampling
 from winnow_engine.errors import DraftError
 from winnow_engine.llama import layer_inputs
 from winnow_engine.llama.abort import AbortFlag
+from winnow_engine.llama.draft_tree import NOTHING, ROOT
 from winnow_engine.llama.kv_cache import common_prefix
 from winnow_engine.llama.model import LlamaModel
-from winnow_engine.llama.tree import NOTHING, ROOT
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts.base import NoDraft
 from winnow_engine.targets.drafts.dflash import DFlashDraft, open_dflash

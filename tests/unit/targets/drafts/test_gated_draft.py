@@ -8,7 +8,7 @@ import pytest
 
 from winnow_engine.core import Prompt
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.tree import ROOT, DraftTree, chain
+from winnow_engine.llama.draft_tree import ROOT, DraftTree, chain
 from winnow_engine.targets.drafts.base import NoDraft
 from winnow_engine.targets.drafts.gated_draft import GatedDraft
 from winnow_engine.targets.drafts.lookup import LookupDraft

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.tree import ROOT, grow
+from winnow_engine.llama.draft_tree import ROOT, grow
 from winnow_engine.targets.drafts.lookup import LookupDraft
 
 

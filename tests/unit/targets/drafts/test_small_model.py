@@ -10,8 +10,8 @@ import pytest
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Sampling
 from winnow_engine.llama.abort import AbortFlag
+from winnow_engine.llama.draft_tree import ROOT
 from winnow_engine.llama.model import LlamaModel
-from winnow_engine.llama.tree import ROOT
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts.small_model import SmallModelDraft

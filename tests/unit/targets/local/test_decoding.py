@@ -13,8 +13,8 @@ from winnow_engine.core import Sampling
 from winnow_engine.llama import context
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.context import LlamaContext
+from winnow_engine.llama.draft_tree import NOTHING, ROOT, DraftTree
 from winnow_engine.llama.model import LlamaModel
-from winnow_engine.llama.tree import NOTHING, ROOT, DraftTree
 from winnow_engine.targets.drafts.base import Draft, NoDraft
 from winnow_engine.targets.drafts.lookup import LookupDraft
 

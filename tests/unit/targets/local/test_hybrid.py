@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Prompt, Sampling
 from winnow_engine.llama.abort import AbortFlag
+from winnow_engine.llama.draft_tree import NOTHING, ROOT, DraftTree
 from winnow_engine.llama.model import LlamaModel
-from winnow_engine.llama.tree import NOTHING, ROOT, DraftTree
 from winnow_engine.targets.drafts.base import ChainDraft, Draft, NoDraft
 from winnow_engine.targets.drafts.lookup import LookupDraft
 

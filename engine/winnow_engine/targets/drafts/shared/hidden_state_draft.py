@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Prompt
 from winnow_engine.llama.abort import AbortFlag
+from winnow_engine.llama.draft_tree import NOTHING, DraftTree
 from winnow_engine.llama.layer_inputs import LayerInputs, LayerTap, given_by
 from winnow_engine.llama.model import LlamaModel
-from winnow_engine.llama.tree import NOTHING, DraftTree
 from winnow_engine.targets.drafts.shared.hidden_state_memory import HiddenStateMemory
 
 M = TypeVar("M", bound=HiddenStateMemory)

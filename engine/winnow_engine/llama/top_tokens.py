@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from winnow_engine.llama.added import added_function
+from winnow_engine.llama.patched_functions import added_function
 
 
 class Choices:

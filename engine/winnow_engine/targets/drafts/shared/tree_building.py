@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.llama.tree import ROOT, DraftTree
+from winnow_engine.llama.draft_tree import ROOT, DraftTree
 
 _CHOICES = 4  # tokens at each depth
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from winnow_engine.index.lexical import LexicalIndex, counted, words
+from winnow_engine.index.bm25 import LexicalIndex, counted, words
 from winnow_engine.index.postings import NO_PLACE, Places, Postings
 
 

@@ -1,4 +1,4 @@
-from winnow_engine.llama.tree import ROOT, DraftTree, chain, grow
+from winnow_engine.llama.draft_tree import ROOT, DraftTree, chain, grow
 
 #      0 ── 1 ── 3
 # ROOT ┤    └─── 4
