@@ -1,1 +1,1 @@
-"""Several drafters encode one workspace: a process a GPU, or a share of the cores, here or on a Ray cluster."""
+"""Several drafters encode one workspace, as actors of Ray: one per GPU, or each with a share of the cores."""

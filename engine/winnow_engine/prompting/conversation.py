@@ -1,6 +1,6 @@
 """A prompt with its answer, which a follow-up question continues, so that the target reads only what is new.
 
-The target's memory holds one conversation, the last one; others may be on disk (`prompting/conversation.py`,
+The target's memory holds one conversation, the last one; others may be on disk (`Conversations`,
 `targets/snapshots/policy.py`). A follow-up repeats the messages word for word and adds the code that was not shown yet.
 Where any shown line has changed since, the next prompt starts afresh.
 """

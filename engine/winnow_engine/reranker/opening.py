@@ -1,4 +1,4 @@
-"""Opens the reranker of a drafter's profile, where a GPU runs the drafter."""
+"""Opens the reranker of a drafter's profile, if the drafter runs on a GPU."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
     score(u) = Σ_k w_k · x_k(u),   w_k = Σ_t A[k, t] · φ_t
 
-x are the features of the units (`unit_features.py`), φ those of the question (`question_features.py`), and A is what
+x are the features of the units (`unit_features.py`), φ those of the question (`fusion.py`), and A is what
 calibration fitted (`winnow_research/calibration/listwise.py`). The weights of the answerability features
 (`answerability.py`) give the log-odds that anything answers. A profile stores both as JSON:
 {"kinds": {UNIT FEATURE: {QUESTION FEATURE: weight}}, "clues": {ANSWERABILITY FEATURE: weight}}.

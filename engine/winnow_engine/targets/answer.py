@@ -1,4 +1,4 @@
-"""What comes out: an answer, the code it rests on, and what it cost."""
+"""An answer, the code that it rests on, and its cost."""
 
 from __future__ import annotations
 

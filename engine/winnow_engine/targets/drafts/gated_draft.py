@@ -1,4 +1,4 @@
-"""Drafts as far as they pay, and never so that all answers together take more than 2% longer than plain decoding.
+"""Drafts only while they pay. All answers together take at most 2% longer than plain decoding.
 
 Costs and the credit, which drafts earn and spend, are counted in plain rounds, which draft nothing.
 """

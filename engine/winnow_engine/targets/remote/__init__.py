@@ -1,5 +1,6 @@
 """The target on a server. Start reading at `target`.
 
-`address` reads its URL. `served` finds the model and `counting` its tokens. `body` writes a request, `client` sends it,
-and `failures` names what goes wrong. `sse`, `chunks` and `reply` read the streamed answer.
+`address` reads its URL. `model_lookup` finds the model and `counting` its tokens. `body` writes a request, `client`
+sends it, and `failures` names what goes wrong. `framing`, `chunks` and `reply` read the streamed answer. `api` has
+OpenAI's API, `ollama` Ollama's own, and `discovery` finds servers on this machine.
 """

@@ -1,4 +1,4 @@
-"""What stands around the layers of a block draft: how a token becomes a row, and logits become guesses."""
+"""Input and output tables of a block draft: from tokens to rows, and from logits to guesses."""
 
 from __future__ import annotations
 
