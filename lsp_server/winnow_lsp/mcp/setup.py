@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -121,10 +122,20 @@ def snippet(agent: AgentProgram, command: Command) -> str:
 def place(agent: AgentProgram, project: Path | None) -> str:
     """The configuration file, of the user or of a project. Raises AgentSetupError for an agent without such a file."""
     if project is None:
-        return agent.files[0]
+        return _moved(agent.files[0])
     if not agent.files[1]:
         raise AgentSetupError(f"{agent.title} has no servers of a project: use --user")
     return str(project / agent.files[1])
+
+
+def _moved(file: str) -> str:
+    """The file where the user's environment moves its folder, else as it is."""
+    for variable, folder in (("CLAUDE_CONFIG_DIR", "~"), ("CODEX_HOME", "~/.codex"), ("XDG_CONFIG_HOME", "~/.config")):
+        rest = file.removeprefix(f"{folder}/")
+        concerned = variable != "CLAUDE_CONFIG_DIR" or file == "~/.claude.json"
+        if rest != file and concerned and (other := os.environ.get(variable)):
+            return str(Path(other) / rest)
+    return file
 
 
 def install(agent: AgentProgram, command: Command, project: Path | None) -> bool:
@@ -147,7 +158,8 @@ def _scope(project: Path | None) -> str:
 def _run(agent: AgentProgram, arguments: list[str], project: Path | None) -> bool:
     """Run the agent's own command, in the project's folder if there is one."""
     program = shutil.which(agent.program) if agent.program else None
-    if program is None or not arguments:
+    # A folder that one is in, such as a repository, is not to decide what runs: Windows looks there first.
+    if program is None or not arguments or not Path(program).is_absolute() or Path(program).parent == Path.cwd():
         return False
     try:
         done = subprocess.run(
@@ -163,5 +175,6 @@ def _run(agent: AgentProgram, arguments: list[str], project: Path | None) -> boo
     except (OSError, subprocess.TimeoutExpired) as error:
         raise AgentSetupError(f"`{program}` did not work: {error}; --print shows what to add by hand") from error
     if done.returncode:
-        raise AgentSetupError(f"{agent.title} refused: {(done.stderr or done.stdout).strip()}")
+        said = (done.stderr or done.stdout).strip()
+        raise AgentSetupError(f"{agent.title} refused: {said}; `winnow mcp uninstall` takes an older entry out")
     return True

@@ -51,7 +51,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home without any agent's program, in which the commands run as well."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    monkeypatch.delenv("WINNOW_SERVER", raising=False)
+    for variable in ("WINNOW_SERVER", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(variable, raising=False)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -116,6 +117,34 @@ def test_a_refusal_is_passed_on(home: Path, capsys: pytest.CaptureFixture[str]) 
     program(home, "claude", "echo 'MCP server winnow already exists' >&2; exit 1")
     assert main(["mcp", "install", "claude-code"]) == 1
     assert "Claude Code refused: MCP server winnow already exists" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("search", ["", "{home}/bin:"])
+def test_a_program_of_the_folder_one_is_in_does_not_run(
+    search: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = program(home, "claude")
+    monkeypatch.chdir(home / "bin")
+    monkeypatch.setenv("PATH", search.format(home=home) or ".")
+    assert main(["mcp", "install", "claude-code"]) == 0
+    assert "Nothing was changed" in capsys.readouterr().err
+    assert not told.exists()
+
+
+@pytest.mark.parametrize(
+    ("variable", "name", "file"),
+    [
+        ("CLAUDE_CONFIG_DIR", "claude-code", ".claude.json"),
+        ("CODEX_HOME", "codex", "config.toml"),
+        ("XDG_CONFIG_HOME", "zed", "zed/settings.json"),
+    ],
+)
+def test_the_file_is_named_where_the_environment_moves_it(
+    variable: str, name: str, file: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(variable, "/elsewhere")
+    assert main(["mcp", "install", name]) == 0
+    assert f"Add this to /elsewhere/{file}:" in capsys.readouterr().err
 
 
 def test_a_program_that_cannot_run_is_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
