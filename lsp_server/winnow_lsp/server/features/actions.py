@@ -70,6 +70,7 @@ async def _changes(server: WinnowServer, params: types.CodeActionParams) -> list
     if not EditSupport.of(server.client_capabilities).applies:
         return []
     text = await text_now(server.editor, params.text_document.uri)
+    await server.editor.configured.wait()  # until then the target is the default one
     try:
         await asyncio.to_thread(check_size, server.editor.settings.models.target)
     except NotApplicableError:
