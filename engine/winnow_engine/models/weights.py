@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import Literal
 
 Kind = Literal["adapter", "reranker", "draft"]
+_DOCUMENTS: dict[Kind, str] = {"adapter": "profile.json", "reranker": "reranker.json", "draft": "draft.json"}
 
 
 @cache
 def weight_folders(kind: Kind) -> tuple[Path, ...]:
-    """The installed folders of a kind, one a model. Of two with one name, the first on the module path counts."""
+    """The installed folders with a kind's document, one a model. Of two with one name, the first on the path counts."""
     spec = find_spec("winnow_weights")
     found: dict[str, Path] = {}
     for root in (spec.submodule_search_locations or ()) if spec else ():
-        for folder in sorted(Path(root, kind).glob("*/")):
-            found.setdefault(folder.name, folder)
+        for document in sorted(Path(root, kind).glob(f"*/{_DOCUMENTS[kind]}")):
+            found.setdefault(document.parent.name, document.parent)
     return tuple(found.values())
 
 

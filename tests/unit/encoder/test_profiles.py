@@ -3,19 +3,30 @@
 import errno
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, cast
 
 import pytest
 
 from winnow_cuda.shapes import TransformerShape
-from winnow_engine.encoder.profiles import ProfileFolder, shipped_folders, shipped_profile, users_profile
+from winnow_engine.encoder import profiles as profiles_module
+from winnow_engine.encoder.profiles import (
+    OpenedProfile,
+    ProfileFolder,
+    open_profile,
+    shipped_folders,
+    shipped_profile,
+    users_profile,
+)
 from winnow_engine.encoder.reranker_use import RerankerUse
+from winnow_engine.encoder.weights import GgufTensors
 from winnow_engine.errors import ProfileError
-from winnow_engine.models.weights import weight_folders
+from winnow_engine.models.weights import Kind, weight_folders
 from winnow_research.calibration.profile_writing import write_profile
 
+KINDS: tuple[Kind, ...] = ("adapter", "reranker", "draft")
 QWEN, SMOLLM2 = "3c51608417b386dc", "715f8be624f4b8e5"
 HEADS = [{"layer": 0, "head": 1, "feature": "all", "weight": 1.0}]
 FUSION: dict[str, object] = {"kinds": {}, "clues": {}}
@@ -75,6 +86,60 @@ def test_every_reranker_that_ships_belongs_to_a_profile() -> None:
         document = json.loads((folder / "reranker.json").read_text())
         assert all(shipped_profile(name) for name in document["fingerprints"])
         assert {file.name for file in folder.iterdir()} == {"reranker.json", "card.md", document["file"]}
+
+
+def test_a_folder_without_its_document_is_no_installed_weight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in KINDS:
+        (tmp_path / "winnow_weights" / kind / "__pycache__").mkdir(parents=True)
+    before = {kind: weight_folders(kind) for kind in KINDS}
+    monkeypatch.syspath_prepend(tmp_path)
+    for kind in KINDS:
+        assert weight_folders.__wrapped__(kind) == before[kind]
+
+
+@pytest.fixture
+def opened(profiles: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], OpenedProfile]:
+    """Opens the profile of a drafter with a fingerprint."""
+
+    def open_of(name: str) -> OpenedProfile:
+        monkeypatch.setattr(profiles_module, "fingerprint", lambda _: name)
+        return open_profile(cast(GgufTensors, None), shape(896, 14, 2), 24)
+
+    return open_of
+
+
+def test_an_installed_reranker_that_is_broken_is_a_notice(
+    opened: Callable[[str], OpenedProfile], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert opened(QWEN).notice is None
+    assert opened(QWEN).reranker is not None
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "reranker.json").write_text("{}")
+
+    def folders(kind: Kind) -> tuple[Path, ...]:
+        return (tmp_path / "broken",) if kind == "reranker" else weight_folders(kind)
+
+    monkeypatch.setattr(profiles_module, "weight_folders", folders)
+    broken = opened(QWEN)
+    assert broken.reranker is None
+    assert "nothing is reranked" in str(broken.notice)
+    assert "pip install winnow-weights-reranker" in str(broken.notice)
+
+
+def test_without_adapters_the_notice_names_their_distribution(
+    opened: Callable[[str], OpenedProfile], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "winnow calibrate" in str(opened("0" * 16).notice)
+    monkeypatch.setattr(profiles_module, "weight_folders", lambda _: ())
+    assert "pip install winnow-weights-adapter" in str(opened(QWEN).notice)
+
+
+def test_a_profile_that_wants_other_keys_has_a_notice(opened: Callable[[str], OpenedProfile], profiles: Path) -> None:
+    write_profile(profiles / "mine", QWEN, FUSION, HEADS)
+    document = json.loads((profiles / "mine" / "profile.json").read_text())
+    for keys, said in (("float16", True), ("int8", False)):
+        (profiles / "mine" / "profile.json").write_text(json.dumps({**document, "keys": keys}))
+        assert (opened(QWEN).notice is not None) == said
 
 
 def test_a_profile_of_the_user_is_found_by_its_fingerprint_alone(profiles: Path) -> None:

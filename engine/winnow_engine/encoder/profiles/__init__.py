@@ -44,6 +44,11 @@ _NOTICE = (
     "no profile ships for this drafter: scoring with a generic one, which keeps fewer right spans; "
     "`winnow calibrate` makes one"
 )
+_NO_ADAPTER_NOTICE = "no adapter is installed: scoring with a generic profile, which keeps fewer right spans; "
+_FLOAT16_NOTICE = (
+    "the drafter's profile wants keys of another kind than int8, which are no longer kept: it works with int8 ones; "
+    'take "keys" out of its profile.json'
+)
 _REMEDY = "run `winnow calibrate` again, or delete the profile"
 
 
@@ -79,6 +84,11 @@ class ProfileFolder:
         if not isinstance(document, dict):
             raise ProfileError(f"{self.path}: the reranker is no object with a file: {_REMEDY}")
         return use_of(document, self._inside(document.get("file"), "reranker"))
+
+    @property
+    def notice(self) -> str | None:
+        """A sentence for the user where the profile asks for what there no longer is."""
+        return _FLOAT16_NOTICE if self.document.get("keys", "int8") != "int8" else None
 
     def _inside(self, name: Any, what: str) -> Path:
         """A file of the folder. A profile may come from anywhere: no path and no link may make it read another file."""
@@ -150,8 +160,10 @@ def open_profile(
     name = fingerprint(tensors)
     found = (None if shipped_only else users_profile(name)) or shipped_profile(name)
     if found is not None:
-        return OpenedProfile(found.open(shape), found.fusion, reranker=found.reranker)
-    return OpenedProfile(generic_heads(block_count, shape.heads, shape.group), _read(HEADS / _GENERIC).fusion, _NOTICE)
+        reranker, notice = _reranker_or_notice(found)
+        return OpenedProfile(found.open(shape), found.fusion, notice or found.notice, reranker)
+    notice = _NOTICE if weight_folders("adapter") else _NO_ADAPTER_NOTICE + weights_remedy("adapter")
+    return OpenedProfile(generic_heads(block_count, shape.heads, shape.group), _read(HEADS / _GENERIC).fusion, notice)
 
 
 def fusion_for(profile: Profile) -> Mapping[str, Any]:
@@ -171,6 +183,16 @@ def _only(name: str, folders: Iterable[Path]) -> ProfileFolder | None:
         places = " and ".join(str(one.path) for one in found)
         raise ProfileError(f"several profiles belong to this drafter: {places}; move all but one elsewhere")
     return found[0] if found else None
+
+
+def _reranker_or_notice(found: ProfileFolder) -> tuple[RerankerUse | None, str | None]:
+    """A profile's reranker, or a sentence about an installed one that cannot be used. ProfileError for the user's."""
+    try:
+        return found.reranker, None
+    except ProfileError as error:
+        if not found.ships:
+            raise
+        return None, f"nothing is reranked: {error}"
 
 
 def _installed_reranker(names: Sequence[str]) -> RerankerUse | None:
