@@ -60,6 +60,11 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def expanded(path: str) -> Path:
+    """A path with the home folder for `~`; as given where there is no such user."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111 - Path.expanduser raises RuntimeError
+
+
 def is_folder(path: Path) -> bool:
     """True if this user finds a folder there."""
     try:

@@ -14,7 +14,7 @@ from winnow_engine.errors import ModelDamagedError, ModelNotFoundError, Unsuppor
 from winnow_engine.models import registry
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.models.registry import RegisteredModel
-from winnow_engine.platform import is_file
+from winnow_engine.platform import expanded, is_file
 
 _HASH_BLOCK = 4 << 20
 
@@ -68,7 +68,7 @@ def given_file(name_or_file: str) -> Path | None:
     """
     if any(name_or_file == model.name for model in registry.MODELS):
         return None
-    file = Path(name_or_file).expanduser()
+    file = expanded(name_or_file)
     return file if name_or_file.endswith(".gguf") or "/" in name_or_file or is_file(file) else None
 
 

@@ -12,16 +12,19 @@ from typing import Any
 import click
 
 from winnow_engine.config import SPECULATE
+from winnow_engine.errors import WorkspaceError
 from winnow_engine.models.cache import given_file
-from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
-from winnow_engine.platform import is_file
+from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET, MODELS
+from winnow_engine.platform import expanded, is_file
 from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.cli.terminal import show
 from winnow_lsp.host.settings import BY_NAME, Setting, Settings
-from winnow_lsp.host.user_files import read_settings_file
+from winnow_lsp.host.user_files import read_settings_file, user_file
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _MODELS = ("drafter", "target")
+_NAMES = (*SPECULATE, *(model.name for model in MODELS))
+"""Values that are no files."""
 _OPTIONS = {
     "budget": "Code to keep: tokens, or a share.",
     "drafter": "The model that scores code.",
@@ -68,7 +71,8 @@ def setting_options(*names: str, file: bool = True) -> Decorator:
         def command(*arguments: Any, **options: Any) -> Any:
             assigned: dict[str, Any] = options.pop("assigned")
             given = {name: value for name in names if (value := options.pop(name)) is not None}
-            settings = {**(file_settings() if file else {}), **assigned, **given}
+            reads = file and click.get_current_context().invoked_subcommand is None
+            settings = {**(file_settings() if reads else {}), **assigned, **given}
             return function(*arguments, settings=settings, **options)
 
         decorated: Callable[..., Any] = command
@@ -105,11 +109,24 @@ def written(settings: Mapping[str, Any]) -> list[str]:
 
 
 def file_settings() -> dict[str, Any]:
-    """The settings in `winnow.toml`; what is wrong with others is said."""
-    values, problems = read_settings_file()
+    """The settings in `winnow.toml`; what is wrong with others is said. Raises UsageError if it cannot be read."""
+    try:
+        values, problems = read_settings_file()
+    except WorkspaceError as error:
+        raise click.UsageError(str(error)) from error
     for problem in problems:
         show(f"winnow: {problem}", err=True)
-    return {name: _with_absolute_paths(name, value) for name, value in values.items()}
+    folder = user_file("winnow.toml").parent  # the working one may be anybody's repository
+    return {name: _with_absolute_paths(name, _beneath(folder, name, value)) for name, value in values.items()}
+
+
+def _beneath(folder: Path, name: str, value: Any) -> Any:
+    """A setting's value, where what names a file or folder does so from `folder`."""
+    if name == "index.shared":
+        return [one if is_url(one) else str(folder / expanded(one)) for one in value]
+    if name not in (*_MODELS, "speculate") or value in _NAMES or is_url(value):
+        return value
+    return str(folder / expanded(value))
 
 
 def _assigned(given: Sequence[str]) -> dict[str, Any]:
@@ -149,5 +166,5 @@ def _with_absolute_paths(name: str, value: Any) -> Any:
         file = None if value in SPECULATE or is_url(value) else given_file(value)
         return str(file.resolve()) if file is not None and is_file(file) else value
     if name == "index.shared":
-        return [one if is_url(one) else str(Path(one).expanduser().resolve()) for one in value]
+        return [one if is_url(one) else str(expanded(one).resolve()) for one in value]
     return value

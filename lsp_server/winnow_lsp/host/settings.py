@@ -1,7 +1,7 @@
 """The settings in one table, and how they are read.
 
 Editors send them as `initializationOptions` and in answer to `workspace/configuration`; commands read `winnow.toml`
-(`settings_file.py`) and take options. Unknown names and invalid values are reported, and the value before stays.
+(`user_files.py`) and take options. Unknown names and invalid values are reported, and the value before stays.
 """
 
 from __future__ import annotations
@@ -113,6 +113,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("codeLens.enabled", "code_lens", FLAG, "Show *Explain* and *Uses* above functions."),
 )  # fmt: skip
 BY_NAME = {setting.name: setting for setting in SETTINGS}
+_LISTS = [setting.name for setting in SETTINGS if isinstance(setting.default, list)]
 
 
 def read_values(*documents: object, prefix: str = f"{SECTION}.") -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -130,6 +131,8 @@ def read_values(*documents: object, prefix: str = f"{SECTION}.") -> tuple[dict[s
             if given in GONE or (given == "budget.ratio" and old is None):
                 continue
             name, value = renewed(given, old, seen)
+            if isinstance(value, str) and name in _LISTS:
+                value = [value]  # a pattern that leaves out secrets must not be dropped
             problem = _problem(name, value, values, prefix)
             if problem is None:
                 values[name] = value

@@ -13,18 +13,24 @@ from typing import Any
 import platformdirs
 
 from winnow_engine.errors import WorkspaceError
-from winnow_lsp.host.settings import read_values
+from winnow_engine.platform import expanded
+from winnow_lsp.host.settings import SECTION, read_values
 
 
 def user_file(name: str) -> Path:
     """The path of one of these files, whether it exists or not."""
-    return Path(platformdirs.user_config_dir("winnow")) / name
+    folder = Path(platformdirs.user_config_dir("winnow"))
+    # a relative XDG_CONFIG_HOME, which its specification says to ignore, could lead into the repository
+    return (folder if folder.is_absolute() else Path.home() / ".config" / "winnow") / name
 
 
 def read_settings_file() -> tuple[dict[str, Any], tuple[str, ...]]:
     """The valid values in `winnow.toml` by name, and the problems with the others. Raises WorkspaceError."""
     path = user_file("winnow.toml")
-    return read_values(_read(path), prefix=f"{path}: ")
+    document = _read(path) or {}
+    own = {name: value for name, value in document.items() if f"{name}.".startswith(f"{SECTION}.")}
+    beside = {name: value for name, value in document.items() if name not in own}
+    return read_values(beside, own, prefix=f"{path}: ")
 
 
 def workspace_set(name: str) -> list[Path]:
@@ -38,7 +44,7 @@ def workspace_set(name: str) -> list[Path]:
     folders = sets[name].get("folders") if isinstance(sets[name], dict) else None
     if not (isinstance(folders, list) and folders and all(isinstance(folder, str) for folder in folders)):
         raise WorkspaceError(f'{path}: the set {name} needs a list of folders: folders = ["~/src/api"]')
-    return [Path(folder).expanduser() for folder in folders]
+    return [expanded(folder) for folder in folders]
 
 
 def _read(path: Path) -> dict[str, Any] | None:

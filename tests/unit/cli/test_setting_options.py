@@ -86,14 +86,48 @@ def test_options_win_over_the_file_and_its_mistakes_are_named(file: Path) -> Non
 @pytest.mark.parametrize("content", [b"budget = ", b"\xff"])
 def test_a_file_that_is_no_toml_is_an_error(content: bytes, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_bytes(content)
-    assert main(["spans", "x"]) == 4
+    assert main(["spans", "x"]) == 2
     assert f"{file} cannot be read" in capsys.readouterr().err
+    assert main(["mcp", "install", "codex", "--print"]) == 0, "what does not read the file"
 
 
 def test_no_file_of_the_repository_is_read(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "winnow.toml").write_text('target = "https://gpu.invalid/v1"')
     monkeypatch.chdir(tmp_path)
     assert parsed() == (Settings(), "")
+
+
+def test_paths_in_the_file_lead_on_from_its_folder(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository = tmp_path / "repository"
+    for folder in (repository, file.parent):
+        (folder / "models").mkdir(parents=True)
+        for name in ("own", "target.gguf", "models/draft.gguf", "qwen2.5-coder-0.5b"):
+            (folder / name).touch()
+    monkeypatch.chdir(repository)
+    file.write_text('drafter = "own"\ntarget = "target.gguf"\nspeculate = "models/draft.gguf"\nindex.shared = ["x"]')
+    config, _ = parsed()
+    assert config is not None
+    names = (config.models.drafter, config.models.target, config.models.speculate, *config.shared_indexes)
+    assert names == tuple(str(file.parent / name) for name in ("own", "target.gguf", "models/draft.gguf", "x"))
+    file.write_text('drafter = "qwen2.5-coder-0.5b"\ntarget = "~nosuchuser/x.gguf"\nindex.shared = ["https://a.b/c"]')
+    config, _ = parsed()
+    assert config is not None
+    assert config.models.drafter == "qwen2.5-coder-0.5b"
+    assert config.models.target == str(file.parent / "~nosuchuser" / "x.gguf")
+    assert config.shared_indexes == ("https://a.b/c",)
+
+
+def test_the_folder_of_no_such_user_is_no_file(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["spans", "x", "--drafter", "~nosuchuser/x.gguf"]) == 3
+    assert "~nosuchuser/x.gguf" in capsys.readouterr().err
+
+
+def test_a_table_of_the_file_and_what_is_beside_it_count(file: Path) -> None:
+    file.write_text('maxTokens = 40\nbugdet = 1\n[winnow]\nbudget = 7\n[winnow.files]\nexclude = "secrets/"\n')
+    config, said = parsed()
+    assert config is not None
+    assert (config.budget.keep_tokens, config.sampling.max_tokens, config.files.exclude) == (7, 40, ("secrets/",))
+    assert said == f"winnow: {file}: bugdet is not a setting\n"
 
 
 def test_the_file_in_the_documentation_works(file: Path) -> None:

@@ -43,9 +43,9 @@ BAD: dict[str, list[Any]] = {
     "patience": [0, -1, float("inf"), float("nan"), "10", None],
     "maxTokens": [0, None],
     "thinking": ["yes", True, None],
-    "files.include": ["*.py", [1], None],
-    "files.exclude": ["*.py"],
-    "index.shared": ["/srv/index", [1], None],
+    "files.include": [1, [1], None],
+    "files.exclude": [["secrets/", 1]],
+    "index.shared": [True, [1], None],
     "index.automatic": ["yes", 1, None],
     "cacheMegabytes": [0, 0.5, "4 GB", None],
     "codeLens.enabled": [0],
@@ -149,6 +149,11 @@ def test_a_bad_value_is_reported_and_the_default_holds(name: str, value: object)
 def test_a_budget_is_a_number_a_share_or_auto(value: object, tokens: int | None, share: float | None) -> None:
     settings, problems = Settings.read({"budget": 7}, {"budget": value})
     assert (settings.budget.keep_tokens, settings.budget.keep_ratio, problems) == (tokens, share, ())
+
+
+def test_a_text_for_a_list_counts_as_its_only_element() -> None:
+    settings, problems = Settings.read({"files": {"exclude": "secrets/"}, "index.shared": "/srv/index"})
+    assert (settings.files.exclude, settings.shared_indexes, problems) == (("secrets/",), ("/srv/index",), ())
 
 
 @pytest.mark.parametrize("name", ["bugdet.tokens", "files", "drafters", "answer.maxTokens.x"])
