@@ -208,8 +208,12 @@ def test_the_extension_has_everything_in_it(released: Path, wheel: Path) -> None
     llama = {f"dist/llama/{file.name}" for file in (ROOT / ".ci/llama").glob("*.*")}
     assert "dist/llama/build.py" in llama
     bundles = {"dist/extension.js", "dist/ask.js", "dist/ask.css", "dist/third-party.txt"}
-    assert {name for name in names if name.startswith("dist/")} == {*bundles, *llama, f"dist/server/{wheel.name}"}
-    assert package.read(f"extension/dist/server/{wheel.name}") == wheel.read_bytes()
+    wheels = (wheel, *released.glob("winnow_weights_adapter-*.whl"))
+    server = {f"dist/server/{file.name}" for file in wheels}
+    assert len(server) == 2
+    assert {name for name in names if name.startswith("dist/")} == {*bundles, *llama, *server}
+    for file in wheels:
+        assert package.read(f"extension/dist/server/{file.name}") == file.read_bytes()
 
 
 def test_visual_studio_code_installs_the_extension(released: Path, node: Path, tmp_path: Path) -> None:

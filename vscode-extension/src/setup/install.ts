@@ -12,12 +12,12 @@ export async function install(
   python: string,
   environment: string,
   builder: string,
-  requirement: string,
+  packages: readonly string[],
   progress: vscode.Progress<{ message: string }>,
   log: vscode.LogOutputChannel,
   token: vscode.CancellationToken,
 ): Promise<boolean> {
-  const plan = commands(python, environment, scripts(environment, process.platform === 'win32'), builder, requirement);
+  const plan = commands(python, environment, scripts(environment, process.platform === 'win32'), builder, packages);
   const clear = (): Promise<void> => rm(environment, { recursive: true, force: true });
   let complete = false;
   await clear();

@@ -1,4 +1,5 @@
 /** “Winnow: Set Up”: installs the server into its own environment with the user's consent, or takes a program that they choose. */
+import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import * as vscode from 'vscode';
 import { findServer } from '../server/finding';
@@ -9,7 +10,7 @@ import { UserError } from '../server/state';
 import { settings } from '../settings';
 import { telling } from '../telling';
 import { install } from './install';
-import { isNewEnough, requirement } from './plan';
+import { isNewEnough, packages } from './plan';
 
 const QUESTION =
   'Winnow needs its server, a Python program. Install it into its own environment? This downloads the server, and a compiler if there is none, and builds llama.cpp, which takes a few minutes.';
@@ -36,7 +37,7 @@ async function installOwn(context: vscode.ExtensionContext, session: Session, lo
   const python = await somePython(log);
   const builder = context.asAbsolutePath('dist/llama/build.py');
   const server = context.asAbsolutePath('dist/server');
-  const wanted = requirement(settings().serverPackage, server, await readdir(server).catch(() => []));
+  const wanted = packages(settings().serverPackage, server, await readdir(server).catch(() => []), existsSync);
   const done = await vscode.window.withProgress(
     { location: vscode.ProgressLocation.Notification, title: 'Winnow: installing its server', cancellable: true },
     (progress, token) => install(python, ownEnvironment(context), builder, wanted, progress, log, token),
