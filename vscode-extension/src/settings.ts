@@ -1,10 +1,9 @@
 /** The extension's own settings; all others go to the server unchanged. */
 import * as vscode from 'vscode';
 import type { LanguageClientOptions } from 'vscode-languageclient/node';
+import { changedValue, forwarded } from './forwarded';
 
 const SECTION = 'winnow';
-/** Names under `winnow.` that the server does not know. */
-const OWN = ['server', 'trace'];
 
 export interface Settings {
   serverPath: string;
@@ -15,9 +14,10 @@ export interface Settings {
 
 export function settings(): Settings {
   const section = vscode.workspace.getConfiguration(SECTION);
+  const served = section.inspect<string>('server.package'); // `"winnow.server": {…}` of a workspace gets around the scope
   return {
     serverPath: section.get('server.path', '').trim(),
-    serverPackage: section.get('server.package', '').trim(),
+    serverPackage: (served?.globalValue ?? served?.defaultValue ?? '').trim(),
     drafter: section.get('drafter', ''),
     target: section.get('target', ''),
   };
@@ -25,8 +25,7 @@ export function settings(): Settings {
 
 /** The value of a setting, by its name after `winnow.`; undefined at its default. */
 export function changedSetting(name: string): unknown {
-  const value = vscode.workspace.getConfiguration(SECTION).get(name);
-  return isDefault(name, value) ? undefined : value;
+  return changedValue(name, vscode.workspace.getConfiguration(SECTION).get(name), inspect);
 }
 
 /** Whether a change requires a restart of the server. */
@@ -39,25 +38,14 @@ export function concernsServer(event: vscode.ConfigurationChangeEvent): boolean 
   return event.affectsConfiguration(SECTION);
 }
 
-/**
- * The settings for the server: without the extension's own, and without defaults, which would win over a renamed
- * setting's old name, or be reported as invalid where an old name has none.
- */
-export function forServer(section: unknown): unknown {
-  if (typeof section !== 'object' || section === null) return section;
-  const changed = Object.entries(section).filter(([name, value]) => !OWN.includes(name) && !isDefault(name, value));
-  return JSON.parse(JSON.stringify(Object.fromEntries(changed), (_, value: unknown) => value ?? undefined));
-}
-
-function isDefault(name: string, value: unknown): boolean {
-  const usual = vscode.workspace.getConfiguration(SECTION).inspect(name)?.defaultValue;
-  return JSON.stringify(value) === JSON.stringify(usual);
+function inspect(name: string): ReturnType<vscode.WorkspaceConfiguration['inspect']> {
+  return vscode.workspace.getConfiguration(SECTION).inspect(name);
 }
 
 /** Answers the server's `workspace/configuration`. */
 export const configuration: NonNullable<NonNullable<LanguageClientOptions['middleware']>['workspace']> = {
   configuration: async (params, token, next) => {
     const answers = await next(params, token);
-    return Array.isArray(answers) ? answers.map(forServer) : answers;
+    return Array.isArray(answers) ? answers.map((section) => forwarded(section, inspect)) : answers;
   },
 };
