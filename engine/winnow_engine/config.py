@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -37,14 +37,25 @@ class ModelConfig:
     cache_megabytes: int = CACHE_MEGABYTES
 
     @property
+    def loaded(self) -> ModelConfig:
+        """Equal for models that can be the same in memory: the disk they may use can differ, if they may use any."""
+        return replace(self, cache_megabytes=min(self.cache_megabytes, 1))
+
+    @property
+    def keeps_prompts(self) -> bool:
+        """Whether prompts and conversations may be kept on disk."""
+        return self.cache_megabytes > 0
+
+    @property
     def snapshot_bytes(self) -> int:
         """Disk for what targets have read: a third of the cache."""
         return self.cache_megabytes * 10**6 // 3
 
     @property
     def index_bytes(self) -> int:
-        """Disk for the index of all workspaces."""
-        return self.cache_megabytes * 10**6 - self.snapshot_bytes
+        """Disk for the index of all workspaces: two thirds of the cache, or of the usual one."""
+        megabytes = self.cache_megabytes or CACHE_MEGABYTES
+        return megabytes * 10**6 - megabytes * 10**6 // 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ class Engine:
         self.queue = Queue(self._tell, _AT_ONCE if is_url(models.target) else 1)
         self._loop = asyncio.get_running_loop()
         self._watchers: list[Changed] = []
-        self._assistant = open_assistant(models, store, remember=True, on_compile=_log_compiling)
+        self._assistant = open_assistant(models, store, remember=models.keeps_prompts, on_compile=_log_compiling)
         self._listen()
 
     def watch(self, changed: Changed) -> None:
@@ -156,15 +156,15 @@ class Engines:
 
     def acquire(self, models: ModelConfig) -> Engine:
         """The engine for these models; release it once for each time it was acquired."""
-        engine, users = self._used.get(models) or (self._take(models), 0)
-        self._used[models] = engine, users + 1
+        engine, users = self._used.get(models.loaded) or (self._take(models), 0)
+        self._used[models.loaded] = engine, users + 1
         return engine
 
     async def release(self, engine: Engine) -> None:
         """Give an engine back; the last one to do so frees its memory, unless that engine is kept."""
-        _, users = self._used.pop(engine.models)
+        _, users = self._used.pop(engine.models.loaded)
         if users > 1:
-            self._used[engine.models] = engine, users - 1
+            self._used[engine.models.loaded] = engine, users - 1
             return
         unused: Engine | None = engine
         if self._keep_last:
@@ -186,7 +186,7 @@ class Engines:
     def _take(self, models: ModelConfig) -> Engine:
         """The engine that is kept if it has these models; otherwise that one is freed for a new one."""
         kept, self._kept = self._kept, None
-        if kept is not None and kept.models == models:
+        if kept is not None and kept.models.loaded == models.loaded:
             return kept
         if kept is not None:
             Thread(target=kept.close).start()

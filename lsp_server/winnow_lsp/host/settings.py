@@ -107,9 +107,10 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("index.shared", "shared_indexes", LOCATIONS,
             "Indexes that others wrote with `winnow index --out`. Files they have are not encoded here."),
     Setting("index.automatic", "index_automatic", FLAG, "Keep the index up to date in the background."),
-    Setting("cacheMegabytes", "models.cache_megabytes", whole(1),
+    Setting("cacheMegabytes", "models.cache_megabytes", whole(0),
             "Disk for the index of all workspaces, and, up to a third, for what local targets have read. What was used "
-            "longest ago is deleted first.", of_all=True),
+            "longest ago is deleted first. With 0, nothing that a target has read and no conversation is kept on disk, "
+            "and the index has 4,000 MB.", of_all=True),
     Setting("codeLens.enabled", "code_lens", FLAG, "Show *Explain* and *Uses* above functions."),
 )  # fmt: skip
 BY_NAME = {setting.name: setting for setting in SETTINGS}

@@ -59,7 +59,7 @@ class WinnowServer(LanguageServer):
         """Take new settings. Models that they replace are released once they have done what was asked of them."""
         before, self.editor.settings = self._engine, settings
         self.engines.use(settings)
-        if before is None or before.models == settings.models:
+        if before is None or before.models.loaded == settings.models.loaded:
             return
         self._engine = None
         try:

@@ -49,6 +49,34 @@ async def test_the_target_and_conversations_get_the_disk_that_is_granted(
     assert asked, "conversations are looked up on disk"
 
 
+async def test_without_disk_no_prompt_and_no_conversation_is_kept(
+    opened: list[TargetOptions], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, asked = Store(tmp_path / "index.sqlite"), []
+    monkeypatch.setattr(Store, "get", lambda _self, namespace, _keys: asked.append(namespace) or {})
+    monkeypatch.setattr(Store, "put", lambda *given: asked.append(given))
+    models = ModelConfig("d.gguf", "t.gguf", "f16", "off", cache_megabytes=0)
+    engine = engines.Engine(models, store)
+    engine._assistant._conversations.with_turns((Turn("Why?", "So."),))
+    await asyncio.to_thread(engine.close)
+    assert [options.snapshot_bytes for options in opened] == [0], "which deletes what is there"
+    assert asked == []
+    assert models.index_bytes == ModelConfig().index_bytes == 4000 * 10**6
+
+
+async def test_another_bound_for_the_disk_loads_no_models_but_none_at_all_does(
+    opened: list[TargetOptions], tmp_path: Path
+) -> None:
+    served = engines.Engines(Store(tmp_path / "index.sqlite"))
+    all_models = [ModelConfig("d.gguf", "t.gguf", cache_megabytes=bound) for bound in (6000, 30, 0)]
+    first, second, third = map(served.acquire, all_models)
+    assert first is second
+    assert third is not first
+    for engine in (first, second, third):
+        await served.release(engine)
+    assert served.loaded == ()
+
+
 async def test_drafters_load_one_after_another_and_one_that_is_given_up_never(
     opened: list[TargetOptions], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

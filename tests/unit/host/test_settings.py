@@ -47,7 +47,7 @@ BAD: dict[str, list[Any]] = {
     "files.exclude": [["secrets/", 1]],
     "index.shared": [True, [1], None],
     "index.automatic": ["yes", 1, None],
-    "cacheMegabytes": [0, 0.5, "4 GB", None],
+    "cacheMegabytes": [-1, 0.5, "4 GB", None],
     "codeLens.enabled": [0],
 }
 
