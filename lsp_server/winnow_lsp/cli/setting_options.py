@@ -18,7 +18,8 @@ from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET, MODEL
 from winnow_engine.platform import expanded, is_file
 from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.cli.terminal import show
-from winnow_lsp.host.settings import BY_NAME, Setting, Settings
+from winnow_lsp.host.old_settings import GONE, RENAMED
+from winnow_lsp.host.settings import BY_NAME, Setting, Settings, read_values
 from winnow_lsp.host.user_files import read_settings_file, user_file
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -132,8 +133,11 @@ def _beneath(folder: Path, name: str, value: Any) -> Any:
 def _assigned(given: Sequence[str]) -> dict[str, Any]:
     """The settings in texts such as `maxTokens=40`; those of a list add up."""
     values: dict[str, Any] = {}
+    old = [pair for one in given if (pair := one.partition("="))[1] and pair[0] in (*RENAMED, *GONE)]
     for one in given:
-        name, equals, text = one.partition("=")
+        name, equals, text = pair = one.partition("=")
+        if pair in old:
+            continue
         if not equals or name not in BY_NAME:
             known = ", ".join(BY_NAME)
             raise click.BadParameter(f"{one!r} is not NAME=VALUE, with one of these names: {known}")
@@ -142,7 +146,15 @@ def _assigned(given: Sequence[str]) -> dict[str, Any]:
         except ValueError as error:
             raise click.BadParameter(f"{name} {error}") from error
         values[name] = [*values.get(name, []), *value] if isinstance(value, list) else value
-    return values
+    return _renewed({name: _toml(text) for name, _, text in old}) | values
+
+
+def _renewed(old: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that have old names, with a notice that says what replaces them."""
+    values, problems = read_values(old, prefix="--set ")
+    for problem in problems:
+        show(f"winnow: {problem}", err=True)
+    return {name: _with_absolute_paths(name, value) for name, value in values.items()}
 
 
 def _value(setting: Setting, text: str) -> Any:

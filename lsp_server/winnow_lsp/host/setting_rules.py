@@ -80,7 +80,7 @@ BUDGET = Rule(
     {
         "anyOf": [
             {"type": "integer", "minimum": 1},
-            {"type": "string", "pattern": r"^(auto|(100|\d{1,2}(\.\d+)?)%)$"},
+            {"type": "string", "pattern": r"^(auto|(100|(?!0+(\.0+)?%)\d{1,2}(\.\d+)?)%)$"},
         ]
     },
     "auto|N|N%",

@@ -6,6 +6,7 @@ Editors send them as `initializationOptions` and in answer to `workspace/configu
 
 from __future__ import annotations
 
+import json
 import reprlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -125,13 +126,13 @@ def read_values(*documents: object, prefix: str = f"{SECTION}.") -> tuple[dict[s
     values: dict[str, Any] = {}
     problems: list[str] = []
     for document in documents:
-        seen: dict[str, Any] = {}
-        # of two old settings for the budget, the share wins
-        for given, old in sorted(_flat(document), key=lambda item: item[0] == "budget.ratio"):
-            problems += _notices(given, prefix)
+        found = list(_flat(document))
+        # the new name wins, and of two old ones for the budget, the share
+        for given, old in sorted(found, key=lambda item: (item[0] not in RENAMED, item[0] == "budget.ratio")):
+            name, value = renewed(given, old, dict(found))
+            problems += _notices(given, old, name, value, prefix)
             if given in GONE or (given == "budget.ratio" and old is None):
                 continue
-            name, value = renewed(given, old, seen)
             if isinstance(value, str) and name in _LISTS:
                 value = [value]  # a pattern that leaves out secrets must not be dropped
             problem = _problem(name, value, values, prefix)
@@ -142,11 +143,12 @@ def read_values(*documents: object, prefix: str = f"{SECTION}.") -> tuple[dict[s
     return values, tuple(dict.fromkeys(problems))
 
 
-def _notices(given: str, prefix: str) -> Iterator[str]:
+def _notices(given: str, old: Any, name: str, value: Any, prefix: str) -> Iterator[str]:
     if given in GONE:
         yield f"{prefix}{given} is no longer a setting: remove it"
     elif given in RENAMED:
-        yield f"{prefix}{given} is now called {RENAMED[given]}: rename it"
+        remedy = "rename it" if value is old else f"write {name} = {json.dumps(value)}"
+        yield f"{prefix}{given} is now called {name}: {remedy}"
 
 
 def _problem(name: str, value: Any, values: Mapping[str, Any], prefix: str) -> str | None:

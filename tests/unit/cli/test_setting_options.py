@@ -171,6 +171,37 @@ def test_options_of_the_version_before_still_work_and_say_what_replaces_them(fil
     ]
 
 
+def test_old_bounds_for_the_disk_mean_the_same_as_options_and_as_settings(file: Path) -> None:
+    notices: list[str] = []
+    for given in (["--snapshot-megabytes", "0"], ["--index-megabytes=500"], ["--set=index.maxMegabytes=500"]):
+        arguments = list(renewed_options(given, notices))
+        name, _, value = arguments[0].removeprefix("--set=").partition("=")
+        config, said = parsed(*arguments)
+        assert config == Settings.read({name: int(value)})[0]
+        assert said.startswith(f"winnow: --set {name} is now called cacheMegabytes: write cacheMegabytes = ")
+
+
+def test_old_names_are_set_with_a_notice(file: Path) -> None:
+    config, said = parsed(
+        "--set=budget.ratio=0.05", "--set=answer.seed=3", "--set=answer.maxTokens=7", "--set=draft=off"
+    )
+    assert config == Settings.of({"budget": "5%", "maxTokens": 7, "speculate": "off"})
+    assert sorted(said.splitlines()) == [
+        "winnow: --set answer.maxTokens is now called maxTokens: rename it",
+        "winnow: --set answer.seed is no longer a setting: remove it",
+        'winnow: --set budget.ratio is now called budget: write budget = "5%"',
+        "winnow: --set draft is now called speculate: rename it",
+    ]
+    assert parsed("--set=answer.maxTokens=7", "--set=maxTokens=9")[0] == Settings.of({"maxTokens": 9})
+
+
+def test_old_flags_and_variables_have_no_effect_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    notices: list[str] = []
+    monkeypatch.setenv("WINNOW_PROFILES_DIR", "profiles")
+    assert list(renewed_options(["--ray", "-v", "--workers", "2"], notices)) == ["--workers", "2"]
+    assert [notice.split()[0] for notice in notices] == ["WINNOW_PROFILES_DIR", "--ray", "-v"]
+
+
 def test_the_old_options_reach_a_command(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["spans", "x", "--max-tokens", "0", "--temperature", "0"]) == 2
     said = capsys.readouterr().err

@@ -1,5 +1,6 @@
 """Every setting's default, the forms clients send them in, and what is said of bad ones."""
 
+import re
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from winnow_engine.config import FileRules, ModelConfig, TargetOptions
 from winnow_engine.core import Budget, Sampling
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
-from winnow_lsp.host.settings import SETTINGS, Settings
+from winnow_lsp.host.settings import BY_NAME, SETTINGS, Settings
 
 DEFAULTS, _ = Settings.read()
 
@@ -69,6 +70,7 @@ OLD = {
     "index.firstLook": 2000,
     "index.maxMegabytes": 20,
     "readAhead": False,
+    "spans.fileDecorations": True,
 }
 """The settings of the version before that have another name now, or none."""
 
@@ -207,9 +209,40 @@ def test_settings_of_the_version_before_still_work_and_say_what_replaces_them() 
     same |= {name: CHANGED[name] for name in CHANGED if name.startswith(("files", "index", "codeLens", "kvType"))}
     settings, problems = Settings.read({"winnow": nested(same | OLD)})
     assert_changed(settings)
-    assert "winnow.budget.ratio is now called budget: rename it" in problems
+    assert 'winnow.budget.ratio is now called budget: write budget = "25%"' in problems
+    assert "winnow.index.maxMegabytes is now called cacheMegabytes: write cacheMegabytes = 30" in problems
+    assert "winnow.snapshotMegabytes is now called cacheMegabytes: write cacheMegabytes = 30" in problems
+    assert "winnow.answer.maxTokens is now called maxTokens: rename it" in problems
     assert "winnow.answer.seed is no longer a setting: remove it" in problems
     assert len(problems) == len(OLD)
+
+
+def test_in_one_document_the_new_name_wins() -> None:
+    document = {"budget": 7, "cacheMegabytes": 50, "budget.tokens": 5, "budget.ratio": 0.5, "snapshotMegabytes": 9}
+    settings, _ = Settings.read(document)
+    assert (settings.budget.keep_tokens, settings.budget.keep_ratio, settings.models.cache_megabytes) == (7, None, 50)
+
+
+def test_no_disk_for_snapshots_stays_none() -> None:
+    old = {"index.maxMegabytes": 500, "snapshotMegabytes": 0}
+    settings, problems = Settings.read(old)
+    assert not settings.models.keeps_prompts
+    assert problems == (
+        "winnow.index.maxMegabytes is now called cacheMegabytes: write cacheMegabytes = 0",
+        "winnow.snapshotMegabytes is now called cacheMegabytes: rename it",
+    )
+
+
+def test_true_is_no_share() -> None:
+    settings, problems = Settings.read({"budget.ratio": True})
+    assert settings == DEFAULTS
+    assert "must be auto, a whole number of at least 1, or a share such as 5%, not True" in problems[-1]
+
+
+@pytest.mark.parametrize("share", ["0%", "00%", "0.0%", "00.00%", "0.5%", "05%", "10%", "99.9%", "100%", "101%"])
+def test_the_schema_allows_the_shares_that_are_allowed(share: str) -> None:
+    rule = BY_NAME["budget"].rule
+    assert bool(re.search(rule.schema["anyOf"][1]["pattern"], share)) == rule.allows(share)
 
 
 def test_old_settings_that_nobody_changed_change_nothing() -> None:

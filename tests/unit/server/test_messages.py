@@ -40,7 +40,9 @@ BAD_ASK: list[tuple[str, Any]] = [
     ("budget", 1.5),
     ("budget", True),
     ("budget", "half"),
-    ("budget", {"tokens": 2000}),
+    ("budget", {"tokens": 0}),
+    ("budget", {"ratio": 2}),
+    ("budget", {"ratio": True}),
     ("partialResultToken", 1.5),
     ("partialResultToken", True),
     ("workDoneToken", {}),
@@ -54,6 +56,14 @@ BAD_ASK: list[tuple[str, Any]] = [
 
 def test_a_question_needs_nothing_else() -> None:
     assert AskParams.read({"question": "why?"}) == AskParams("why?")
+
+
+@pytest.mark.parametrize(
+    ("given", "means"),
+    [({"tokens": 7}, 7), ({"tokens": "auto"}, "auto"), ({"tokens": 7, "ratio": 0.05}, "5%"), ({"ratio": None}, None)],
+)
+def test_a_budget_as_in_the_version_before_is_read(given: object, means: object) -> None:
+    assert AskParams.read({"question": "why?", "budget": given}).budget == means
 
 
 def test_every_field_of_a_question_arrives() -> None:

@@ -11,6 +11,7 @@ from lsprotocol import types
 from winnow_engine.changes.revisions import without_mention
 from winnow_engine.editing.request import EditKind
 from winnow_engine.question import Turn, about_changes
+from winnow_lsp.host.old_settings import renewed
 from winnow_lsp.host.setting_rules import BUDGET
 from winnow_lsp.server.topics import Topic
 
@@ -187,7 +188,12 @@ def _whole(value: object, name: str) -> int:
     return _expect(int, value, name, "a whole number")
 
 
-def _budget(value: Any, name: str) -> int | str:
+def _budget(value: Any, name: str) -> int | str | None:
+    if isinstance(value, dict):  # as in the version before, where the share wins
+        share = renewed("budget.ratio", value.get("ratio"), {})[1]
+        value = value.get("tokens") if share is None else share
+        if value is None:
+            return None
     if not BUDGET.allows(value):
         raise ValueError(f"{name} must be {BUDGET.words}")
     return cast("int | str", value)
