@@ -178,7 +178,7 @@ def test_old_bounds_for_the_disk_mean_the_same_as_options_and_as_settings(file: 
         name, _, value = arguments[0].removeprefix("--set=").partition("=")
         config, said = parsed(*arguments)
         assert config == Settings.read({name: int(value)})[0]
-        assert said.startswith(f"winnow: --set {name} is now called cacheMegabytes: write cacheMegabytes = ")
+        assert said.startswith(f"winnow: --set {name} is now called cacheMegabytes: ")
 
 
 def test_old_names_are_set_with_a_notice(file: Path) -> None:
