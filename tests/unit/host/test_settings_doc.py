@@ -3,6 +3,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from winnow_lsp.host.old_settings import RENAMED
 from winnow_lsp.host.settings import BY_NAME, SECTION, SETTINGS
 
 ROOT = Path(__file__).parents[3]
@@ -49,6 +50,7 @@ def test_settings_of_the_vscode_extension_alone_are_documented() -> None:
 def test_the_vscode_extension_passes_on_to_agents_what_does_not_only_concern_editors() -> None:
     names = set(re.findall(r"'([\w.]+)'", AGENTS.read_text()))
     assert names & BY_NAME.keys() == BY_NAME.keys() - {"index.automatic", "codeLens.enabled"}
+    assert names >= RENAMED.keys()
 
 
 def _properties() -> dict[str, Any]:

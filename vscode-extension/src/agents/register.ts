@@ -2,7 +2,7 @@
 import * as vscode from 'vscode';
 import type { Found } from '../server/finding';
 import type { Session } from '../server/session';
-import { changedSetting, concernsServer } from '../settings';
+import { changedSetting, concernsServer, settings } from '../settings';
 import { commandLine } from './options';
 
 const ID = 'winnow.agents';
@@ -33,7 +33,7 @@ export class Definitions implements vscode.McpServerDefinitionProvider<vscode.Mc
     if (!vscode.workspace.isTrusted || folder === undefined) return [];
     const found = await this.program();
     if (found === undefined) return [];
-    const definition = new vscode.McpStdioServerDefinition('Winnow', found.command, commandLine(changedSetting), {}, this.version);
+    const definition = new vscode.McpStdioServerDefinition('Winnow', found.command, commandLine(settings(), changedSetting), {}, this.version);
     definition.cwd = folder.uri;
     return [definition];
   }
