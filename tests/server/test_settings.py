@@ -37,11 +37,15 @@ async def test_a_setting_from_the_start_counts(connect) -> None:
 
 async def test_bad_settings_are_reported_with_the_default_that_is_used(connect) -> None:
     client = await connect(options=SETTINGS | {"codeLens": {"enabled": "yes"}, "bugdet": 5})
-    assert await told(client, "codeLens") == (
-        "Winnow: winnow.codeLens.enabled must be true or false, not 'yes'; using False"
+    said = (
+        "Winnow: winnow.codeLens.enabled must be true or false, not 'yes'; using False; winnow.bugdet is not a setting"
     )
-    assert await told(client, "bugdet") == "Winnow: winnow.bugdet is not a setting"
+    assert await told(client, "codeLens") == said
+    push(client, {"patience": 0})
+    assert (await told(client, "patience")).startswith("Winnow: winnow.patience must be")
     assert await kept(client) <= 80
+    assert [message.message for message in client.messages].count(said) == 1
+    assert sum("bugdet" in message.message for message in client.messages) == 1
 
 
 @pytest.mark.parametrize("options", [5, "fast", ["drafter"]], ids=str)

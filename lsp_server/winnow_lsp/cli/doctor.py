@@ -15,25 +15,28 @@ import llama_cpp
 from threadpoolctl import threadpool_info
 
 from winnow_cuda.device import availability
-from winnow_engine.config import TargetOptions
+from winnow_engine.config import ModelConfig, TargetOptions
 from winnow_engine.core import Sampling, counted
 from winnow_engine.encoder import merged_weights as merged
 from winnow_engine.errors import ModelError, WinnowError
 from winnow_engine.llama.build_note import build_note
-from winnow_engine.models.cache import FileState, default_directory, locate, quick_state
-from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET, MODELS
+from winnow_engine.models.cache import FileState, default_directory, given_file, locate, quick_state
+from winnow_engine.models.registry import MODELS
 from winnow_engine.platform import is_file, is_folder
 from winnow_engine.prompting.messages import Message
 from winnow_engine.storage.store import default_path
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.local.selfcheck import check_build
-from winnow_engine.targets.remote.address import KEY_VARIABLE, parse
+from winnow_engine.targets.remote.address import KEY_VARIABLE, is_url, parse
 from winnow_engine.targets.remote.discovery import discover
 from winnow_engine.targets.remote.target import HttpTarget
 from winnow_engine.targets.residency import decide, leaves_room_for_reranker, measure
 from winnow_engine.targets.snapshots.files import default_folder, used_bytes
 from winnow_lsp.cli.local_servers import command, described
+from winnow_lsp.cli.setting_options import file_settings
 from winnow_lsp.cli.terminal import show
+from winnow_lsp.host.settings import Settings
+from winnow_lsp.host.user_files import user_file
 
 _LEAST_FREE_BYTES = 2 << 30
 _GREETING = [Message("user", "Hello")]
@@ -66,8 +69,20 @@ def doctor(target: str | None) -> None:
 
 
 def _findings() -> Iterator[Check]:
-    for check in (_processor, _blas, _gpu, _models, _servers, _residency, _build, _disk):
+    models = Settings.of(file_settings()).models
+    for check in (_processor, _blas, _gpu, _settings):
         yield from check()
+    yield from _models(models)
+    yield from _servers()
+    yield from _residency(models)
+    for check in (_build, _disk):
+        yield from check()
+
+
+def _settings() -> Iterator[Check]:
+    """The user's file, if there is one; what is wrong with it was said when it was read."""
+    if is_file(file := user_file("winnow.toml")):
+        yield Check(True, "settings", str(file))
 
 
 def _processor() -> Iterator[Check]:
@@ -95,14 +110,18 @@ def _gpu() -> Iterator[Check]:
     yield Check(True, "GPU", f"{found.reason.rstrip('.')}; {where}")
 
 
-def _models() -> Iterator[Check]:
+def _models(wanted: ModelConfig) -> Iterator[Check]:
+    """Winnow's models, of which those that the settings want must be here, and files that they name."""
+    for name in (wanted.drafter, wanted.target):
+        if not is_url(name) and (file := given_file(name)) is not None:
+            yield Check(is_file(file), "model", name, "correct the settings")
     directory = default_directory()
     for model in MODELS:
         state = quick_state(model, directory)
         get = f"winnow models pull {model.name}"
         if state is not FileState.MISSING:
             yield Check(state is FileState.OK, f"model {model.name}", state.value, get)
-        elif model.name in (DEFAULT_DRAFTER, DEFAULT_TARGET):
+        elif model.name in (wanted.drafter, wanted.target):
             yield Check(False, f"model {model.name}", "not installed", get)
         else:
             yield Check(True, f"model {model.name}", f"optional, not installed; get it: {get}")
@@ -134,10 +153,12 @@ def _built_by(note: Sequence[str]) -> str:
     return f" ({note[1]})" if note else ""
 
 
-def _residency() -> Iterator[Check]:
-    """The places of the default models, once they are there."""
+def _residency(models: ModelConfig) -> Iterator[Check]:
+    """The places of the models, once they are there."""
+    if is_url(models.target):
+        return
     try:
-        memory = measure(locate(DEFAULT_DRAFTER), locate(DEFAULT_TARGET), TargetOptions())
+        memory = measure(locate(models.drafter), locate(models.target), TargetOptions(kv_type=models.kv_type))
     except ModelError:
         return  # that they are missing is said already
     found = decide(memory)

@@ -44,8 +44,8 @@ def review(changes: str | None, message: bool, as_json: bool, as_sarif: bool, se
     """Review what changed: `working` (what is not committed, the default), `staged`, `branch`, a commit or a range."""
     if as_sarif and (message or as_json):
         raise click.UsageError("--sarif goes with neither --json nor --message")
-    asked, options = changes or ("staged" if message else "working"), with_target(options)
     quiet = as_json or as_sarif
+    asked, options = changes or ("staged" if message else "working"), with_target(options | {"as_json": quiet})
     with cancel_on_interrupt() as cancellation, ProgressView(quiet) as view:
         workspace, found = _read(options, asked, cancellation)
         manner = manner_of(open_repository(folders_of(options)[0].root, cancellation)) if message else None

@@ -19,7 +19,7 @@ from winnow_lsp.cli.in_process import check_models
 from winnow_lsp.cli.options import on_command_line
 from winnow_lsp.cli.setting_options import file_settings, setting_options
 from winnow_lsp.host.engines import Engines
-from winnow_lsp.host.settings import Settings
+from winnow_lsp.host.settings import BY_NAME, Settings
 from winnow_lsp.host.socket_path import server_files
 from winnow_lsp.server.serving import IDLE_S, serve_shared, serve_stdio, serve_tcp
 from winnow_lsp.server.wire.transport import Serve
@@ -107,9 +107,13 @@ def _serve_http(address: Address, options: dict[str, Any]) -> int:
     from winnow_lsp.http.serving import serve_http
 
     guard = guard_for(address)
+    for name in options["settings"]:
+        if not BY_NAME[name].field.startswith("models."):
+            raise click.UsageError(f"--set {name} has no effect with --http, which takes settings of models only")
     models = Settings.of(file_settings() | options["settings"]).models
     check_models(models, answers=True)  # models that are not there must not wait for the first request
     with closing(Store(default_path())) as store, bound(*address):
+        store.max_bytes = models.index_bytes
         serve_http(models, store, options["budget"], *address, guard, say_ready)
     return 0
 

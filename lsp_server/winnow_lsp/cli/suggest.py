@@ -10,7 +10,6 @@ import psutil
 from rich.console import Console
 from rich.table import Column, Table
 
-from winnow_engine.config import Config
 from winnow_engine.core import counted
 from winnow_engine.models import registry
 from winnow_engine.platform import physical_cores
@@ -18,6 +17,8 @@ from winnow_engine.targets.remote.discovery import FoundModel, discover
 from winnow_engine.targets.residency import any_gpu_bytes
 from winnow_engine.targets.suggesting import Suggestion, best, suggest
 from winnow_lsp.cli.local_servers import command, described
+from winnow_lsp.cli.setting_options import file_settings
+from winnow_lsp.host.settings import Settings
 
 _PLACES = {"resident": "GPU", "on-demand": "GPU, on demand", "cpu": "CPU", None: "does not fit"}
 _MEANINGS = {
@@ -34,8 +35,11 @@ def suggest_models(as_json: bool) -> None:
 
     Servers on this machine are asked what they serve; nothing else is sent or fetched.
     """
-    patience = Config().budget.patience_s
-    suggestions = suggest(registry.find(registry.DEFAULT_DRAFTER), psutil.virtual_memory().available, patience)
+    config = Settings.of(file_settings())
+    patience, drafter = config.budget.patience_s, config.models.drafter
+    if all(drafter != model.name for model in registry.MODELS):
+        drafter = registry.DEFAULT_DRAFTER  # a file may be as large
+    suggestions = suggest(registry.find(drafter), psutil.virtual_memory().available, patience)
     chosen, found = best(suggestions, patience), discover()
     if as_json:
         click.echo(json.dumps(_document(suggestions, chosen, found), indent=2))

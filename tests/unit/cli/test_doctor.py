@@ -3,19 +3,38 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from winnow_engine.config import ModelConfig
 from winnow_engine.llama.build_note import build_note
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder
-from winnow_lsp.cli.doctor import _built_by, _disk, _models
+from winnow_lsp.cli.doctor import Check, _built_by, _disk, _models, _residency, _settings
 
 
 def test_a_model_that_nothing_needs_is_said_to_be_optional(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
-    found = {finding.subject.removeprefix("model "): finding for finding in _models()}
+    found = {finding.subject.removeprefix("model "): finding for finding in _models(ModelConfig())}
     for name in (DEFAULT_DRAFTER, DEFAULT_TARGET):
         assert (found[name].works, found[name].seen) == (False, "not installed")
     assert found["smollm2-135m"].works
     assert found["smollm2-135m"].seen == "optional, not installed; get it: winnow models pull smollm2-135m"
+
+
+def test_models_that_the_settings_name_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
+    wanted = ModelConfig("smollm2-135m", "http://127.0.0.1:1/v1")
+    found = {finding.subject.removeprefix("model "): finding.works for finding in _models(wanted)}
+    assert (found["smollm2-135m"], found[DEFAULT_DRAFTER], found[DEFAULT_TARGET]) == (False, True, True)
+    assert list(_residency(wanted)) == []
+    missing = str(tmp_path / "x.gguf")
+    assert Check(False, "model", missing, "correct the settings") in _models(ModelConfig(target=missing))
+
+
+def test_the_file_of_settings_is_named_if_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert list(_settings()) == []
+    (tmp_path / "winnow").mkdir()
+    (file := tmp_path / "winnow" / "winnow.toml").touch()
+    assert list(_settings()) == [Check(True, "settings", str(file))]
 
 
 def test_what_is_kept_on_disk_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from winnow_engine.targets.remote import discovery
 from winnow_engine.targets.remote.address import KEY_VARIABLE
 from winnow_lsp.cli.doctor import _servers
 from winnow_lsp.cli.local_servers import with_target
+from winnow_lsp.cli.main import main
 
 from ...ollama_server import serving
 from ..targets.conftest import write_llama
@@ -72,6 +73,14 @@ def test_without_a_terminal_the_command_is_named_and_nothing_used(ollama: str, t
     assert f"coder:7b on Ollama 0.33.0: winnow ask --target '{OFFERED.format(ollama)}'" in said
     assert "cloud" not in said
     assert asked(ollama) == {"GET"}
+
+
+@pytest.mark.parametrize("form", [[], ["--json"], ["--sarif"]])
+def test_a_review_names_it_too(
+    form: list[str], ollama: str, tiny_drafter: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["review", "--drafter", str(tiny_drafter), *form]) == 3
+    assert "coder:7b on Ollama" in capsys.readouterr().err
 
 
 def test_a_yes_uses_the_first_that_was_found(ollama: str, tiny_drafter: Path, typed: int) -> None:

@@ -11,7 +11,7 @@ from winnow_lsp.cli.lazy import LazyGroup
 _COMMANDS = {
     "ask": "Let a language model write questions about the code of a data set.",
     "commits": "Make questions of commits about the files of a data set.",
-    "draft": "Train a draft for `--speculate` on what `prompts` wrote.",
+    "draft": "Train a draft for `--set speculate=` on what `prompts` wrote.",
     "histories": "Write a data set of commits, each with what it changed.",
     "join": "Join the kinds of questions of data sets.",
     "judge": "Judge a reranker by what is kept with it.",

@@ -60,7 +60,7 @@ def draft(
     seed: int,
     target: str,
 ) -> None:
-    """Train a draft for `--speculate` on DATA (from `prompts`), and write OUT (GGUF) and what belongs to it.
+    """Train a draft for `--set speculate=` on DATA (from `prompts`), and write OUT (GGUF) and what belongs to it.
 
     Run again, it goes on from the checkpoint beside OUT.
     """
@@ -72,7 +72,7 @@ def draft(
     recipe = DraftRecipe(seed=seed, **{name: value for name, value in given.items() if value is not None})
     sitting = Sitting(math.inf if minutes is None else 60 * minutes, last=not more)
     train_draft(data, locate(target), out, recipe, lambda text: click.echo(text, err=True), sitting)
-    click.echo(f"{out}: use it with `--speculate {out}`, with {out.with_suffix('.safetensors').name} beside it")
+    click.echo(f"{out}: use it with `--set speculate={out}`, with {out.with_suffix('.safetensors').name} beside it")
 
 
 @click.command()

@@ -91,8 +91,9 @@ async def _configure(server: WinnowServer, pushed: object) -> None:
     if workspace and workspace.configuration:
         pushed = await _pulled(server)
     settings, problems = Settings.read(server.editor.initial_options, pushed)
-    for problem in problems:
-        server.tell(types.MessageType.Warning, f"Winnow: {problem}")
+    if new := [problem for problem in problems if problem not in server.editor.told]:
+        server.tell(types.MessageType.Warning, f"Winnow: {'; '.join(new)}")
+    server.editor.told = problems
     lenses_changed = settings.code_lens != server.editor.settings.code_lens
     await server.use(settings)
     lens = workspace.code_lens if workspace else None

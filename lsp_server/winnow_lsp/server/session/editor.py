@@ -24,6 +24,7 @@ class EditorState:
         self.configured = asyncio.Event()
         self.initial_options: object = None
         self.settings, _ = Settings.read()
+        self.told: tuple[str, ...] = ()  # the problems with them that the user knows
         self.folders = Folders()
 
     def document(self, uri: str) -> TextDocument | None:
