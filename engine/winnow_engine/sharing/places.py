@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from winnow_engine.errors import SharedIndexError
+from winnow_engine.platform import expanded
 
 
 class IndexFiles(Protocol):
@@ -38,7 +39,7 @@ class FolderFiles:
     """A folder. It may lie on a share that comes and goes."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder.expanduser()
+        self._folder = expanded(str(folder))
 
     def whole(self, name: str, most_bytes: int) -> bytes:
         """See `IndexFiles`."""

@@ -288,6 +288,12 @@ def test_a_server_that_is_not_there_is_a_problem_not_an_error(reader: Store) -> 
     assert "cannot be fetched" in reader.problems[0]
 
 
+def test_the_folder_of_no_such_user_is_a_problem_not_an_error(reader: Store) -> None:
+    attach(reader, ["~nosuchuser/index"])
+    assert reader.get("units-1", KEYS) == {}
+    assert "~nosuchuser/index" in reader.problems[0]
+
+
 @pytest.mark.parametrize(("variable", "value"), [("ALL_PROXY", "odd://127.0.0.1:1"), ("SSL_CERT_FILE", "/nowhere")])
 def test_a_server_that_the_environment_does_not_let_reach_is_a_problem_not_an_error(
     variable: str, value: str, reader: Store, monkeypatch: pytest.MonkeyPatch
