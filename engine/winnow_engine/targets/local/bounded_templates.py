@@ -1,8 +1,8 @@
 """A sandbox for chat templates, which anybody may have written, that ends whatever they do.
 
 Jinja's own sandbox keeps a template from the process, but lets it run for ever. Here whatever repeats or makes
-something looks at the time. Within that time only a single step can fill the memory: a text made of others, a product,
-a printed list. So the values of such a step are weighed first.
+something looks at the time. A single step can still fill the memory or take long: a text made of others, a product, a
+printed list, two nested lists that are compared. So the values of such a step are weighed first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import functools
 import re
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -23,17 +23,17 @@ from jinja2.visitor import NodeTransformer
 
 _MOST_S = 0.5  # of a processor; a template in Hermes' form takes 5 ms for 1,000 messages
 _MOST_MADE = 10_000_000  # characters, bits or items that one step may make; in `_MOST_S`, 1 to 2 GB in all
-# A format's width of 1,000 and more, or one that is an argument.
-_WIDE = re.compile(r"%(\([^)]*\))?[# +.0-]*(\d*\.)?(\d{4}|\*)|\{[^{}]*:[^{}]*(\d{4}|\{)")
+# A format's width of 1,000 and more, or one that is an argument; also a key with a bracket. It takes linear time.
+_WIDE = re.compile(r"%\([^()]*\(|%(\([^()]*\))?[# +.0-]*(\d*\.)?(\d{4}|\*)|\{[^{}:]*:[^{}]*(\d{4}|\{)")
 
 
 class BoundedEnvironment(ImmutableSandboxedEnvironment):
     """A sandbox whose templates take at most 0.5 s of a processor. What exceeds that raises TemplateRuntimeError."""
 
-    intercepted_binops = frozenset({"*", "**", "+", "%"})
+    intercepted_binops = frozenset({"*", "**", "+", "%", "//"})
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options, finalize=_printed)
+        super().__init__(*args, **options, finalize=_weighed_value)
         del self.filters["slice"], self.filters["batch"], self.globals["lipsum"]  # these repeat as often as told
         self._limit = threading.local()
 
@@ -41,6 +41,8 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         """Compile the template that `parse` returned, which is changed."""
         self._limit.latest = 0.0  # nothing is computed before the template runs
         self.filters = {name: self._weighed(name, one) for name, one in self.filters.items()}
+        comparing = {name: test for name, test in self.tests.items() if test.__module__ == "_operator" or name == "in"}
+        self.tests = self.tests | {name: _comparing(test) for name, test in comparing.items()}
         for node in tree.find_all((nodes.For, nodes.Macro, nodes.CallBlock, nodes.Block)):
             node.body.insert(0, nodes.ExprStmt(_call("check")).set_lineno(node.lineno))  # type: ignore[attr-defined]
         return self.from_string(_Intercepted().visit(tree))
@@ -59,23 +61,34 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         """Compute a product, a power, a sum or a text by a format. Raises TemplateRuntimeError if that is large."""
         self.check()
         if isinstance(left, int) and isinstance(right, int):
-            _weigh(range(left.bit_length() * right if operator == "**" else left.bit_length() + right.bit_length()))
-        elif isinstance(left, str) and operator == "%":
+            bits = left.bit_length(), right.bit_length()
+            steps = bits[0] * bits[1] // 900  # of a division, which takes pairs of 30 bits
+            _weigh(range(bits[0] * right if operator == "**" else sum(bits) if operator in "*+" else steps))
+        elif isinstance(left, str | bytes) and operator == "%":
             _weigh_format(left, right)
-        else:
+        elif operator == "+":
+            _weigh((left, right))
+        elif not isinstance(left, float) and not isinstance(right, float):
             _weigh(_as_width(left), right)
         return super().call_binop(context, operator, left, right)
 
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805
-        """Call something. Raises TemplateRuntimeError if a text's method would make a long one."""
+        """Call something. Raises TemplateRuntimeError if a value's method would make or compare much."""
         __self.check()
         method = getattr(__obj, "__wrapped__", __obj)
-        text = getattr(method, "__self__", None)
-        if isinstance(text, str):
+        value = getattr(method, "__self__", None)
+        if isinstance(value, str | bytes | int):
             args = tuple(_as_list(one) for one in args)
             weigh = _weigh_format if method.__name__ in ("format", "format_map") else _weigh
-            weigh(text, *args, *kwargs.values())
+            weigh(value, *args, *kwargs.values())
+        elif isinstance(value, Collection) or method is dict:
+            args = tuple(_as_list(one) for one in args)
+            _weigh((args, value if isinstance(value, Sequence) else None))
         return super().call(__context, __obj, *args, **kwargs)
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        """An item of a value."""
+        return super().getitem(obj, _weighed_value(argument))
 
     def concat(self, parts: Iterable[str]) -> str:
         """Join parts of what is written. Raises TemplateRuntimeError if that is long."""
@@ -90,7 +103,7 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
 
     def joined(self, *parts: Any) -> str:
         """Join values, as `~` does. Raises TemplateRuntimeError if that is long."""
-        return self.concat(str(_printed(part)) for part in parts)
+        return self.concat(str(_weighed_value(part)) for part in parts)
 
     def sliced(self, value: Any, start: Any, stop: Any, step: Any) -> Any:
         """Some items of a value."""
@@ -113,33 +126,51 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
 
 
 class _Intercepted(NodeTransformer):
-    """Has the environment join and slice, which it could not look at otherwise."""
+    """Has the environment join, slice, and look at what is compared or a key, which it could not do otherwise."""
+
+    def visit_Compare(self, node: nodes.Compare) -> nodes.Node:  # noqa: N802
+        self.generic_visit(node)
+        operands: list[nodes.Compare | nodes.Operand] = [node, *node.ops]
+        if sum(not isinstance(one.expr, nodes.Const) for one in operands) > 1:
+            for one in operands:
+                one.expr = _call("finalize", one.expr)
+        return node
+
+    def visit_Pair(self, node: nodes.Pair) -> nodes.Node:  # noqa: N802
+        self.generic_visit(node)
+        node.key = _call("finalize", node.key)
+        return node
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802
         self.generic_visit(node)
-        return _call("joined", *node.nodes).set_lineno(node.lineno)
+        return _call("joined", *node.nodes)
 
     def visit_Getitem(self, node: nodes.Getitem) -> nodes.Node:  # noqa: N802
         self.generic_visit(node)
         if not isinstance(node.arg, nodes.Slice):
             return node
         bounds = (one or nodes.Const(None) for one in (node.arg.start, node.arg.stop, node.arg.step))
-        return _call("sliced", node.node, *bounds).set_lineno(node.lineno)
+        return _call("sliced", node.node, *bounds)
 
 
 def _call(name: str, *arguments: nodes.Expr) -> nodes.Call:
-    return nodes.Call(nodes.EnvironmentAttribute(name), list(arguments), [], None, None)
+    line = arguments[0].lineno if arguments else None
+    return nodes.Call(nodes.EnvironmentAttribute(name), list(arguments), [], None, None, lineno=line)
 
 
-def _printed(value: Any) -> Any:
-    """Pass on a value that is to become text."""
+def _weighed_value(value: Any) -> Any:
+    """Pass on a value that is to become text, or to be compared."""
     if not isinstance(value, str):
         _weigh(value)
     return value
 
 
+def _comparing(test: Any) -> Callable[..., Any]:
+    return lambda *values: test(*map(_weighed_value, values))
+
+
 def _weigh_format(text: Any, *values: Any) -> None:
-    if _WIDE.search(str(text).replace("{{", "")):
+    if _WIDE.search(repr(text).replace("{{", "")):
         raise TemplateRuntimeError("it formats something to a width of its own")
     _weigh(text, values)
 
@@ -167,8 +198,10 @@ def _as_width(value: Any) -> Any:
 
 def _weight(value: Any) -> float:
     """The number of characters that a value has as text, at least one; an item counts as ten more."""
-    if isinstance(value, str | range):
+    if isinstance(value, str | bytes | range):
         return max(1, len(value))
+    if isinstance(value, int):
+        return value.bit_length() // 3 + 1
     if isinstance(value, Namespace):
         return float("inf")
     weight = 1.0

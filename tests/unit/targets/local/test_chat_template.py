@@ -87,6 +87,10 @@ def test_a_template_that_fails_is_an_error_that_names_it(source: str) -> None:
 
 _LOOP, _END = "{% for n in range(99999) %}", "{% endfor %}"
 _SET = "{% set ns = namespace(n=9) %}"
+_NESTED = (
+    "{% set ns = namespace(a=('x',), b=('x',)) %}{% for n in range(99) %}{% set ns.a = (ns.a, ns.a) %}"
+    "{% set ns.b = (ns.b, ns.b) %}{% endfor %}"
+)
 _TWICE = "{% set ns.n = ns.n + 1 %}{{ (self.b(), self.b()) if ns.n < 99 }}{% set ns.n = ns.n - 1 %}"
 
 
@@ -110,10 +114,23 @@ _TWICE = "{% set ns.n = ns.n + 1 %}{{ (self.b(), self.b()) if ns.n < 99 }}{% set
         ("{{ 'a' * 10 ** 9 }}", "larger than"),
         ("{{ 10 ** 5 * [0] * 11 }}", "larger than"),
         ("{{ [] | slice(10 ** 12) | list }}", "No filter"),
+        ("{{ ([10 ** 4299] * 20000) | join | length }}", "larger than"),
+        ("{{ 2 ** 4900000 // 3 ** 1500000 }}", "larger than"),
+        ("{{ '%(' * 4000000 % 1 }}", "width"),
+        ("{{ '%((a))99999999d' % {'(a)': 1} }}", "width"),
+        ("{{ ('{' ~ ':' * 1000000 ~ '}').format(1) }}", "refuses"),
+        (f"{_NESTED}{{{{ ns.a == ns.b }}}}", "larger than"),
+        (f"{_NESTED}{{{{ ns.a is eq(ns.b) }}}}", "larger than"),
+        (f"{_NESTED}{{{{ [ns.a].index(ns.b) }}}}", "larger than"),
+        (f"{_NESTED}{{{{ {{ns.a: 1}} }}}}", "larger than"),
+        (f"{_NESTED}{{{{ dict([(ns.a, 1)]) }}}}", "larger than"),
+        (f"{_NESTED}{{{{ {{}}[ns.a] }}}}", "larger than"),
     ],
     ids=[
         *("loops", "continue", "filter", "recursive loop", "macro", "block"),
-        *("power", "product", "text", "list", "slice"),
+        *("power", "product", "text", "list", "slice", "numbers"),
+        *("division", "brackets", "key with a bracket", "colons"),
+        *("compared", "test", "index", "key", "dict", "item"),
     ],
 )
 def test_a_template_that_would_compute_for_ever_is_an_error_that_says_so(source: str, words: str) -> None:
@@ -143,15 +160,27 @@ _BIG = "{% set ns = namespace(s='a' * 10 ** 6, l=[]) %}"
         f"{_BIG}{{{{ ('{{0}}' * 10 ** 5).format(ns.s) | length }}}}",
         "{{ 'a'.ljust(10 ** 10) | length }}",
         "{{ 'a' | center(10 ** 10) | length }}",
+        "{{ 'a'.encode().ljust(3 * 10 ** 8) | length }}",
+        "{{ ('%300000000d'.encode() % 1) | length }}",
+        "{{ (1).to_bytes(3 * 10 ** 8, 'big') | length }}",
     ],
     ids=[
         *("sum", "tilde", "output", "macro", "printed list", "printed view"),
         *("printed namespace", "json", "replace", "join filter", "join", "format", "ljust", "center"),
+        *("bytes", "format of bytes", "number as bytes"),
     ],
 )
 def test_a_template_that_would_fill_the_memory_is_an_error_that_says_so(source: str) -> None:
-    with pytest.raises(UnsupportedModelError, match=r"larger than|takes more"):
+    with pytest.raises(UnsupportedModelError, match=r"larger than|takes more|a width"):
         template(source).render(TURNS)
+
+
+def test_what_ordinary_templates_compute_is_not_refused() -> None:
+    source = (
+        "{% set ns = namespace(s='a' * 4000) %}{% for n in range(15) %}{% set ns.s = ns.s + 'b' * 4000 %}{% endfor %}"
+        "{{ (ns.s + ns.s) | length }} {{ (2.5 * 20000000) | int }} {{ ns.s is eq(ns.s) }} {{ messages[0] in messages }}"
+    )
+    assert template(source).render(TURNS) == "128000 50000000 True True"
 
 
 _KEEP = "{% set ns.l = [ns.l, _] %}"
