@@ -248,7 +248,7 @@ class Assistant:
             candidates = keys.units_in(workspace, question.paths)
             scores = fuse(asked, read_fusion_weights(cache.drafter.fusion)).among(candidates)
             own = keys.tokens_of(candidates)
-        if reranker is not None:
+        if reranker is not None and cache.drafter.place == "resident":  # its GPU may have failed since
             with clock.stage("rerank"):
                 scores = rerank(asked, scores, own, cache.drafter, reranker, cancellation)
         cancellation.check()

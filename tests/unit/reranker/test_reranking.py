@@ -320,3 +320,23 @@ def test_the_assistant_reads_what_leads_and_says_how_long_that_took(tmp_path: Pa
         assert list(selection.stats.stages) == wanted
         assert any("reranker" in span.features for span in selection.spans) == (background is not None)
     assert len(reranker.shown) == 1
+
+
+def test_a_gpu_that_fails_during_a_question_ranks_again_no_more(tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / "m.py").write_text("def step(value):\n    return value\n")
+
+    class Failing(Words):
+        vocabulary, template, place = Letters(), Template(), "resident"
+
+        def score(self, *args: Any, **kwargs: Any) -> Any:
+            self.place = "cpu"
+            return super().score(*args, **kwargs)
+
+    reranker = LongestFirst()
+    background = BackgroundReranker(USE, lambda: reranker, pytest.fail)
+    opened = Assistant(store := Store(tmp_path / "index.sqlite"), Failing, open_reranker=lambda _: background)
+    with closing(store), closing(opened) as one:
+        selection = one.select(Sources((Folder(tmp_path / "root"),)), Question("what does step do"), Budget(12))
+    assert "rerank" not in selection.stats.stages
+    assert not reranker.shown
