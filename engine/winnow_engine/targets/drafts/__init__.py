@@ -23,6 +23,7 @@ from winnow_engine.errors import ModelError, UnsupportedModelError
 from winnow_engine.llama.context import evaluates_on_gpu
 from winnow_engine.llama.layer_inputs import given_by
 from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.patched_functions import has_patches
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.targets.drafts.base import (
     METHOD_KEY,
@@ -87,8 +88,8 @@ def _discover() -> Iterator[DraftMethod]:
 
 
 def _shipped(options: TargetOptions, target: LlamaModel) -> Draft | None:
-    """The draft of a target, on a GPU only where llama.cpp is built so that it pays: docs/lab/drafts.md."""
-    pays = not evaluates_on_gpu(options) or target.architecture in given_by()
+    """The draft of a target, only where llama.cpp is built so that it pays: docs/lab/drafts.md."""
+    pays = target.architecture in given_by() if evaluates_on_gpu(options) else has_patches()
     path = draft_of(target.path) if pays else None
     if path is None:
         return None

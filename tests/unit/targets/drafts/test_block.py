@@ -14,6 +14,7 @@ from winnow_engine.core import Sampling
 from winnow_engine.errors import DraftError, UnsupportedModelError
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.draft_tree import NOTHING, ROOT
+from winnow_engine.targets import drafts
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts.base import NoDraft
 from winnow_engine.targets.drafts.block import BlockDraft, open_block
@@ -345,6 +346,16 @@ def test_auto_does_without_a_draft_that_is_damaged(
     assert (len(texts), times) == (2, 0)
     assert "the target's draft is not used" in caplog.text
     assert with_draft.with_name("small.draft.gguf").is_file()
+
+
+def test_auto_opens_no_draft_that_another_llama_cpp_would_verify_too_slowly(
+    with_draft: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drafts, "has_patches", lambda: False)
+    opened: list[Path] = []
+    monkeypatch.setattr(drafts, "_from_file", lambda path, *_: opened.append(path))
+    LlamaTarget.open(with_draft, TargetOptions(n_threads=1, n_gpu_layers=0)).close()
+    assert not opened
 
 
 def test_a_target_has_no_draft_unless_one_lies_beside_it(tiny_qwen2: Path) -> None:
