@@ -19,7 +19,7 @@ _CAP, _FIRST_CREDIT = 0.012, 4.0  # less than 2%, since what is learned of costs
 _TIMED_FIRST, _STALE = 3, 24  # plain rounds before any draft; rounds after which another one is timed
 _LEAST_GAIN, _MOST_ASKED = 1.02, 7  # times plain decoding; nodes of one proposal, of which more take longer
 _MOST_SLOWER = 2.0  # times the usual cost: what takes longer was disturbed by other work
-_NEW_SIZE = 1.3  # times a plain round: where a GPU captures a graph anew, one behind a draft takes longer
+_NEW_SIZE = 1.3  # times a plain round: where a GPU captures a graph anew, one behind a draft or a prompt is longer
 _TOKENS, _CHOSEN_TOKENS, _PROPOSAL, _READING = 2.5, 4.0, 0.3, 2.0  # assumed of a draft that was never asked
 _MEMORY, _FORGET = 16, 0.01  # rounds that count; the part of what was learned that a plain round makes usual again
 
@@ -34,17 +34,16 @@ class GatedDraft:
     clock = staticmethod(time.perf_counter)
 
     def __init__(self, free: Draft, asked: Draft | None, costs: Sequence[float], *, chosen: bool = False) -> None:
-        self._asked, self._chosen = asked, chosen
-        self._drafts = [free, asked] if asked else [free]
+        self._asked, self._chosen, self._drafts = asked, chosen, [free, asked] if asked else [free]
         self._usual, self._costs, self._credit = costs, list(costs), _FIRST_CREDIT
-        self._plain_s, self._plain_rounds, self._since_plain, self._before = 0.0, 0, 0, 0
+        self._plain_s, self._plain_rounds, self._since_plain, self._before = 0.0, 0, 0, -1
         self._hoped = (_CHOSEN_TOKENS if chosen else _TOKENS), costs[3] + _PROPOSAL
         (self._tokens, self._cost), self._waits = self._hoped, [_PROPOSAL, _READING]  # [True]: first of an answer
         self._started: float | None = None
 
     def begin(self, prompt: Prompt, abort: AbortFlag) -> None:
         """Begin an answer."""
-        self._started, self._before, self._has_read = None, 0, False
+        self._started, self._before, self._has_read = None, -1, False  # behind a prompt, not behind a round
         self._credit = min(self._credit, _FIRST_CREDIT + (self._waits[True] if self._asked else 0.0))
         for draft in self._drafts:
             draft.begin(prompt, abort)
@@ -118,9 +117,10 @@ class GatedDraft:
         self._credit += (1 + _CAP) * tokens - cost
 
     def _learn_plain(self, seconds: float) -> None:
-        if self._before and seconds > _NEW_SIZE * self._plain_s:
-            excess = min(seconds / self._plain_s, _MOST_SLOWER) - 1
-            self._costs = learned(self._costs, self._before, self._costs[self._before] + excess)
+        if self._before and self._plain_rounds and seconds > _NEW_SIZE * self._plain_s:
+            excess = min(seconds / self._plain_s, _MOST_SLOWER) - 1 if self._before > 0 else 0.0
+            if self._before > 0:
+                self._costs = learned(self._costs, self._before, self._costs[self._before] + excess)
             self._credit += _CAP - excess
             return
         self._plain_s = running_mean(self._plain_s, seconds) if self._plain_rounds else seconds

@@ -199,3 +199,19 @@ def test_the_first_rounds_of_all_are_plain() -> None:
         clock.now += 1
     assert sizes[:3] == [0, 0, 0]
     assert min(sizes[3:]) > 3
+
+
+@pytest.mark.parametrize("slow", [0, 1])
+def test_an_answers_first_round_tells_nothing_of_plain_ones_if_it_is_slow(slow: int) -> None:
+    """A GPU captures its graph anew behind a prompt."""
+    clock = Clock()
+    draft = gated(MACHINES["GPU"], clock)
+    for answer in range(6):
+        draft.begin(np.arange(8, dtype=np.int32), AbortFlag())
+        draft.accept([100])
+        for number in range(12):
+            assert len(draft.propose(8)) == 0
+            clock.now += 3.0 if answer and number == 0 and slow else 1.0
+            draft.accept([101 + number])
+    assert draft._plain_s == pytest.approx(1.0)
+    assert draft._credit > 4.0
