@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from winnow_engine.changes.changed import ChangedFile
 from winnow_engine.changes.lines import Hunk
 from winnow_engine.core import Folder
+from winnow_engine.errors import GitError
 from winnow_engine.git.objects import Commit, blobs, existing
 from winnow_engine.git.repository import Repository
 from winnow_engine.git.trees import FileChange, tree_changes
@@ -54,8 +55,12 @@ class FolderHistory:
         return printable(self.folder.workspace_path(path.removeprefix(prefix)) if inside else path)
 
     def changes(self, commit: Commit, parent: str | None) -> list[FileChange]:
-        """The files that a commit changed, all of them for one without a parent."""
-        return tree_changes(self.repository, parent or self.repository.empty_tree, commit.id)
+        """The files that a commit changed, all of them for one without a parent; no renames in a partial clone."""
+        before = parent or self.repository.empty_tree
+        try:
+            return tree_changes(self.repository, before, commit.id)
+        except GitError:  # files are compared to find renames, and a partial clone lacks some
+            return tree_changes(self.repository, before, commit.id, renames=False)
 
     def others(self, changes: Iterable[FileChange], file: FileChange | None) -> tuple[str, ...]:
         """The workspace paths of changed files besides one."""

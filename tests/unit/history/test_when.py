@@ -10,6 +10,7 @@ from winnow_engine.core import Cancellation, Citation
 from winnow_engine.errors import CancelledError, GitMissingError, NotARepositoryError, RevisionError
 from winnow_engine.history import finding
 from winnow_engine.history.answering import answering_commits
+from winnow_engine.history.hunks import effect_on, terms_of
 from winnow_engine.history.question import asked_past, with_past
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.prompting.citations import cite
@@ -100,6 +101,18 @@ def test_those_that_fit_badly_are_left_out_and_the_rest_is_newest_first(
     found = subjects(sources_of(top), "When did we wait for trams?")
     assert found == ["Wait for buses in the rain, as trams do", "Wait for trams"]
     assert subjects(sources_of(top), "When did we wait for trams?", 1) == ["Wait for trams"]
+
+
+def test_a_rename_in_a_partial_clone_is_told_without_its_contents(top: Path, tmp_path: Path) -> None:
+    commit(top, "Wait for the bus", {"bus.py": WAIT})
+    git(top, "mv", "bus.py", "coach.py")
+    commit(top, "Wait for coaches", {"coach.py": WAIT.replace("bus", "coach")})
+    git(top, "config", "uploadpack.allowFilter", "true")
+    git(tmp_path, "clone", "--quiet", "--no-checkout", "--filter=blob:none", f"file://{top}", "clone")
+    matches = answering_commits(sources_of(tmp_path / "clone"), "When did we wait for coaches?", Cancellation(), 1)
+    (one,) = matches.commits
+    effect = effect_on(one.history, one.commit, terms_of("When did we wait for coaches?"))
+    assert (effect.file, {effect.path, *effect.others}) == (None, {"bus.py", "coach.py"})
 
 
 def test_several_folders_are_searched_and_those_without_a_history_are_left_out(top: Path, tmp_path: Path) -> None:
