@@ -126,13 +126,13 @@ class Git:
             raise GitError(f"`git {arguments[0]}` took longer than {timeout_s:g} s and was ended: try again")
         return status, output, complaint
 
-    def partial_output(self, *arguments: str, timeout_s: float) -> tuple[bytes, bool]:
+    def partial_output(self, *arguments: str, timeout_s: float, highest: int = 0) -> tuple[bytes, bool]:
         """Standard output of a command until it ends, fails or is stopped after `timeout_s`; and whether it succeeded.
 
-        Raises GitMissingError, CancelledError.
+        Its status is then `highest` at most. Raises GitMissingError, CancelledError.
         """
         status, output, _ = self._ran(arguments, b"", timeout_s)
-        return output, status == 0
+        return output, status is not None and 0 <= status <= highest
 
     def fields(self, *arguments: str, stdin: bytes = b"", timeout_s: float = _TIMEOUT_S) -> list[bytes]:
         """Fields of a command's output, each of which ends with NUL."""

@@ -35,7 +35,9 @@ class NameSearch:
         CancelledError.
         """
         parts = [part for part in _SEPARATOR.split(name) if part]
-        searches = self._paths(name) or self._definitions(parts) or self._definitions(parts[-1:])
+        searches = self._paths(name) or self._definitions(parts)
+        if not searches and len(parts) > 1:
+            searches = self._definitions(parts[-1:])
         if not searches and as_text and parts and len(parts[-1]) >= _SHORTEST_TEXT:
             searches = [(f"-S{parts[-1]}", "--")]
         return {one for search in searches for one in self._found(search)} if len(searches) <= _MOST_PLACES else set()
@@ -62,16 +64,24 @@ class NameSearch:
         ]
 
     def _files_with(self, words: list[str]) -> Iterator[tuple[str, bytes]]:
-        """Files that contain all of some words, by their paths below the repository's folder."""
+        """Files that contain all of some words, by their paths below the repository's folder, while there is time."""
         if not words:
             return
         git, prefix = self._repository.git, self._repository.prefix
         options = ("-l", "-z", "-w", "-F", "--all-match", *(part for word in words for part in ("-e", word)))
-        output, _ = git.partial_output("grep", *options, self._tip, timeout_s=self._seconds_left())
+        left = self._seconds_left()
+        output, complete = git.partial_output("grep", *options, self._tip, timeout_s=left, highest=1)  # 1: no match
+        self.complete &= complete
         paths = [path.removeprefix(f"{self._tip}:") for path in _fields(output)][:_MOST_FILES]
         entries = named_files(self._repository, self._tip, [prefix + path for path in paths])
         contents = blobs(git, [one.blob for one in entries])
-        yield from ((one.path.removeprefix(prefix), contents[one.blob]) for one in entries if one.blob in contents)
+        for one in entries:
+            git.cancellation.check()
+            if not self._seconds_left():
+                self.complete = False
+                return
+            if one.blob in contents:
+                yield one.path.removeprefix(prefix), contents[one.blob]
 
     def _seconds_left(self) -> float:
         return max(self._until - time.monotonic(), 0.0)

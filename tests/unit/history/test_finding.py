@@ -2,12 +2,16 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from git_repositories import commit, git, new
 
+from winnow_engine.core import Cancellation
+from winnow_engine.errors import CancelledError
 from winnow_engine.git.objects import commits
 from winnow_engine.git.repository import open_repository
+from winnow_engine.history import names
 from winnow_engine.history.finding import rank_commits
 from winnow_engine.history.question_terms import asked_in
 from winnow_engine.history.terms import stem, words
@@ -87,6 +91,54 @@ def test_a_clone_without_contents_is_searched_by_messages(top: Path, tmp_path: P
     found, notices = rank_commits(open_repository(tmp_path / "clone.git"), "When did `retry` come?", 5)
     assert found[0].score > 0
     assert notices
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The paths of the files that were parsed to find a definition; each takes ten seconds."""
+    paths, now = list[str](), [0.0]
+
+    def analyse(path: str, _: bytes) -> SimpleNamespace:
+        paths.append(path)
+        now[0] += 10
+        return SimpleNamespace(units=())
+
+    monkeypatch.setattr(names, "analyse", analyse)
+    monkeypatch.setattr(names, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    return paths
+
+
+def search(top: Path, seconds: float, cancellation: Cancellation | None = None) -> names.NameSearch:
+    repository = open_repository(top, cancellation or Cancellation())
+    return names.NameSearch(repository, repository.commit("HEAD"), seconds)
+
+
+def test_no_file_is_parsed_after_the_time_is_up_or_the_search_cancelled(
+    tmp_path: Path, parsed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top, cancellation = new(tmp_path / "two"), Cancellation()
+    commit(top, "Two", {"a.py": WAIT, "b.py": WAIT})
+    short = search(top, 3)
+    assert short.commits("wait_for", as_text=False) == set()
+    assert (parsed, short.complete) == (["a.py"], False)
+    long = search(top, 90)
+    assert long.commits("wait_for", as_text=False) == set()
+    assert (parsed, long.complete) == (["a.py", "a.py", "b.py"], True)
+
+    def cancels(*_: object) -> SimpleNamespace:
+        cancellation.cancel()
+        return SimpleNamespace(units=())
+
+    monkeypatch.setattr(names, "analyse", cancels)
+    with pytest.raises(CancelledError):
+        search(top, 90, cancellation).commits("wait_for", as_text=False)
+
+
+def test_a_name_that_is_nowhere_was_searched_for_unless_the_search_was_stopped(top: Path) -> None:
+    for seconds, complete in ((60, True), (0, False)):
+        made = search(top, seconds)
+        assert made.commits("zeppelin", as_text=False) == set()
+        assert made.complete == complete
 
 
 def test_code_and_a_lone_word_are_names() -> None:
