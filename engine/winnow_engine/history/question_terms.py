@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from winnow_engine.history.terms import stem, words
 
 _NAME = re.compile(r"[^\W\d]\w*")
+_MOST_CHARACTERS = 4_000  # of a question
+# Paths are bounded and begin where a word or a separator does, so that the time grows with the text alone.
 _CODE = re.compile(
-    r"`[^`]*`|\b_\w+|[\w/-]+(?:(?:\.|_+|::)\w+)+|\b[a-z]+[A-Z]\w*|\b[A-Z]+[a-z]+[A-Z]\w*|\b[A-Z]{2,}[a-z]\w*|\w+(?=\(\))"
+    r"`[^`]*`|\b_\w+|(?:(?<![\w/-])|(?=[/-]))[\w/-]{1,250}(?:(?:\.|_+|::)\w+)+"
+    r"|\b[a-z]+[A-Z]\w*|\b[A-Z]+[a-z]+[A-Z]\w*|\b[A-Z]{2,}[a-z]\w*|\b\w+(?=\(\))"
 )
 _WEAK = 0.2  # weight of a word that says what happened, or to what kind of thing
 
@@ -47,6 +50,7 @@ class Asked:
 
 def asked_in(question: str) -> Asked:
     """The terms and names of a question. If all its words are words of asking, they are its terms."""
+    question = question[:_MOST_CHARACTERS]
     code = [part.strip("`") for part in _CODE.findall(question)]
     rest = _CODE.sub(" ", question)
     plain = [word.lower() for word in words(rest)]

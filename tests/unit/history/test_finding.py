@@ -1,5 +1,6 @@
 """Which commits answer a question: by messages, paths, authors, and names that came, went or changed."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -150,6 +151,20 @@ def test_code_and_a_lone_word_are_names() -> None:
     lone = asked_in("When was render changed last?")
     assert (lone.code, lone.only_code, lone.alone) == (("render",), False, True)
     assert asked_in("When did the bus wait?").code == ()
+
+
+@pytest.mark.parametrize("part", ["x", "a/", "/", "a_-", "A", "`"])
+def test_a_long_question_without_spaces_is_taken_apart_at_once(part: str) -> None:
+    began = time.process_time()
+    asked_in(part * 100_000)
+    assert time.process_time() - began < 1
+
+
+def test_paths_are_found_whole_or_in_parts() -> None:
+    assert asked_in("When did docs/v1.2/file.py and _a/b.py or run() change?").code == (
+        *("docs/v1.2", "/file.py"),
+        *("_a", "/b.py", "run"),
+    )
 
 
 def test_words_that_occur_nowhere_find_nothing(found: Ask) -> None:
