@@ -52,6 +52,8 @@ class Fleet:
     def __init__(self, model: str, drafter: Drafter, count: int | None, address: str | None) -> None:
         """`count` actors, or as many as the cluster has GPUs, at least one; `drafter` is the one of this process.
 
+        Without GPUs they are no more than the cores: one that finds no room would be waited for for ever.
+
         Without an `address` a cluster is started on this machine, and ends with the fleet. Raises ClusterError.
         """
         # Linux ends a cluster that was started here when the thread ends that started it, so this is one that stays.
@@ -60,6 +62,7 @@ class Fleet:
         self._drafter = drafter
         gpus, cores = (int(self._ray.cluster_resources().get(name, 0)) for name in ("GPU", "CPU"))
         count = count or max(gpus, 1)
+        count = count if gpus else min(count, max(cores, 1))
         threads = 2 if gpus else max(cores // count, 1)
         actors = self._ray.remote(DrafterActor).options(
             num_gpus=1 / -(-count // gpus) if gpus else 0,
