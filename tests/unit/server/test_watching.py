@@ -2,14 +2,16 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from lsprotocol import types
+from watchfiles.main import FileChange
 
 from winnow_engine.config import FileRules
+from winnow_lsp.server.session import folder_watch
 from winnow_lsp.server.session.folder_watch import changes
 from winnow_lsp.server.session.folders import Folders
 from winnow_lsp.server.session.watching import FileWatcher, Watch
@@ -116,9 +118,34 @@ async def test_a_folder_that_is_not_there_does_not_stop_the_others(tmp_path: Pat
     watched.watcher.close()
 
 
-async def test_where_no_watch_is_left_the_user_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_folder_that_is_only_said_to_be_there_is_asked_for_again_after_a_pause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[set[Path]]()
+
+    async def missing(watched: set[Path]) -> AsyncGenerator[set[FileChange], None]:
+        asked.append(watched)
+        raise FileNotFoundError
+        yield set()
+
+    monkeypatch.setattr(folder_watch, "_asked_to_watch", missing)
+    watched = Watched(tmp_path)
+    watched.watcher.start()
+    await asyncio.sleep(0.5)
+    watched.watcher.close()
+    assert asked == [{tmp_path}]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [OSError("limit reached"), UnicodeEncodeError("utf-8", "\udcff", 0, 1, "limit reached")],
+    ids=["limit", "name"],
+)
+async def test_where_no_watch_is_left_the_user_is_told(
+    error: Exception, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     async def exhausted(roots: Iterable[Path], rules: FileRules) -> AsyncIterator[set[Path]]:
-        raise OSError("limit reached")
+        raise error
         yield set(roots)
 
     watched = Watched(tmp_path, watch=exhausted)

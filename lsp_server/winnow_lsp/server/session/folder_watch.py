@@ -23,6 +23,7 @@ from winnow_engine.index.ignore import RULE_FILES
 from winnow_engine.platform import watches_single_folders
 
 _DEBOUNCE_MS = 500
+_PAUSE_S = 5.0  # before the same folders are asked for again
 _log = logging.getLogger(__name__)
 
 
@@ -48,6 +49,8 @@ async def changes(roots: Iterable[Path], rules: FileRules) -> AsyncIterator[set[
                         break
         except FileNotFoundError:  # a folder is gone since it was found
             now = await asyncio.to_thread(_watchable, roots, rules)
+            if now == watched:  # it is there again, or only said to be
+                await asyncio.sleep(_PAUSE_S)
         if moved := (watched - now) | await asyncio.to_thread(_files_in, now - watched):
             yield moved
 

@@ -75,7 +75,7 @@ class FileWatcher:
         try:
             async for paths in self._watch(roots, rules):
                 self.changed(path.as_uri() for path in paths)
-        except (OSError, RuntimeError) as error:  # the system's limit of watches, for example
+        except (OSError, RuntimeError, ValueError) as error:  # the limit of watches; a path that is not UTF-8
             _log.warning("changes on disk are noticed at the next question only: %s", error)
 
 
