@@ -17,7 +17,11 @@ from winnow_engine.models.gguf_header import GgufHeader
 
 @dataclass(frozen=True, slots=True)
 class RerankerHead:
-    """The head's weights: votes float32 [3, width], length [1], mu and sd [width]. ValueError for other shapes."""
+    """The head's weights: votes float32 [3, width], length [1], mu and sd [width]. ValueError for other shapes.
+
+    With x̂ = (x / rms(x) − mu) / sd of a unit's N rows and the rows v, w and l of `votes`, a unit's score is
+    Σ softplus(w·x̂ᵢ) (v·x̂ᵢ) / Σ softplus(w·x̂ᵢ) + l·x̂_N + length · ln(N / 100).
+    """
 
     votes: Float32
     length: Float32
@@ -67,7 +71,7 @@ class RerankerFile:
 
 
 def read_reranker(path: Path, drafter: GgufHeader) -> RerankerFile:
-    """Read what `training.reader.model.Reranker.save` writes. ProfileError unless it is a reranker of this drafter.
+    """Read what `training.reranker.model.Reranker.save` writes. ProfileError unless it is a reranker of this drafter.
 
     UnsupportedModelError if the drafter is none that can run.
     """
