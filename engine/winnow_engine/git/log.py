@@ -12,12 +12,16 @@ from winnow_engine.git.repository import Repository
 _FIELDS = ("%H", "%P", "%ct", "%an", "%B")
 _ID = re.compile("[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _LATEST = 100
+_MOST_CHARACTERS = 8_000  # of a message
 _LATEST_TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """A commit with its number of parents in this clone, and seconds since the epoch. Bytes not UTF-8 are U+FFFD."""
+    """A commit with its number of parents in this clone, and seconds since the epoch. Bytes not UTF-8 are U+FFFD.
+
+    Of its message there are the first 8,000 characters.
+    """
 
     id: str
     parents: int
@@ -60,5 +64,5 @@ def changed_lately(repository: Repository) -> list[str]:
 
 
 def _logged(name: bytes, parents: bytes, time: bytes, author: bytes, message: bytes) -> Logged:
-    said = (author.decode("utf-8", "replace"), message.decode("utf-8", "replace"))
+    said = (author.decode("utf-8", "replace"), message.decode("utf-8", "replace")[:_MOST_CHARACTERS])
     return Logged(name.decode("ascii"), len(parents.split()), seconds(time), *said)

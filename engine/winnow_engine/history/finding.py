@@ -16,7 +16,6 @@ from winnow_engine.history.terms import rarity, score_messages
 
 MOST_COMMITS = 50_000
 """Number of commits searched, the newest; their messages take 0.7 s of a core for each 20,000."""
-_MOST_CHARACTERS = 8_000  # of a message
 _MOST_NAMES = 3
 _SEARCH_S = 3.0  # for all names
 _TOUCHED = 1.2  # weight of a name that a commit touched, beside a word of its message
@@ -45,7 +44,7 @@ def rank_commits(repository: Repository, question: str, most: int) -> tuple[list
     tip = repository.commit("HEAD")
     logged = newest_commits(repository, tip, MOST_COMMITS)
     asked = asked_in(question)
-    scores = score_messages([f"{one.author}\n{one.message[:_MOST_CHARACTERS]}" for one in logged], asked.terms)
+    scores = score_messages([f"{one.author}\n{one.message}" for one in logged], asked.terms)
     scores *= np.where([one.parents > 1 for one in logged], np.float32(_MERGE), np.float32(1))
     search = NameSearch(repository, tip, _SEARCH_S)
     _add_touching(scores, logged, asked, search, shallow=repository.shallow)

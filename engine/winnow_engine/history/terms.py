@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 _WORD = re.compile(r"[A-Za-z\u0080-\U0010ffff][a-z\u0080-\U0010ffff]+|[A-Z]+(?![a-z\u0080-\U0010ffff])|\d+")
 _VOWEL = re.compile(r"[aeiouy]")
 _NAME = "="  # before a whole name, which no word begins with
+_MOST_TERMS = 64  # of a question, those of the highest weight
 _K1, _B = 1.5, 0.75  # of BM25 (Robertson and Zaragoza 2009, eq. 3.15)
 
 
@@ -42,13 +43,14 @@ def stem(word: str) -> str:
 
 
 def score_messages(messages: Sequence[str], terms: Mapping[str, float]) -> NDArray[np.float32]:
-    """BM25 of every message for stems, each with its weight, float32 [N]."""
+    """BM25 of every message for the 64 stems of the highest weight, float32 [N]."""
+    terms = dict(sorted(terms.items(), key=lambda term: -term[1])[:_MOST_TERMS])
     counts, lengths = _counts(messages, {term: column for column, term in enumerate(terms)})
     rarities = np.array([rarity(int(found), len(messages)) for found in (counts > 0).sum(axis=0)])
     norm = _K1 * (1 - _B + _B * lengths / max(lengths.mean() if len(lengths) else 0.0, 1.0))
-    weights = rarities * np.array(list(terms.values()))
-    scores: NDArray[np.float32] = (weights * counts * (_K1 + 1) / (counts + norm[:, None])).sum(axis=1)
-    return scores.astype(np.float32)
+    weights = (rarities * np.array(list(terms.values())) * (_K1 + 1)).astype(np.float32)
+    scores: NDArray[np.float32] = (weights * counts / (counts + norm.astype(np.float32)[:, None])).sum(axis=1)
+    return scores
 
 
 def rarity(found: int, among: int) -> float:

@@ -21,6 +21,11 @@ def all_logged(top: Path) -> list[Logged]:
     return newest_commits(open_repository(top), head(top), 100)[::-1]
 
 
+def test_of_a_long_message_the_beginning_is_kept(top: Path) -> None:
+    commit(top, "long " * 4_000)
+    assert [one.message for one in all_logged(top)] == ["long " * 1_600]
+
+
 def test_merges_octopuses_and_empty_commits_are_listed(top: Path) -> None:
     commit(top, "one", {"a.py": "a = 1\n"})
     for name in ("left", "right"):

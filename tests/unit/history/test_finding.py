@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from git_repositories import commit, git, new
 
@@ -15,7 +16,7 @@ from winnow_engine.git.repository import open_repository
 from winnow_engine.history import names
 from winnow_engine.history.finding import rank_commits
 from winnow_engine.history.question_terms import asked_in
-from winnow_engine.history.terms import stem, words
+from winnow_engine.history.terms import score_messages, stem, words
 
 Ask = Callable[[str], list[str]]
 WAIT = "def wait_for(bus):\n    return bus.comes()\n"
@@ -165,6 +166,14 @@ def test_paths_are_found_whole_or_in_parts() -> None:
         *("docs/v1.2", "/file.py"),
         *("_a", "/b.py", "run"),
     )
+
+
+def test_of_many_terms_those_of_the_highest_weight_count() -> None:
+    terms = {"weak": 0.2, **{f"word{number}": 1.0 for number in range(64)}}
+    scores = score_messages(["weak", "word a", "other"], {**terms, "word": 2.0})
+    assert (scores.dtype, [bool(one) for one in scores]) == (np.float32, [False, True, False])
+    assert score_messages(["weak", "other"], {"weak": 0.2})[0] > 0
+    assert score_messages([], {}).shape == (0,)
 
 
 def test_words_that_occur_nowhere_find_nothing(found: Ask) -> None:
