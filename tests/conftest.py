@@ -2,10 +2,15 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from winnow_engine.storage.store import Store
 
 # Commands answer in their own process unless a test is about the shared server, which would outlive it.
 os.environ["WINNOW_SERVER"] = "0"
@@ -38,3 +43,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     config.option.loadscopereorder = False
     return LoadFileScheduling(config, log)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with closing(Store(tmp_path / "index.sqlite")) as store:
+        yield store

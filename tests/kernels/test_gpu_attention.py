@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from arrays import error
+from arrays import normal_half as normal
 from lanes import from_half, half, launch
 
 from winnow_cuda.compiler.kernel import Kernel
@@ -12,10 +14,6 @@ from winnow_cuda.ops.gpu.attention import ROWS, attention, query_tiles, scale_lo
 from winnow_cuda.ops.gpu.attention_hopper import attention_hopper
 
 RTOL = 7e-4  # float16 probabilities and results
-
-
-def normal(seed: int, *shape: int) -> np.ndarray:
-    return from_half(half(np.random.default_rng(seed).standard_normal(shape, np.float32)))
 
 
 def run(kernel: Kernel, qkv: np.ndarray, heads: int, kv: int, prefix: np.ndarray, tiles, chosen, counts) -> np.ndarray:
@@ -30,10 +28,6 @@ def run(kernel: Kernel, qkv: np.ndarray, heads: int, kv: int, prefix: np.ndarray
         float(scale_log2(dim)),
     )  # fmt: skip
     return from_half(out).reshape(tokens, heads, dim)
-
-
-def error(actual: np.ndarray, expected: np.ndarray) -> float:
-    return float(np.linalg.norm(actual - expected) / np.linalg.norm(expected))
 
 
 SHAPES = [(2, 1, 64), (2, 2, 128)]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from arrays import error, normal
 from lanes import from_half, half, launch
 
 from winnow_cuda.ops.embedding import embedding_numpy
@@ -14,16 +15,8 @@ from winnow_cuda.ops.rope import rope_numpy, rope_table
 RTOL = 5e-4  # float16 rounds the result, relative 2^-12
 
 
-def normal(seed: int, *shape: int) -> np.ndarray:
-    return np.random.default_rng(seed).standard_normal(shape, np.float32)
-
-
 def rounded(x: np.ndarray) -> np.ndarray:
     return from_half(half(x))
-
-
-def error(actual: np.ndarray, expected: np.ndarray) -> float:
-    return float(np.linalg.norm(actual - expected) / np.linalg.norm(expected))
 
 
 @pytest.mark.parametrize(("rows", "width"), [(1, 64), (9, 896), (17, 100), (8, 576)])

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from arrays import error
 from lanes import from_half, half
 from simulated_device import SimulatedDevice
 
@@ -74,10 +75,6 @@ def batch_of(lengths: list[int]) -> Batch:
     return Batch(ids, positions, np.cumsum([0, *lengths]))
 
 
-def error(actual: np.ndarray, expected: np.ndarray) -> float:
-    return float(np.linalg.norm(actual - expected) / np.linalg.norm(expected))
-
-
 def agree(actual: Encoded, expected: Encoded) -> None:
     assert error(actual.hidden, expected.hidden) < RTOL
     for layer in expected.queries:
@@ -123,9 +120,10 @@ def test_a_joint_pass_that_keeps_every_block_is_a_dense_one(capability: tuple[in
     assert {"mean_keys", "block_scores", "choose_blocks"} <= set(device.launched)
 
 
-def scarce(device: SimulatedDevice, rows: int) -> None:
-    """From now on activations of more rows do not fit."""
-    plenty = device.empty
+def scarce(weights: Weights, rows: int) -> GpuEncoder:
+    """An encoder on a device on which activations of more rows do not fit."""
+    device = SimulatedDevice((8, 6))
+    encoder, plenty = GpuEncoder(device, weights, PREFIX), device.empty
 
     def empty(shape: tuple[int, ...], dtype: object) -> DeviceArray:
         if shape[0] > rows and shape[-1] == LLAMA.width:
@@ -133,15 +131,13 @@ def scarce(device: SimulatedDevice, rows: int) -> None:
         return plenty(shape, dtype)
 
     device.empty = empty  # type: ignore[method-assign]
+    return encoder
 
 
 def test_a_batch_that_does_not_fit_is_halved(monkeypatch: pytest.MonkeyPatch) -> None:
     weights, batch = weights_of(LLAMA, False, False), batch_of([4, 3, 5])
     monkeypatch.setattr("winnow_cuda.gpu.encoder.LEAST_TOKENS", 5)
-    device = SimulatedDevice((8, 6))
-    encoder = GpuEncoder(device, weights, PREFIX)
-    scarce(device, 8)
-    agree(encoder.encode(batch), CpuEncoder(weights, PREFIX).encode(batch))
+    agree(scarce(weights, 8).encode(batch), CpuEncoder(weights, PREFIX).encode(batch))
 
 
 RUNS = np.array([[0, 3], [3, 4], [6, 200], [201, 203]], np.int32)
@@ -166,10 +162,7 @@ def keys_agree(gpu: GpuEncoder, cpu: CpuEncoder, batch: Batch) -> None:
 def test_keys_of_a_batch_that_does_not_fit_come_in_halves(monkeypatch: pytest.MonkeyPatch) -> None:
     weights = replace(weights_of(LLAMA, False, False), readout=readout_of(LLAMA.width))
     monkeypatch.setattr("winnow_cuda.gpu.encoder.LEAST_TOKENS", 5)
-    device = SimulatedDevice((8, 6))
-    encoder = GpuEncoder(device, weights, PREFIX)
-    scarce(device, 200)
-    keys_agree(encoder, CpuEncoder(weights, PREFIX), batch_of([200, 5]))
+    keys_agree(scarce(weights, 200), CpuEncoder(weights, PREFIX), batch_of([200, 5]))
 
 
 @pytest.mark.parametrize("capability", [(8, 6), (9, 0)])
@@ -187,10 +180,7 @@ def rows_agree(gpu: GpuEncoder, cpu: CpuEncoder, batch: Batch) -> None:
 def test_rows_of_a_batch_that_does_not_fit_are_read_in_halves(monkeypatch: pytest.MonkeyPatch) -> None:
     weights = replace(weights_of(LLAMA, False, False), rows=head_of(3, LLAMA.width))
     monkeypatch.setattr("winnow_cuda.gpu.encoder.LEAST_TOKENS", 5)
-    device = SimulatedDevice((8, 6))
-    encoder = GpuEncoder(device, weights, PREFIX)
-    scarce(device, 8)
-    rows_agree(encoder, CpuEncoder(weights, PREFIX), batch_of([4, 3, 5]))
+    rows_agree(scarce(weights, 8), CpuEncoder(weights, PREFIX), batch_of([4, 3, 5]))
 
 
 def test_nothing_encodes_to_nothing() -> None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from arrays import normal_half as normal
 from lanes import from_half, half, launch
 
 from winnow_cuda.ops.flash_prefill import (
@@ -15,10 +16,6 @@ from winnow_cuda.ops.gpu.flash_prefill import block_scores, choose_blocks, mean_
 from winnow_cuda.shapes import BlockRule
 
 SHAPES = [(128, 2, 1, 64), (300, 3, 3, 64), (2400, 2, 1, 128)]
-
-
-def normal(seed: int, *shape: int) -> np.ndarray:
-    return from_half(half(np.random.default_rng(seed).standard_normal(shape, np.float32)))
 
 
 def means_of(k: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from arrays import normal
 from lanes import launch
 
 from winnow_cuda.ops.gpu import pool_runs as pool_runs_op
@@ -10,10 +11,6 @@ from winnow_cuda.ops.gpu import standardise as standardise_op
 from winnow_cuda.ops.pool_runs import pool_runs_numpy
 from winnow_cuda.ops.quantise_keys import quantise_keys_numpy
 from winnow_cuda.ops.standardise import standardise_numpy
-
-
-def normal(seed: int, *shape: int) -> np.ndarray:
-    return np.random.default_rng(seed).standard_normal(shape, np.float32)
 
 
 @pytest.mark.parametrize(("rows", "width"), [(1, 64), (9, 896), (17, 100)])

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from arrays import normal
 from lanes import launch
 from simulated_device import SimulatedDevice
 
@@ -21,10 +22,6 @@ from winnow_cuda.ops.unit_products import unit_products_numpy
 from winnow_cuda.shapes import Scorer, runs_between
 
 UNIT_LENGTHS = [[1], [3, 1, 40], [0, 16, 0, 17, 9]]
-
-
-def normal(seed: int, *shape: int) -> np.ndarray:
-    return np.random.default_rng(seed).standard_normal(shape, np.float32)
 
 
 def keys_of(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

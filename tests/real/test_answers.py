@@ -1,6 +1,5 @@
 """`winnow bench answers` on real weights."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,13 +17,6 @@ from winnow_research.evaluation.methods.lexical import Bm25
 from winnow_research.evaluation.repositories import Split, repositories
 
 pytestmark = pytest.mark.real_weights
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    store = Store(tmp_path / "index.sqlite")
-    yield store
-    store.close()
 
 
 def corpus(drafter: Drafter, repository: str, questions: int = 1) -> Corpus:

@@ -7,6 +7,7 @@ from pathlib import Path
 import gguf
 import numpy as np
 import pytest
+from random_models import write_all
 
 from winnow_engine.core import Prompt
 from winnow_engine.llama.layer_inputs import LayerInputs
@@ -50,10 +51,7 @@ def random_dflash(reader: gguf.GGUFReader, tmp_path_factory: pytest.TempPathFact
     for name, shape in shapes():
         weights = np.ones(shape) if len(shape) == 1 else random.normal(0, 0.05, shape)
         writer.add_tensor(name, weights.astype(np.float32))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    write_all(writer)
     return path
 
 

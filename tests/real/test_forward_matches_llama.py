@@ -9,6 +9,7 @@ import llama_cpp
 import numpy as np
 import pytest
 from gguf.quants import dequantize
+from random_models import write_all
 
 from winnow_cuda.cpu.encoder import CpuEncoder
 from winnow_cuda.ops.rms_norm import rms_norm
@@ -94,8 +95,5 @@ def write_float32(source: Path, destination: Path) -> Path:
             writer.add_key_value(name, field.contents(), field.types[0])
     for tensor in reader.tensors:
         writer.add_tensor(tensor.name, dequantize(tensor.data, tensor.tensor_type).astype(np.float32))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    write_all(writer)
     return destination

@@ -3,7 +3,6 @@
 Development repositories in three languages, 24K tokens each; a minute of encoding on two free cores.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -32,13 +31,6 @@ pytestmark = pytest.mark.real_weights
 REPOSITORIES = ("tornado", "wandb-core", "cordova-android")
 TOKENS = 24_000
 RECORDED = 0.95  # describe, kept whole within 2,000 tokens: 42 of 44
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    store = Store(tmp_path / "index.sqlite")
-    yield store
-    store.close()
 
 
 def test_recall_has_not_dropped_beyond_noise(qwen_small: Path, store: Store) -> None:

@@ -41,11 +41,16 @@ def write_model(path: Path) -> Path:
             writer.add_tensor(f"blk.{number}.{name}.weight", np.ones(WIDTH, np.float32))
     writer.add_tensor("token_embd.weight", random.normal(0, 1, (512, WIDTH)).astype(np.float32))
     writer.add_tensor("output_norm.weight", np.ones(WIDTH, np.float32))
+    write_all(writer)
+    return path
+
+
+def write_all(writer: gguf.GGUFWriter) -> None:
+    """Write the file and close it."""
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    return path
 
 
 def byte_tokens() -> list[str]:

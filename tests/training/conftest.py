@@ -6,7 +6,7 @@ from pathlib import Path
 import gguf
 import numpy as np
 import pytest
-from random_models import byte_tokens
+from random_models import byte_tokens, write_all
 
 from winnow_engine.index.files import SourceFile
 from winnow_engine.llama.model import LlamaModel
@@ -65,10 +65,7 @@ def drafter(tmp_path_factory: pytest.TempPathFactory) -> Path:
         spread = 1.0 if name == "token_embd.weight" else 0.15
         value = np.ones(shape) if "norm" in name else random.normal(0, spread, shape)
         writer.add_tensor(name, value.astype(np.float32))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    write_all(writer)
     return path
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from git_repositories import new
 
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
@@ -36,6 +37,12 @@ def written(files: dict[str, str], folder: Path) -> Workspace:
 @pytest.fixture(scope="session")
 def workspace_of() -> Callable[[dict[str, str], Path], Workspace]:
     return written
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    """A repository without commits."""
+    return new(tmp_path / "project")
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from clock import Clock
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,13 +16,6 @@ SYSTEM = Message("system", "Be brief.")
 ASKED = [SYSTEM, Message("user", "a long text"), Message("assistant", "Yes."), Message("user", "Why?")]
 CUT = [SYSTEM, Message("user", "text"), *ASKED[2:]]
 LATER = [*ASKED, Message("assistant", "So."), Message("user", "And?")]
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def test_what_was_sent_is_found_for_what_goes_on_from_it() -> None:

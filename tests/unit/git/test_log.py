@@ -3,17 +3,12 @@
 from pathlib import Path
 
 import pytest
-from git_repositories import commit, git, head, new
+from git_repositories import commit, git, head
 
 from winnow_engine.core import day
 from winnow_engine.git.log import Logged, newest_commits, touching_commits
 from winnow_engine.git.objects import commits
 from winnow_engine.git.repository import open_repository
-
-
-@pytest.fixture
-def top(tmp_path: Path) -> Path:
-    return new(tmp_path / "project")
 
 
 def all_logged(top: Path) -> list[Logged]:

@@ -31,11 +31,6 @@ Read = Callable[..., Workspace]
 
 
 @pytest.fixture
-def top(tmp_path: Path) -> Path:
-    return new(tmp_path / "project")
-
-
-@pytest.fixture
 def read(tmp_path: Path) -> Read:
     store = Store(tmp_path / "index.sqlite")
     return lambda sources: read_workspace(sources, store, Cancellation())

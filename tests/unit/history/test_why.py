@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from git_repositories import commit, git, head, new, sources_of, write
+from git_repositories import commit, git, head, sources_of, write
 
 from winnow_engine.core import Cancellation, Citation, Folder
 from winnow_engine.errors import NotARepositoryError, PositionError, RevisionError
@@ -27,11 +27,6 @@ MORE = """def walk(steps):
     for step in range(steps):
         yield "left" if step % 2 else "right"
 """
-
-
-@pytest.fixture
-def top(tmp_path: Path) -> Path:
-    return new(tmp_path / "project")
 
 
 @pytest.fixture

@@ -36,32 +36,21 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[TargetOptions]:
     return wanted
 
 
+@pytest.mark.parametrize(("megabytes", "snapshot_bytes"), [(9, 3 * 10**6), (0, 0)])  # 0 deletes what is there
 async def test_the_target_and_conversations_get_the_disk_that_is_granted(
-    opened: list[TargetOptions], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    megabytes: int, snapshot_bytes: int, opened: list[TargetOptions], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, asked = Store(tmp_path / "index.sqlite"), []
-    monkeypatch.setattr(Store, "get", lambda _self, namespace, _keys: asked.append(namespace) or {})
-    models = ModelConfig("d.gguf", "t.gguf", "f16", "off", cache_megabytes=9)
+    store, looked_up, written = Store(tmp_path / "index.sqlite"), [], []
+    monkeypatch.setattr(Store, "get", lambda _self, namespace, _keys: looked_up.append(namespace) or {})
+    monkeypatch.setattr(Store, "put", lambda *given: written.append(given))
+    models = ModelConfig("d.gguf", "t.gguf", "f16", "off", cache_megabytes=megabytes)
     engine = engines.Engine(models, store)
     engine._assistant._conversations.with_turns((Turn("Why?", "So."),))
     await asyncio.to_thread(engine.close)
-    assert [options.snapshot_bytes for options in opened] == [3 * 10**6]
-    assert asked, "conversations are looked up on disk"
-
-
-async def test_without_disk_no_prompt_and_no_conversation_is_kept(
-    opened: list[TargetOptions], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store, asked = Store(tmp_path / "index.sqlite"), []
-    monkeypatch.setattr(Store, "get", lambda _self, namespace, _keys: asked.append(namespace) or {})
-    monkeypatch.setattr(Store, "put", lambda *given: asked.append(given))
-    models = ModelConfig("d.gguf", "t.gguf", "f16", "off", cache_megabytes=0)
-    engine = engines.Engine(models, store)
-    engine._assistant._conversations.with_turns((Turn("Why?", "So."),))
-    await asyncio.to_thread(engine.close)
-    assert [options.snapshot_bytes for options in opened] == [0], "which deletes what is there"
-    assert asked == []
-    assert models.index_bytes == ModelConfig().index_bytes == 4000 * 10**6
+    assert [options.snapshot_bytes for options in opened] == [snapshot_bytes]
+    assert bool(looked_up) == bool(megabytes), "conversations are looked up on disk"
+    assert megabytes or written == []
+    assert megabytes or models.index_bytes == ModelConfig().index_bytes == 4000 * 10**6
 
 
 async def test_another_bound_for_the_disk_loads_no_models_but_none_at_all_does(

@@ -146,17 +146,6 @@ async def test_whoever_watches_is_told_of_every_question_that_comes_or_goes(queu
     assert counts == [(1, 0), (1, 1), (1, 0), (0, 0)]
 
 
-async def test_a_question_is_prepared_only_when_its_turn_has_come(queue: Queue) -> None:
-    first, second = Job(), Job()
-    tasks = [first.ask(queue), second.ask(queue)]
-    await first.running()
-    assert second.runs == 0
-    for job in (first, second):
-        job.go.set()
-    await asyncio.gather(*tasks)
-    assert second.runs == 1
-
-
 async def test_cancelling_waits_until_the_work_has_really_ended(queue: Queue) -> None:
     job, next_job = Job(), Job()
     job.wind_down.clear()
@@ -177,29 +166,18 @@ async def test_cancelling_waits_until_the_work_has_really_ended(queue: Queue) ->
     assert await next_task == "done"
 
 
-async def test_work_that_fails_raises_to_its_asker_and_lets_the_next_one_run(queue: Queue) -> None:
-    def prepare():
-        def work(_: Cancellation) -> None:
-            raise ZeroDivisionError("broken")
-
-        return work
-
-    job = Job()
-    job.go.set()
-    failing, following = asyncio.create_task(queue.question(prepare, lambda _: None)), job.ask(queue)
-    with pytest.raises(ZeroDivisionError, match="broken"):
-        await failing
-    assert await following == "done"
-
-
-async def test_a_question_that_cannot_be_prepared_lets_the_next_one_run(queue: Queue) -> None:
-    def prepare():
-        raise LookupError("no folder")
+@pytest.mark.parametrize(("error", "prepared"), [(ZeroDivisionError("broken"), True), (LookupError("none"), False)])
+async def test_work_that_fails_or_cannot_be_prepared_raises_to_its_asker_and_lets_the_next_one_run(
+    queue: Queue, error: Exception, prepared: bool
+) -> None:
+    def work(_: Cancellation | None = None) -> None:
+        raise error
 
     job = Job()
     job.go.set()
-    failing, following = asyncio.create_task(queue.question(prepare, lambda _: None)), job.ask(queue)
-    with pytest.raises(LookupError, match="no folder"):
+    asking = queue.question(lambda: work if prepared else work(), lambda _: None)
+    failing, following = asyncio.create_task(asking), job.ask(queue)
+    with pytest.raises(type(error), match=str(error)):
         await failing
     assert await following == "done"
 

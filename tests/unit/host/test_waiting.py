@@ -1,17 +1,12 @@
 """The line that says what an answer waits for."""
 
+from clock import Clock
+
 from winnow_engine.core import Kept, Progress, Thought
 from winnow_lsp.host.waiting import Waiting, indexing_line, thought_line
 
 NOTHING_READ = Progress("prefill", 0, 2_900, 0, 2_900)
 A_PART_READ = Progress("prefill", 512, 2_900, 512, 2_900, elapsed_s=4.0, left_s=19.0)
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def test_it_counts_down_from_what_is_expected() -> None:

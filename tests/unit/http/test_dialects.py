@@ -211,14 +211,14 @@ NAMES = st.sampled_from(
      "function", "tool_calls", "tool_call_id", "input_schema", "parameters", "cache_control", "is_error"]
 )  # fmt: skip
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | WORDS | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
+    st.none() | st.booleans() | st.integers() | st.floats() | WORDS | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES | st.text(max_size=3), inner, max_size=4),
     max_leaves=12,
 )
 FIELDS = st.sampled_from(
     ["messages", "input", "system", "instructions", "stop_sequences", "tools", "tool_choice", "stream", "max_tokens",
-     "max_output_tokens", "temperature", "text", "include", "thinking", "output_config", "metadata", "store", "x",
-     "\udfff"]
+     "max_output_tokens", "temperature", "text", "include", "thinking", "output_config", "metadata", "store", "n",
+     "stop", "seed", "model", "top_p", "role", "x", "\udfff"]
 )  # fmt: skip
 
 

@@ -1,10 +1,7 @@
 import json
-from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
@@ -163,19 +160,3 @@ def test_what_cannot_be_done_is_refused_by_name(fields: dict[str, Any], param: s
 def test_a_body_that_is_no_object_is_refused(body: bytes) -> None:
     with pytest.raises(ApiError, match="the body is not"):
         read_request(body, "m")
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
-    max_leaves=6,
-)
-FIELDS = st.sampled_from(
-    ["messages", "n", "stop", "seed", "stream", "tools", "tool_choice", "model", "top_p", "max_tokens", "role", "x"]
-)
-
-
-@given(st.dictionaries(FIELDS, JSON, max_size=4))
-def test_whatever_is_sent_is_read_or_refused(document: dict[str, Any]) -> None:
-    with suppress(ApiError):
-        read_request(json.dumps(document).encode(), "m")

@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from clock import Clock
 
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.index import files
@@ -17,18 +18,9 @@ LATER_S = 10.0
 Again = Callable[[], dict[str, bytes]]
 
 
-class Time:
-    """A clock that stands still until it is told to go on."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
-def clock() -> Time:
-    return Time()
+def clock() -> Clock:
+    return Clock()
 
 
 @pytest.fixture
@@ -56,7 +48,7 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def again(root: Path, tmp_path: Path, clock: Time) -> Again:
+def again(root: Path, tmp_path: Path, clock: Clock) -> Again:
     """Reads the workspace, each time later, with what it was before; the contents by path."""
     last: list[Workspace] = [Workspace((), StatCache(clock))]
 
@@ -114,7 +106,7 @@ def test_a_file_that_went_and_came_back_is_read(again: Again, root: Path, reads:
     assert reads == ["a.py"]
 
 
-def test_a_file_written_twice_within_a_tick_is_read_until_the_tick_is_over(root: Path, clock: Time) -> None:
+def test_a_file_written_twice_within_a_tick_is_read_until_the_tick_is_over(root: Path, clock: Clock) -> None:
     memory, status, written = StatCache(clock), (root / "a.py").stat(), [b"a = 1\n"]
 
     def look(at_s: float) -> str:
@@ -132,7 +124,7 @@ def test_a_file_written_twice_within_a_tick_is_read_until_the_tick_is_over(root:
     assert look(5.0) == content_key("a.py", b"a = 3\n")
 
 
-def test_a_reading_that_breaks_off_forgets_nothing(root: Path, clock: Time) -> None:
+def test_a_reading_that_breaks_off_forgets_nothing(root: Path, clock: Clock) -> None:
     memory, status, read = StatCache(clock), (root / "a.py").stat(), [0]
 
     def content() -> Content:
@@ -150,7 +142,7 @@ def test_a_reading_that_breaks_off_forgets_nothing(root: Path, clock: Time) -> N
     assert read == [2]
 
 
-def test_a_file_of_which_the_system_tells_nothing_is_read_each_time(clock: Time) -> None:
+def test_a_file_of_which_the_system_tells_nothing_is_read_each_time(clock: Clock) -> None:
     memory, status, read = StatCache(clock), Path("/proc/self/status").stat(), [0]
 
     def content() -> Content:

@@ -38,21 +38,14 @@ async def test_work_is_done_while_its_client_is_there() -> None:
     assert await attended(None, client.work(0.01)) == "done"
 
 
-async def test_work_stops_when_its_client_has_gone() -> None:
+@pytest.mark.parametrize(("error", "says"), [(CancelledError, "gone"), (asyncio.CancelledError, "")])
+async def test_work_stops_when_its_client_has_gone_or_its_call_is_cancelled(
+    error: type[BaseException], says: str
+) -> None:
     client = Client()
     calling = asyncio.create_task(attended(client.request, client.work(3600)))
     await client.begun.wait()
-    client.gone.set()
-    with pytest.raises(CancelledError, match="gone"):
-        await calling
-    assert client.stopped
-
-
-async def test_a_call_that_is_cancelled_stops_its_work() -> None:
-    client = Client()
-    calling = asyncio.create_task(attended(client.request, client.work(3600)))
-    await client.begun.wait()
-    calling.cancel()
-    with pytest.raises(asyncio.CancelledError):
+    (client.gone.set if says else calling.cancel)()
+    with pytest.raises(error, match=says or None):
         await calling
     assert client.stopped

@@ -6,6 +6,7 @@ from typing import NoReturn
 import gguf
 import numpy as np
 import pytest
+from random_models import write_all
 
 from winnow_engine.errors import ModelDamagedError, ModelNotFoundError, UnsupportedModelError
 from winnow_engine.models.gguf_header import read_header, require_supported
@@ -23,10 +24,7 @@ def write(path: Path, *, architecture: str = "qwen2", block_count: int | None = 
     writer.add_token_types([1, 1, 3, 1])
     writer.add_tensor("first", np.arange(15, dtype=np.float32).reshape(3, 5))
     writer.add_tensor("second", np.zeros((2, 34), dtype=np.uint8), raw_dtype=gguf.GGMLQuantizationType.Q8_0)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    write_all(writer)
     return path
 
 

@@ -7,7 +7,7 @@ import gguf
 import llama_cpp
 import numpy as np
 import pytest
-from random_models import byte_tokens
+from random_models import byte_tokens, write_all
 
 from winnow_engine.config import TargetOptions
 from winnow_engine.llama.context import context_params
@@ -40,10 +40,7 @@ def finish(
     tokens = {"token_embd.weight": (258, WIDTH)} if own_tokens else {}
     for name, shape in {**tokens, "output_norm.weight": (WIDTH,), **shapes}.items():
         writer.add_tensor(name, weights(name, shape, random))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    write_all(writer)
 
 
 def weights(name: str, shape: tuple[int, ...], random: np.random.Generator) -> np.ndarray:

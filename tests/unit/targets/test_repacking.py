@@ -9,6 +9,7 @@ import llama_cpp
 import numpy as np
 import pytest
 from gguf import GGMLQuantizationType as Type
+from random_models import write_all
 
 from winnow_engine.llama.model import repacking_pays
 
@@ -23,10 +24,7 @@ def quantised(path: Path, *types: Type) -> Path:
     for number, kind in enumerate(types):
         _, block = gguf.GGML_QUANT_SIZES[kind]
         writer.add_tensor(f"blk.{number}.ffn_up.weight", np.zeros((2, block), np.uint8), raw_dtype=kind)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    write_all(writer)
     return path
 
 

@@ -9,6 +9,7 @@ import gguf
 import llama_cpp
 import numpy as np
 import pytest
+from random_models import write_all
 
 from winnow_engine.config import ModelConfig, Place, TargetOptions
 from winnow_engine.errors import ModelNotFoundError
@@ -143,10 +144,7 @@ def smallest(tmp_path: Path) -> Path:
     writer.add_head_count(2)
     writer.add_embedding_length(8)
     writer.add_tensor("a", np.zeros((4, 4), np.float32))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    write_all(writer)
     return path
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from gguf.constants import GGML_QUANT_SIZES
 from gguf.quants import dequantize
+from random_models import write_all
 
 from winnow_engine.errors import UnsupportedModelError
 from winnow_engine.llama.stored_rows import StoredRows, unpacked
@@ -30,10 +31,7 @@ def test_rows_are_those_of_the_gguf_package(tmp_path: Path, kind: gguf.GGMLQuant
     writer.add_block_count(1)
     writer.add_context_length(64)
     writer.add_tensor("token_embd.weight", data, raw_dtype=kind)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    write_all(writer)
     rows = StoredRows(path, "token_embd.weight")
     numbers = np.array([3, 19, 3, 0], np.int32)
     assert len(rows) == 20

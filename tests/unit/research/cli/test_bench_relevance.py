@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from gguf import GGUFWriter
+from random_models import write_all
 
 from winnow_lsp.cli.main import main
 from winnow_research.cli.bench.tables import tables
@@ -23,10 +24,7 @@ def drafter(tmp_path: Path) -> Path:
     writer = GGUFWriter(path, "llama")
     writer.add_block_count(1)
     writer.add_context_length(8)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    write_all(writer)
     return path
 
 

@@ -1,8 +1,5 @@
 """Questions about functions: equal for equal seeds, and answers judged right and wrong."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from winnow_engine.core import Sampling
@@ -21,13 +18,6 @@ FUNCTION = """def monthly_summary(path, month):
         totals[account.currency] = totals.get(account.currency, 0) + account.amount
     return totals
 """
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    store = Store(tmp_path / "index.sqlite")
-    yield store
-    store.close()
 
 
 def test_code_is_as_alike_as_its_tokens() -> None:

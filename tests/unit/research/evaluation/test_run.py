@@ -1,8 +1,5 @@
 """The evaluation as a whole, with methods that need no model."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from winnow_engine.core import Cancellation
@@ -63,13 +60,6 @@ class Selected(Bm25):
             return Ranking(ranking.scores, keep)
 
         return ranked
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    store = Store(tmp_path / "index.sqlite")
-    yield store
-    store.close()
 
 
 def test_every_case_has_an_outcome_with_every_method(corpus: Corpus, store: Store) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import gguf
 import numpy as np
+from random_models import write_all
 from safetensors.numpy import load_file, save_file
 
 from winnow_engine.core import Prompt
@@ -52,10 +53,7 @@ def write_block(
     for name, shape in shapes.items():
         weights = np.ones(shape) if len(shape) == 1 else random.normal(0, spread, shape)
         writer.add_tensor(f"{name}.weight", weights.astype(np.float32))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    write_all(writer)
     tables = {
         "fuse": (width, len(read) * width),
         "embedding": (width,),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from clock import Clock
 
 from winnow_engine.core import Prompt
 from winnow_engine.llama.abort import AbortFlag
@@ -15,15 +16,6 @@ from winnow_engine.targets.drafts.lookup import LookupDraft
 
 ANSWERS, TOKENS = 12, 150
 BEGINNING = 4  # plain rounds that may be lost beyond 2%
-
-
-class Clock:
-    """A clock that only the test moves."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @dataclass(frozen=True)

@@ -1,25 +1,15 @@
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from winnow_engine.errors import UnsupportedModelError
-from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate
 
 TURNS = [Message("system", "Be brief."), Message("user", "Why é 🦊?")]
-
-
-@pytest.fixture
-def vocabulary(tiny_llama: Path) -> Iterator[Vocabulary]:
-    model = LlamaModel(tiny_llama)
-    yield Vocabulary(model)
-    model.close()
 
 
 def template(source: str, **special_texts: str) -> ChatTemplate:

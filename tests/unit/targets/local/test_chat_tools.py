@@ -1,6 +1,5 @@
 """Tools, calls and results in chat templates: in the form that the model knows, and never as control tokens."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 import pytest
 
 from winnow_engine.errors import UnsupportedModelError
-from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
@@ -55,13 +53,6 @@ LOOK = Tools((function("look", "Looks."),))
 ASKED = Message("user", "Where é?")
 CALLED = Message("assistant", "", (ToolCall("1", "look", '{"at": "é", "n": [1.5, null]}'),))
 RESULT = Message("tool", "here", call_id="1")
-
-
-@pytest.fixture
-def vocabulary(tiny_llama: Path) -> Iterator[Vocabulary]:
-    model = LlamaModel(tiny_llama)
-    yield Vocabulary(model)
-    model.close()
 
 
 def text_of(ids: Any, vocabulary: Vocabulary) -> str:

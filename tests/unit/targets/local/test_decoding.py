@@ -1,7 +1,7 @@
 """Speculative decoding on tiny real models: whatever is drafted, the answer is the target's own."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -19,12 +19,6 @@ from winnow_engine.targets.drafts.base import Draft, NoDraft
 from winnow_engine.targets.drafts.lookup import LookupDraft
 
 from ..loaded import PROMPT, PROMPTS, FlagInside, Loaded, Oracle, cancelled_at_random_moments
-
-
-@pytest.fixture
-def loaded(tiny_llama: Path) -> Iterator[Loaded]:
-    with closing(Loaded(LlamaModel(tiny_llama))) as loaded:
-        yield loaded
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ from winnow_engine.targets.local.session import Session
 from winnow_engine.targets.snapshots.writer import SnapshotWriter
 from winnow_engine.targets.throughput import PrefillThroughput
 
+from ..loaded import FlagInside
+
 PROMPT = np.tile(np.arange(40, 240, dtype=np.int32), 2)
 OPTIONS = TargetOptions(n_threads=1, n_ubatch=32)
 
@@ -30,22 +32,15 @@ def ask(session: Session, abort: AbortFlag, abort_after: int | None = None) -> G
     return session.generate(request, abort, started=0.0)
 
 
-class UnseenFlag(AbortFlag):
-    """A flag that seems unset to Python, so that llama.cpp meets it inside the evaluation."""
-
-    def is_set(self) -> bool:
-        return False
-
-
 @pytest.mark.parametrize(
     ("name", "flag", "kept"),
     [
         ("tiny_llama", AbortFlag, 64),
-        ("tiny_llama", UnseenFlag, 64),
+        ("tiny_llama", FlagInside, 64),
         ("tiny_mamba", AbortFlag, 64),
-        ("tiny_mamba", UnseenFlag, 0),
+        ("tiny_mamba", FlagInside, 0),
         ("tiny_qwen35", AbortFlag, 64),
-        ("tiny_qwen35", UnseenFlag, 0),
+        ("tiny_qwen35", FlagInside, 0),
     ],
 )
 def test_cancelling_in_prefill_keeps_only_what_is_right(

@@ -10,7 +10,6 @@ import pytest
 
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Sampling, Thinking
-from winnow_engine.llama.model import LlamaModel
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import Tools
 from winnow_engine.targets.base import Request
@@ -46,12 +45,6 @@ NEMOTRON = CHATML.removesuffix("{% endif %}").replace(
 ) + ("{% if '/no_think' in messages[-1].content %}<think></think>{% else %}<think>\n{% endif %}{% endif %}")
 LOOK: Any = Tools(({"type": "function", "function": {"name": "look"}},), required=True)
 WITH_TOOLS = "{% for tool in tools %}{{ tool | tojson }}{% endfor %}{# <tool_call> #}" + DEEPSEEK_R1
-
-
-@pytest.fixture
-def loaded(tiny_llama: Path) -> Iterator[Loaded]:
-    with closing(Loaded(LlamaModel(tiny_llama))) as loaded:
-        yield loaded
 
 
 @pytest.fixture
