@@ -6,6 +6,21 @@ from contextlib import contextmanager
 
 from ..unit.targets.hostile import DONE, Hostile, Talk, event, start
 
+DISCOUNT = """```python
+def unit_price(name: str, count: int) -> int:
+    \"""The price of one piece in cents; ten or more pieces are a tenth cheaper.\"""
+    price = find(name).price_cents
+    return price * 8 // 10 if count >= BULK_FROM else price
+```"""
+GREETING = '''"""Greetings."""
+
+
+def greeting_for(name, polite):
+    """The greeting for a person: "Dear" where it should be polite, "Hello" elsewhere."""
+    opening = "Dear" if polite else "Hello"
+    return f"{opening} {name}"
+'''
+
 
 @contextmanager
 def knowing(answers: Mapping[str, str]) -> Iterator[Hostile]:

@@ -7,6 +7,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from git_repositories import write
 
 from winnow_engine.errors import ModelError
 from winnow_engine.models import cache
@@ -105,10 +106,7 @@ PROJECT = {
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project, and beside it a standard library module that is longer than the prompt of a question."""
     root = tmp_path_factory.mktemp("workspace") / "shop"
-    for name, text in PROJECT.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(textwrap.dedent(text).lstrip("\n"), encoding="utf-8")
+    write(root, {name: textwrap.dedent(text).lstrip("\n") for name, text in PROJECT.items()})
     (root / "shop" / "options.py").write_bytes(Path(textwrap.__file__).with_name("getopt.py").read_bytes())
     subprocess.run(["git", "init", "--quiet", root], check=True)  # how editors find a project's root
     return root

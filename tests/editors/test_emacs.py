@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .changing import knowing
+from .changing import DISCOUNT, knowing
 
 SCRIPT = Path(__file__).parent / "emacs" / "e2e.el"
 RECIPE = Path(__file__).parents[2] / "lsp_server" / "editors" / "emacs" / "winnow-eglot.el"
@@ -72,12 +72,7 @@ def test_in_emacs(check: str, lines: dict[str, str]) -> None:
 
 
 ANSWERS = {
-    "the discount is wrong": """```python
-def unit_price(name: str, count: int) -> int:
-    \"""The price of one piece in cents; ten or more pieces are a tenth cheaper.\"""
-    price = find(name).price_cents
-    return price * 8 // 10 if count >= BULK_FROM else price
-```""",
+    "the discount is wrong": DISCOUNT,
     "the documentation of": "Counts.",
 }
 

@@ -14,7 +14,7 @@ import pytest
 
 from winnow_engine.models import cache
 
-from .changing import knowing
+from .changing import GREETING, knowing
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = Path(__file__).parent / "neovim"
@@ -43,7 +43,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     home = tmp_path_factory.mktemp("served")
     workspace = home / "workspace"
     (workspace / ".git").mkdir(parents=True)
-    (workspace / "greeting.py").write_text(GREETING)
+    (workspace / "greeting.py").write_text(GREETINGS)
     (workspace / "bulk.py").write_text(bulk())
     return run("real.lua", home, workspace)
 
@@ -64,7 +64,7 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     home = tmp_path_factory.mktemp("changed")
     workspace = home / "workspace"
     (workspace / ".git").mkdir(parents=True)
-    greeting = GREETING.replace('"Dear" if', '"Hello" if').replace('else "Hello"', 'else "Dear"')
+    greeting = GREETINGS.replace('"Dear" if', '"Hello" if').replace('else "Hello"', 'else "Dear"')
     (workspace / "greeting.py").write_text(greeting.replace('    """Greet everybody, politely."""\n', ""))
     with knowing(ANSWERS) as target:
         return run("changes.lua", home, workspace, WINNOW_TARGET=target.url)
@@ -82,14 +82,7 @@ ANSWERS = {
     '    opening = "Dear" if polite else "Hello"\n    return f"{opening} {name}"\n```',
 }
 
-GREETING = '''"""Greetings."""
-
-
-def greeting_for(name, polite):
-    """The greeting for a person: "Dear" where it should be polite, "Hello" elsewhere."""
-    opening = "Dear" if polite else "Hello"
-    return f"{opening} {name}"
-
+GREETINGS = f'''{GREETING}
 
 def greet_all(names):
     """Greet everybody, politely."""

@@ -22,7 +22,7 @@ from winnow_engine.models import cache, registry
 from winnow_engine.models.registry import HubSource
 
 from .capture import assemble
-from .changing import knowing
+from .changing import DISCOUNT, GREETING, knowing
 from .code_server import QUIET, TOOLS, CodeServer, names_of
 from .origin import Origin, serving
 
@@ -32,24 +32,8 @@ CAPTURE = "vscode-answer.webp"
 
 pytestmark = pytest.mark.real_weights
 
-GREETING = '''"""Greetings."""
 
-
-def greeting_for(name, polite):
-    """The greeting for a person: "Dear" where it should be polite, "Hello" elsewhere."""
-    opening = "Dear" if polite else "Hello"
-    return f"{opening} {name}"
-'''
-
-
-ANSWERS = {
-    "the discount is wrong": """```python
-def unit_price(name: str, count: int) -> int:
-    \"""The price of one piece in cents; ten or more pieces are a tenth cheaper.\"""
-    price = find(name).price_cents
-    return price * 8 // 10 if count >= BULK_FROM else price
-```""",
-}
+ANSWERS = {"the discount is wrong": DISCOUNT}
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from git_repositories import write
 
 from winnow_engine.errors import ModelError
 from winnow_engine.models import cache
@@ -81,10 +82,7 @@ def make_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
 
     def make() -> Path:
         root = tmp_path_factory.mktemp("workspace") / "shop"
-        for name, text in PROJECT.items():
-            path = root / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(textwrap.dedent(text).lstrip("\n"), encoding="utf-8")
+        write(root, {name: textwrap.dedent(text).lstrip("\n") for name, text in PROJECT.items()})
         return root
 
     return make

@@ -53,6 +53,16 @@ def write_all(writer: gguf.GGUFWriter) -> None:
     writer.close()
 
 
+def add_tokenizer(writer: gguf.GGUFWriter, control: list[str]) -> None:
+    """A vocabulary of bytes and control tokens, of which the second ends a text."""
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("gpt-2")
+    writer.add_token_list(byte_tokens() + control)
+    writer.add_token_types([gguf.TokenType.NORMAL] * 256 + [gguf.TokenType.CONTROL] * len(control))
+    writer.add_token_merges(["a b"])
+    writer.add_eos_token_id(257)
+
+
 def byte_tokens() -> list[str]:
     """One token per byte, spelled as in GPT-2: printable bytes as they are, others from U+0100 on."""
     printable = {*range(33, 127), *range(161, 173), *range(174, 256)}

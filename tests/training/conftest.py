@@ -6,7 +6,7 @@ from pathlib import Path
 import gguf
 import numpy as np
 import pytest
-from random_models import byte_tokens, write_all
+from random_models import add_tokenizer, write_all
 
 from winnow_engine.index.files import SourceFile
 from winnow_engine.llama.model import LlamaModel
@@ -37,13 +37,7 @@ def drafter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     writer.add_head_count(HEADS)
     writer.add_head_count_kv(KV_HEADS)
     writer.add_feed_forward_length(2 * WIDTH)
-    control = ["<|im_start|>", "<|im_end|>", "<|file_sep|>"]
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("gpt-2")
-    writer.add_token_list(byte_tokens() + control)
-    writer.add_token_types([gguf.TokenType.NORMAL] * 256 + [gguf.TokenType.CONTROL] * len(control))
-    writer.add_token_merges(["a b"])
-    writer.add_eos_token_id(257)
+    add_tokenizer(writer, ["<|im_start|>", "<|im_end|>", "<|file_sep|>"])
     narrow = WIDTH * KV_HEADS // HEADS
     layer = {
         "attn_norm.weight": (WIDTH,),

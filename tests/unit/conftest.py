@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from git_repositories import new
+from git_repositories import new, write
 
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
@@ -25,9 +25,7 @@ FILES = {
 def written(files: dict[str, str], folder: Path) -> Workspace:
     """A workspace of these files, under `folder`."""
     root = folder / "root"
-    for path, text in files.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text)
+    write(root, dict(files))
     store = Store(folder / "index.sqlite")
     read = read_workspace(Sources((Folder(root),)), store, Cancellation())
     store.close()

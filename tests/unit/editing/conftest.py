@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from git_repositories import write
 
 from winnow_engine.core import Cancellation, Folder, Thinking
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
@@ -28,10 +29,7 @@ def reading(tmp_path: Path) -> Iterator[Reading]:
     with closing(Store(tmp_path / "index.sqlite")) as store:
 
         def read(files: Mapping[str, str | bytes]) -> Workspace:
-            for path, text in files.items():
-                (tmp_path / "root" / path).parent.mkdir(parents=True, exist_ok=True)
-                data = text if isinstance(text, bytes) else text.encode()
-                (tmp_path / "root" / path).write_bytes(data)
+            write(tmp_path / "root", dict(files))
             return read_workspace(Sources((Folder(tmp_path / "root"),)), store, Cancellation())
 
         yield read

@@ -197,14 +197,15 @@ async def test_an_error_is_the_right_exception(error: WinnowError, raised: str, 
     assert failed.value.type == ("invalid_request_error" if raised == "BadRequestError" else "api_error")
 
 
+async def of_messages(sdk: anthropic.AsyncAnthropic) -> None:
+    async with sdk.messages.stream(**message()) as stream:
+        await stream.get_final_message()
+
+
 async def test_an_error_in_a_stream_is_an_exception_too() -> None:
     async def response(sdk: openai.AsyncOpenAI) -> None:
         async for _ in await sdk.responses.create(model="m", input="Hi", stream=True):
             pass
-
-    async def of_messages(sdk: anthropic.AsyncAnthropic) -> None:
-        async with sdk.messages.stream(**message()) as stream:
-            await stream.get_final_message()
 
     with pytest.raises(openai.APIError, match="broke"):
         await ask_openai(Fake("Hel", error=TargetError("broke")), response)
@@ -214,10 +215,6 @@ async def test_an_error_in_a_stream_is_an_exception_too() -> None:
 
 async def test_calls_that_come_at_the_same_time_are_an_error_not_a_muddle() -> None:
     mixed = (CallDelta(0, "a", "look"), CallDelta(1, "b", "look"), CallDelta(0, arguments="{}"))
-
-    async def of_messages(sdk: anthropic.AsyncAnthropic) -> None:
-        async with sdk.messages.stream(**message()) as stream:
-            await stream.get_final_message()
 
     with pytest.raises(anthropic.APIStatusError, match="several calls at the same time"):
         await ask_anthropic(Fake(*mixed), of_messages)

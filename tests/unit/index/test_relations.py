@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import PositionError
 from winnow_engine.index.contents import ListedFile, ListedFolder, contents
 from winnow_engine.index.relations import relations
-from winnow_engine.index.workspace import Sources, Workspace, read_workspace
+from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Cursor
-from winnow_engine.storage.store import Store
 
 FILES = {
     "shop/tax.py": "RATE = 0.2\n\n\ndef add_tax(amount):\n    # äöü\n    return amount + rounded(amount * RATE)\n",
@@ -31,12 +28,8 @@ FILES = {
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Iterator[Workspace]:
-    for path, text in FILES.items():
-        (tmp_path / "root" / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "root" / path).write_text(text)
-    with closing(Store(tmp_path / "index.sqlite")) as store:
-        yield read_workspace(Sources((Folder(tmp_path / "root"),)), store, Cancellation())
+def workspace(tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace]) -> Workspace:
+    return workspace_of(FILES, tmp_path)
 
 
 def test_definitions_of_what_is_used_and_uses_of_what_is_defined(workspace: Workspace) -> None:

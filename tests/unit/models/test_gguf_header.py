@@ -91,33 +91,25 @@ def test_a_file_in_a_folder_that_must_not_be_entered_is_said_to_be_there(
         read_header(model)
 
 
-@pytest.mark.parametrize(
-    "garbage",
-    [
-        b"",
-        b"PK\x03\x04 a zip archive",
-        b"GGUF" + struct.pack("<IQQ", 3, 2**63, 2**63) + bytes(1000),
-        b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 2**64 - 1) + bytes(1000),
-        b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<QIIQ", 0, 9, 8, 2**64 - 1) + b"\xff" * 1000,
-        b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<QI", 0, 99) + bytes(1000),
-        b"GGUF" + struct.pack("<IQQ", 3, 1, 0) + struct.pack("<QI", 0, 2**32 - 1) + bytes(1000),
-        b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q1s", 1, b"\xff") + bytes(1000),
-        b"GGUF" + struct.pack("<IQQ", 3, 0, 2) + 2 * struct.pack("<Q1sIB", 1, b"k", 0, 7),
-        b"GGUF" + struct.pack("<IQQ", 3, 2, 0) + 2 * struct.pack("<Q1sIQIQ", 1, b"t", 1, 8, 0, 0) + bytes(64),
-    ],
-    ids=[
-        "empty",
-        "zip archive",
-        "zeros",
-        "endless key",
-        "endless array",
-        "unknown kind",
-        "endless dimensions",
-        "not UTF-8",
-        "a key twice",
-        "a tensor twice",
-    ],
-)
+TENSOR = struct.pack("<Q1sIQIQ", 1, b"t", 1, 8, 0, 0)
+GARBAGE = {
+    "empty": b"",
+    "zip archive": b"PK\x03\x04 a zip archive",
+    "zeros": b"GGUF" + struct.pack("<IQQ", 3, 2**63, 2**63) + bytes(1000),
+    "endless key": b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 2**64 - 1) + bytes(1000),
+    "endless array": b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<QIIQ", 0, 9, 8, 2**64 - 1) + b"\xff" * 1000,
+    "unknown kind": b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<QI", 0, 99) + bytes(1000),
+    "endless dimensions": b"GGUF" + struct.pack("<IQQ", 3, 1, 0) + struct.pack("<QI", 0, 2**32 - 1) + bytes(1000),
+    "not UTF-8": b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q1s", 1, b"\xff") + bytes(1000),
+    "a key twice": b"GGUF" + struct.pack("<IQQ", 3, 0, 2) + 2 * struct.pack("<Q1sIB", 1, b"k", 0, 7),
+    "a tensor twice": b"GGUF"
+    + struct.pack("<IQQ", 3, 2, 0)
+    + 2 * struct.pack("<Q1sIQIQ", 1, b"t", 1, 8, 0, 0)
+    + bytes(64),
+}
+
+
+@pytest.mark.parametrize("garbage", GARBAGE.values(), ids=GARBAGE)
 def test_garbage_is_damaged(garbage: bytes, tmp_path: Path) -> None:
     file = tmp_path / "garbage.gguf"
     file.write_bytes(garbage)

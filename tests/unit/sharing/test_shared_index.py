@@ -160,25 +160,17 @@ def _flip_in(path: Path, place: Callable[[int], int]) -> None:
     path.write_bytes(data)
 
 
-def _no_table(out: Path) -> None:
-    shard_file(out, "table").unlink()
-
-
-def _no_contents(out: Path) -> None:
-    (out / CONTENTS).unlink()
-
-
-def _other_format(out: Path) -> None:
-    document = json.loads((out / CONTENTS).read_bytes())
-    (out / CONTENTS).write_text(json.dumps(document | {"format": 2}))
+def _no_file(out: Path, kind: str = "table") -> None:
+    shard_file(out, kind).unlink()
 
 
 def _no_json(out: Path) -> None:
     (out / CONTENTS).write_text("<html>sign in</html>")
 
 
-def _deep_json(out: Path) -> None:
-    (out / CONTENTS).write_text("[" * 100_000)
+def _replace(out: Path, old: bytes, new: bytes) -> None:
+    assert old in (out / CONTENTS).read_bytes()
+    (out / CONTENTS).write_bytes((out / CONTENTS).read_bytes().replace(old, new))
 
 
 def _with_places(out: Path, places: np.ndarray) -> None:
@@ -192,41 +184,21 @@ def _with_places(out: Path, places: np.ndarray) -> None:
     (out / CONTENTS).write_text(json.dumps(contents))
 
 
-def _places_between_bytes(out: Path) -> None:
-    _with_places(out, np.array([0.5, 8.5]))
-
-
-def _places_beyond_memory(out: Path) -> None:
-    _with_places(out, np.array([0, 1 << 60]))
-
-
-def _sizes_below_zero(out: Path) -> None:
-    (out / CONTENTS).write_bytes((out / CONTENTS).read_bytes().replace(b'"table_bytes": ', b'"table_bytes": -'))
-
-
-def _places_before_the_file(out: Path) -> None:
-    _with_places(out, np.array([-8, 8]))
-
-
-def _path_as_name(out: Path) -> None:
-    (out / CONTENTS).write_bytes((out / CONTENTS).read_bytes().replace(b'"content": "', b'"content": "../'))
-
-
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
         (_cut, "half copied"),
         (_flip, "half copied, or was changed"),
-        (_no_table, "cannot be read: No such file"),
-        (_no_contents, "winnow-index.json cannot be read"),
-        (_other_format, "it has format 2, and this Winnow reads 1"),
+        (_no_file, "cannot be read: No such file"),
+        (lambda out: (out / CONTENTS).unlink(), "winnow-index.json cannot be read"),
+        (lambda out: _replace(out, b'"format": 1', b'"format": 2'), "it has format 2, and this Winnow reads 1"),
         (_no_json, "is malformed"),
-        (_deep_json, "is malformed"),
-        (_places_between_bytes, "its table is malformed"),
-        (_places_before_the_file, "its table is malformed"),
-        (_places_beyond_memory, "is damaged"),
-        (_sizes_below_zero, "has no sizes"),
-        (_path_as_name, "names no shard"),
+        (lambda out: (out / CONTENTS).write_text("[" * 100_000), "is malformed"),
+        (lambda out: _with_places(out, np.array([0.5, 8.5])), "its table is malformed"),
+        (lambda out: _with_places(out, np.array([-8, 8])), "its table is malformed"),
+        (lambda out: _with_places(out, np.array([0, 1 << 60])), "is damaged"),
+        (lambda out: _replace(out, b'"table_bytes": ', b'"table_bytes": -'), "has no sizes"),
+        (lambda out: _replace(out, b'"content": "', b'"content": "../'), "names no shard"),
     ],
 )
 def test_an_unsound_index_counts_as_missing_and_says_why(reader: Store, out: Path, damage, said: str) -> None:
@@ -246,11 +218,7 @@ def test_a_record_that_was_tampered_with_is_never_served(reader: Store, out: Pat
     assert "is damaged: write it anew with `winnow index --out`" in reader.problems[0]
 
 
-def _no_records(out: Path) -> None:
-    shard_file(out, "records").unlink()
-
-
-@pytest.mark.parametrize("damage", [_cut, _flip, _no_table, _flip_records, _no_records])
+@pytest.mark.parametrize("damage", [_cut, _flip, _no_file, _flip_records, lambda out: _no_file(out, "records")])
 def test_writing_an_unchanged_repository_again_mends_its_shard(
     written: Store, out: Path, reader: Store, damage: Callable[[Path], None]
 ) -> None:

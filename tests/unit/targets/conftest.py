@@ -7,7 +7,7 @@ import gguf
 import llama_cpp
 import numpy as np
 import pytest
-from random_models import byte_tokens, write_all
+from random_models import add_tokenizer, write_all
 
 from winnow_engine.config import TargetOptions
 from winnow_engine.llama.context import context_params
@@ -23,13 +23,7 @@ def start(path: Path, architecture: str, layers: int = LAYERS) -> gguf.GGUFWrite
     writer.add_embedding_length(WIDTH)
     writer.add_block_count(layers)
     writer.add_layer_norm_rms_eps(1e-5)
-    control = ["<|im_start|>", "<|im_end|>"]
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("gpt-2")
-    writer.add_token_list(byte_tokens() + control)
-    writer.add_token_types([gguf.TokenType.NORMAL] * 256 + [gguf.TokenType.CONTROL] * len(control))
-    writer.add_token_merges(["a b"])
-    writer.add_eos_token_id(257)
+    add_tokenizer(writer, ["<|im_start|>", "<|im_end|>"])
     return writer
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from git_repositories import write
 
 from winnow_engine.index.files import SourceFile
 from winnow_research.evaluation.archives import Archive
@@ -111,10 +112,7 @@ def repository(name: str, split: Split = Split.TEST) -> PinnedRepository:
 
 
 def lay_out(directory: Path, archive: Archive, texts: dict[str, str]) -> None:
-    for path, text in texts.items():
-        place = directory / archive.folder / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text)
+    write(directory / archive.folder, texts)
 
 
 @pytest.fixture

@@ -3,10 +3,7 @@
 import hashlib
 import io
 import tarfile
-import threading
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -14,10 +11,7 @@ import pytest
 from winnow_engine.errors import EvaluationError
 from winnow_research.evaluation.archives import Archive, unpacked
 
-
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        pass
+from ...sharing.serving import served
 
 
 @pytest.fixture
@@ -25,13 +19,9 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An index's folder; PIP_INDEX_URL leads to it."""
     folder = tmp_path / "index"
     folder.mkdir()
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{server.server_port}/")
+    with served(folder) as url:
+        monkeypatch.setenv("PIP_INDEX_URL", f"{url}/")
         yield folder
-        server.shutdown()
-        thread.join()
 
 
 def publish(index: Path, served: bytes, sha256: str) -> Archive:

@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from git_repositories import write
+from random_models import write_model
 
 from winnow_engine.index.files import SourceFile
 from winnow_research.evaluation.archives import Archive
@@ -91,6 +93,11 @@ FILES = {
 }
 
 
+@pytest.fixture(scope="module")
+def drafter(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_model(tmp_path_factory.mktemp("models") / "tiny.gguf")
+
+
 @pytest.fixture
 def sources() -> list[SourceFile]:
     return [SourceFile(path, text.encode()) for path, text in sorted(FILES.items())]
@@ -105,8 +112,5 @@ def tree(sources: list[SourceFile]) -> ProjectTree:
 @pytest.fixture
 def cache(tmp_path: Path) -> Path:
     """A directory of archives with this one project in it."""
-    for path, text in FILES.items():
-        place = tmp_path / "pypi-ledger-1.0" / path.removeprefix("ledger/")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text)
+    write(tmp_path / "pypi-ledger-1.0", {path.removeprefix("ledger/"): text for path, text in FILES.items()})
     return tmp_path

@@ -9,7 +9,6 @@ import git_repositories as git
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from random_models import write_model
 
 from winnow_engine.errors import TrainingError
 from winnow_engine.llama.model import LlamaModel
@@ -28,11 +27,6 @@ FILE, TEST = "bank/rates.py", "tests/test_rates.py"
 def source(changed: Mapping[int, str] = MappingProxyType({})) -> bytes:
     """The file with some functions written otherwise."""
     return "\n\n".join(changed.get(n, text) for n, text in enumerate(FUNCTIONS)).encode()
-
-
-@pytest.fixture(scope="module")
-def drafter(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_model(tmp_path_factory.mktemp("models") / "tiny.gguf")
 
 
 @pytest.fixture

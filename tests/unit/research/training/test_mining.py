@@ -6,7 +6,6 @@ from pathlib import Path
 
 import git_repositories as git
 import pytest
-from random_models import write_model
 
 from winnow_engine.errors import TrainingError
 from winnow_engine.llama.model import LlamaModel
@@ -18,11 +17,6 @@ from winnow_research.training.dataset import Dataset
 from winnow_research.training.examples import commits, names
 from winnow_research.training.examples.base import ProjectTree
 from winnow_research.training.projects import Project
-
-
-@pytest.fixture(scope="module")
-def drafter(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_model(tmp_path_factory.mktemp("models") / "tiny.gguf")
 
 
 @pytest.fixture

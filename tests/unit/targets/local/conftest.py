@@ -8,6 +8,7 @@ import pytest
 
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_engine.targets.drafts.base import NoDraft
 
 from ..loaded import Loaded
 
@@ -23,3 +24,8 @@ def vocabulary(tiny_llama: Path) -> Iterator[Vocabulary]:
 def loaded(tiny_llama: Path) -> Iterator[Loaded]:
     with closing(Loaded(LlamaModel(tiny_llama))) as loaded:
         yield loaded
+
+
+@pytest.fixture
+def plain(loaded: Loaded) -> list[int]:
+    return loaded.answer(NoDraft()).tokens

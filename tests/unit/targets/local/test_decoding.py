@@ -21,11 +21,6 @@ from winnow_engine.targets.drafts.lookup import LookupDraft
 from ..loaded import PROMPT, PROMPTS, FlagInside, Loaded, Oracle, cancelled_at_random_moments
 
 
-@pytest.fixture
-def plain(loaded: Loaded) -> list[int]:
-    return loaded.answer(NoDraft()).tokens
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_whatever_is_drafted_the_tokens_are_those_of_plain_decoding(
     loaded: Loaded, plain: list[int], seed: int

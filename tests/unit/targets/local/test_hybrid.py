@@ -26,11 +26,6 @@ def loaded(tiny_qwen35: Path, exact: None) -> Iterator[Loaded]:
         yield loaded
 
 
-@pytest.fixture
-def plain(loaded: Loaded) -> list[int]:
-    return loaded.answer(NoDraft()).tokens
-
-
 def oracle(tokens: list[int], seed: int) -> Draft:
     return ChainDraft(Oracle(tokens, seed))
 

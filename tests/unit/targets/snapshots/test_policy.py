@@ -166,31 +166,24 @@ def test_what_is_larger_than_the_bound_is_not_written(tiny_llama: Path) -> None:
     assert used_bytes(default_folder()) == (0, 0)
 
 
-def overwritten(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    data[-100] ^= 0xFF
-    path.write_bytes(data)
+HARM: dict[str, Callable[[Path, bytes], object]] = {
+    "overwritten": lambda path, data: path.write_bytes(data[:-100] + bytes([data[-100] ^ 0xFF]) + data[-99:]),
+    "cut": lambda path, data: path.write_bytes(data[:-1]),
+    "gone": lambda path, _: path.unlink(),
+}
 
 
-def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-1])
-
-
-def gone(path: Path) -> None:
-    path.unlink()
-
-
-@pytest.mark.parametrize("harm", [overwritten, cut, gone])
+@pytest.mark.parametrize("harm", HARM)
 def test_a_snapshot_that_is_not_sound_costs_only_the_time(
-    tiny_llama: Path, harm: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+    tiny_llama: Path, harm: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     first = once(tiny_llama, FIRST)
     (path,) = default_folder().iterdir()
-    harm(path)
+    HARM[harm](path, path.read_bytes())
     with caplog.at_level(logging.WARNING):
         again = once(tiny_llama, FIRST)
     assert (again.restored_tokens, again.text) == (0, first.text)
-    assert ("snapshot" in caplog.text) == (harm is not gone)
+    assert ("snapshot" in caplog.text) == (harm != "gone")
     assert once(tiny_llama, FIRST).restored_tokens == len(FIRST) - 1  # it was kept anew
 
 
