@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from ..unit.targets.hostile import DONE, Hostile, Talk, event, start
+from ..unit.targets.hostile import DONE, Hostile, Talk, event, served
 
 DISCOUNT = """```python
 def unit_price(name: str, count: int) -> int:
@@ -31,10 +31,5 @@ def knowing(answers: Mapping[str, str]) -> Iterator[Hostile]:
         answer = next((text for key, text in answers.items() if key in asked), "I do not know.")
         talk.stream(event(answer), event(finish="stop"), DONE)
 
-    hostile = Hostile(chat, models=lambda talk: talk.json({"data": [{"id": "m", "max_model_len": 30_000}]}))
-    server = start(hostile)
-    try:
+    with served(Hostile(chat, lambda talk: talk.json({"data": [{"id": "m", "max_model_len": 30_000}]}))) as hostile:
         yield hostile
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -1,10 +1,7 @@
 """The target on a server, with llama-cpp-python's server as a real process on real weights."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -22,6 +19,7 @@ from winnow_engine.targets.remote.client import RetryPolicy
 from winnow_engine.targets.remote.target import HttpTarget
 
 from .llama_server import CONTEXT, serving
+from .user import winnow
 
 pytestmark = pytest.mark.real_weights
 
@@ -114,21 +112,10 @@ def test_the_servers_key_is_taken_from_the_environment(
     assert SECRET not in (tmp_path / "log").read_text()
 
 
-def winnow(*arguments: str, cache: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "winnow_lsp", *arguments],
-        env={**os.environ, "WINNOW_CACHE_DIR": str(cache)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-
-
 def test_ask_takes_a_url(url: str, tmp_path: Path) -> None:
     (tmp_path / "code.py").write_text("def area(r):\n    return 3.14159 * r * r\n")
     common = ("ask", "What does area do?", "-w", str(tmp_path), "--drafter", "smollm2-135m", "--json")
-    done = winnow(*common, "--target", url, "--set", "maxTokens=16", cache=tmp_path / "cache")
+    done = winnow(*common, "--target", url, "--set", "maxTokens=16", WINNOW_CACHE_DIR=str(tmp_path / "cache"))
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert answer["answer"].strip()
@@ -138,17 +125,17 @@ def test_ask_takes_a_url(url: str, tmp_path: Path) -> None:
         ("http://gpu.example.org/v1", 2, "plain http"),
         ("http://127.0.0.1:1/v1", 1, "cannot reach"),
     ):
-        done = winnow(*common, "--target", bad, cache=tmp_path / "cache")
+        done = winnow(*common, "--target", bad, WINNOW_CACHE_DIR=str(tmp_path / "cache"))
         assert (done.returncode, done.stdout) == (code, "")
         assert says in done.stderr
 
 
 def test_doctor_asks_the_server(url: str, tmp_path: Path) -> None:
-    done = winnow("doctor", "--target", url, cache=tmp_path)
+    done = winnow("doctor", "--target", url, WINNOW_CACHE_DIR=str(tmp_path))
     (line,) = [line for line in done.stdout.splitlines() if " target: " in line]
     assert line.startswith("ok       target: small on this machine")
     assert "llama-cpp-python's" in line
-    done = winnow("doctor", "--target", "http://127.0.0.1:1", cache=tmp_path)
+    done = winnow("doctor", "--target", "http://127.0.0.1:1", WINNOW_CACHE_DIR=str(tmp_path))
     assert done.returncode == 1
     assert "missing  target: cannot reach" in done.stdout
 

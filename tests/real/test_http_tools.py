@@ -22,7 +22,7 @@ from winnow_engine.targets.base import Request
 from winnow_engine.targets.remote.address import parse
 from winnow_engine.targets.remote.target import HttpTarget
 
-from ..unit.targets.hostile import Hostile, start
+from ..unit.targets.hostile import Hostile, served
 from .llama_server import CONTEXT
 from .llama_server import serving as llama_serving
 from .served import MODEL, post, serving
@@ -123,12 +123,9 @@ def test_old_results_are_cut_and_what_is_new_stays(smollm2: Path, qwen_small: Pa
         said.append({"role": "assistant", "content": "", "tool_calls": [call]})
         said.append({"role": "tool", "tool_call_id": module.__name__, "content": inspect.getsource(module)})
     hostile = Hostile(models=lambda talk: talk.json({"data": [{"id": "m", "max_model_len": 30_000}]}))
-    server = start(hostile)
-    options = ("--target", hostile.url, "--drafter", SMALL, "--budget", "600")
-    with serving(tmp_path, *options) as (url, _):
+    options = ("--drafter", SMALL, "--budget", "600")
+    with served(hostile), serving(tmp_path, "--target", hostile.url, *options) as (url, _):
         post(url, said, tools=[READ], parallel_tool_calls=False)
-    server.shutdown()
-    server.server_close()
     (talk,) = hostile.chats
     seen = talk.document["messages"]
     assert (talk.document["tools"], talk.document["parallel_tool_calls"]) == ([READ], False)

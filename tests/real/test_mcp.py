@@ -31,6 +31,8 @@ MODELS = ("--drafter", "smollm2-135m", "--target", "smollm2-135m", "--set", "max
 FILES = ("budget.py", "ranking.py", "first_look.py", "subquestions.py")
 HERE = (*MODELS, "-w", str(WORKSPACE), *(part for file in FILES for part in ("--set", f"files.include={file}")))
 QUESTION = "Which units fit a budget?"
+HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+ASK = {"name": "ask", "arguments": {"question": QUESTION}}
 DENSITY = (WORKSPACE / "budget.py").read_text().partition("def density")[0].count("\n") + 1
 MESSAGES = 10_000
 
@@ -180,12 +182,10 @@ async def test_two_clients_at_once_get_what_one_alone_gets(user: User) -> None:
 
 
 def test_a_client_that_dies_leaves_nothing_behind(user: User) -> None:
-    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-    ask = {"name": "ask", "arguments": {"question": QUESTION}}
     lines = [
-        {"id": 1, "method": "initialize", "params": hello},
+        {"id": 1, "method": "initialize", "params": HELLO},
         {"method": "notifications/initialized"},
-        {"id": 2, "method": "tools/call", "params": ask},
+        {"id": 2, "method": "tools/call", "params": ASK},
     ]
     given = "".join(json.dumps({"jsonrpc": "2.0", **line}) + "\n" for line in lines)
     done = user.run("mcp", *HERE[:4], "--set", "maxTokens=4000", "-w", str(WORKSPACE), given=given)
@@ -320,8 +320,6 @@ async def test_a_client_that_leaves_stops_its_call_over_http(user: User) -> None
 
     target = Hostile(chat, models=lambda talk: talk.json({"data": [{"id": "m", "max_model_len": 30_000}]}))
     server = start(target)
-    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-    ask = {"name": "ask", "arguments": {"question": QUESTION}}
     headers = {"Accept": "application/json, text/event-stream"}
     async with http_server(user, "--target", target.url) as address, httpx.AsyncClient(headers=headers) as client:
 
@@ -329,8 +327,8 @@ async def test_a_client_that_leaves_stops_its_call_over_http(user: User) -> None
             message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
             return await client.post(address, json=message, timeout=PATIENCE_S)
 
-        client.headers["mcp-session-id"] = (await send(1, "initialize", hello)).headers["mcp-session-id"]
-        asking = asyncio.create_task(send(2, "tools/call", ask))
+        client.headers["mcp-session-id"] = (await send(1, "initialize", HELLO)).headers["mcp-session-id"]
+        asking = asyncio.create_task(send(2, "tools/call", ASK))
         assert await asyncio.to_thread(begun.wait, PATIENCE_S)
         asking.cancel()
         assert await asyncio.to_thread(left.wait, 30)  # a server that says nothing is given up after 60 s
@@ -342,8 +340,7 @@ async def test_a_token_guards_the_tools_over_http(user: User) -> None:
     user.environment["WINNOW_HTTP_TOKEN"] = "secret"
     async with http_server(user) as address, httpx.AsyncClient() as client:
         refused = await client.post(address, json={})
-        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-        begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+        begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}
         headers = {"Authorization": "Bearer secret", "Accept": "application/json, text/event-stream"}
         proxied = await client.post(address, json=begin, headers={**headers, "Host": "winnow.example.org"})
     assert refused.status_code == 401

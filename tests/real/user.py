@@ -44,3 +44,15 @@ class User:
         for one in self._started:
             with one:
                 one.kill()
+
+
+def winnow(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command with these variables beside those of this process."""
+    return subprocess.run(
+        [sys.executable, "-m", "winnow_lsp", *arguments],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )

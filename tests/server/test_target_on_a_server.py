@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ..unit.targets.hostile import DONE, GOOD, Hostile, Talk, event, start
+from ..unit.targets.hostile import DONE, GOOD, Hostile, Talk, event, served
 from .client import PATIENCE_S
 from .conftest import SETTINGS
 
@@ -19,11 +19,8 @@ REQUEST_FAILED, REQUEST_CANCELLED = -32803, -32800
 
 @pytest.fixture
 def hostile() -> Iterator[Hostile]:
-    hostile = Hostile(models=lambda talk: talk.json({"data": [{"id": "m", "max_model_len": 30_000}]}))
-    server = start(hostile)
-    yield hostile
-    server.shutdown()
-    server.server_close()
+    with served(Hostile(models=lambda talk: talk.json({"data": [{"id": "m", "max_model_len": 30_000}]}))) as hostile:
+        yield hostile
 
 
 def settings(url: str) -> dict[str, Any]:

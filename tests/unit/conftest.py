@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from git_repositories import new, write
+from git_repositories import new, sources_of, write
 
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
@@ -35,6 +35,17 @@ def written(files: dict[str, str], folder: Path) -> Workspace:
 @pytest.fixture(scope="session")
 def workspace_of() -> Callable[[dict[str, str], Path], Workspace]:
     return written
+
+
+@pytest.fixture
+def read(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Workspace]:
+    """Reads the workspace of some folders."""
+    store = Store(tmp_path_factory.mktemp("store") / "index.sqlite")
+
+    def reading(*roots: Path, **more: bytes) -> Workspace:
+        return read_workspace(sources_of(*roots, **more), store, Cancellation())
+
+    return reading
 
 
 @pytest.fixture

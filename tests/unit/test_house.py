@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from git_repositories import write
 
 HOUSE = Path(__file__).parents[2] / ".ci" / "house"
 PASSAGE = "".join(f"    step_{n}()\n" for n in range(6))
@@ -70,9 +71,7 @@ Hand-kept.
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("house")
-    for name, text in TREE.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
+    write(root, dict(TREE))
     return root
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from lsprotocol import types
 
-from ...unit.targets.hostile import Hostile, start
+from ...unit.targets.hostile import Hostile, large, served
 from ..capabilities import EDITORS
 from ..conftest import SETTINGS
 from .asking import FIX, answering
@@ -15,12 +15,8 @@ from .asking import FIX, answering
 
 @pytest.fixture
 def hostile() -> Iterator[Hostile]:
-    hostile = Hostile(models=lambda talk: talk.json({"data": [{"id": "m", "max_model_len": 30_000}]}))
-    hostile.chat = answering(FIX)
-    server = start(hostile)
-    yield hostile
-    server.shutdown()
-    server.server_close()
+    with served(Hostile(answering(FIX), large)) as hostile:
+        yield hostile
 
 
 @pytest.fixture

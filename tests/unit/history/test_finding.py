@@ -70,10 +70,6 @@ def test_a_change_that_no_message_tells_is_found_by_the_name_of_what_changed(fou
     assert found("What happened to bus.py lately?")[:3] == ["Simplify", "Fix a typo", "Start"]
 
 
-def test_what_is_gone_is_found_where_it_came_and_went(found: Ask) -> None:
-    assert found("What happened to wait_for lately?") == ["Simplify", "Start"]
-
-
 def test_a_name_of_many_definitions_and_one_in_a_subfolder(top: Path, tmp_path: Path) -> None:
     other = new(tmp_path / "other")
     commit(other, "One", {"sub/a.py": WAIT, **{f"{n}.py": "def begin():\n    return 1\n" for n in range(9)}})
@@ -176,11 +172,9 @@ def test_of_many_terms_those_of_the_highest_weight_count() -> None:
     assert score_messages([], {}).shape == (0,)
 
 
-def test_words_that_occur_nowhere_find_nothing(found: Ask) -> None:
+def test_what_is_gone_what_never_was_and_words_of_asking_alone(found: Ask) -> None:
+    assert found("What happened to wait_for lately?") == ["Simplify", "Start"]
     assert found("When did the zeppelin land?") == []
-
-
-def test_a_question_of_nothing_but_words_of_asking_is_searched_for_these(found: Ask) -> None:
     assert found("when") == ["Describe the timetable when there is none"]
 
 

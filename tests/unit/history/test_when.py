@@ -12,10 +12,9 @@ from winnow_engine.history import finding
 from winnow_engine.history.answering import answering_commits
 from winnow_engine.history.hunks import effect_on, terms_of
 from winnow_engine.history.question import asked_past, with_past
-from winnow_engine.index.workspace import Sources, Workspace, read_workspace
+from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.prompting.citations import cite
 from winnow_engine.question import ABOUT_WHEN, WHEN, Change, Question
-from winnow_engine.storage.store import Store
 
 WAIT = """def wait(bus):
     patience = 3
@@ -28,12 +27,6 @@ def ride(bus):
     return bus.start()
 """
 Read = Callable[..., Workspace]
-
-
-@pytest.fixture
-def read(tmp_path: Path) -> Read:
-    store = Store(tmp_path / "index.sqlite")
-    return lambda sources: read_workspace(sources, store, Cancellation())
 
 
 def asked(text: str, sources: Sources, workspace: Workspace) -> Change:
@@ -53,7 +46,7 @@ def test_the_target_reads_the_commits_that_fit_and_what_they_did_to_the_units_co
     commit(top, "Greet", {"greeting.py": "def greet(name):\n    return name\n"})
     changed = WAIT.replace("= 3", "= 5").replace("bus.start()", "bus.go()")
     longer = commit(top, "Be more patient\n\nPeople missed it.", {"bus.py": changed, "notes.md": "# Notes\n"})
-    change = asked("When did `wait` change?", sources_of(top), read(sources_of(top)))
+    change = asked("When did `wait` change?", sources_of(top), read(top))
     texts = [shown.text for shown in change.shown]
     assert [len(text) for text in texts] == sorted(map(len, texts), reverse=True)
     assert texts[0].index("Be more patient") < texts[0].index("Wait for the bus")
@@ -68,9 +61,9 @@ def test_a_removed_function_is_shown_and_cited_where_the_commit_took_it(top: Pat
     commit(top, "Wait for the bus", {"bus.py": WAIT})
     gone = commit(top, "Tidy up", {"bus.py": WAIT[: WAIT.index("def ride")].rstrip() + "\n"})
     sources = sources_of(top)
-    change = asked("When was `ride` removed?", sources, read(sources))
+    change = asked("When was `ride` removed?", sources, read(top))
     assert "-def ride(bus):" in change.shown[0].text
-    cited = cite(f"In commit {gone[:10]}.", read(sources), (), change)
+    cited = cite(f"In commit {gone[:10]}.", read(top), (), change)
     assert [(one.path, one.commit) for one in cited] == [("bus.py", gone)]
 
 
@@ -81,7 +74,7 @@ def test_without_a_word_that_fits_and_without_words_the_newest_are_shown(top: Pa
     newest = [f"Number {number}" for number in range(7, 1, -1)]
     nothing = answering_commits(sources, "When did the zeppelin land?", Cancellation())
     assert (sorted(one.commit.subject for one in nothing.commits), nothing.fits) == (sorted(newest), False)
-    assert "No commit's message" in asked("When did the zeppelin land?", sources, read(sources)).shown[0].text
+    assert "No commit's message" in asked("When did the zeppelin land?", sources, read(top)).shown[0].text
     lately = answering_commits(sources, ABOUT_WHEN, Cancellation())
     assert (sorted(one.commit.subject for one in lately.commits), lately.fits) == (sorted(newest), True)
 
@@ -150,7 +143,7 @@ def test_a_merge_an_empty_commit_and_the_end_of_a_shallow_clone_are_shown(
     git(tmp_path, "clone", "--quiet", "--depth=2", f"file://{top}", "clone")
     for place in (top, tmp_path / "clone"):
         sources = sources_of(place)
-        change = asked("When did waiting for the bus change?", sources, read(sources))
+        change = asked("When did waiting for the bus change?", sources, read(place))
         for subject in ("Wait longer", "which is late", "Merge waiting"):
             assert subject in change.shown[0].text
         assert empty not in {one.id for one in change.commits if place == top}
@@ -163,7 +156,7 @@ def test_a_search_that_does_not_reach_all_commits_says_so(
         commit(top, f"Number {number}", {"bus.py": WAIT + f"# {number}\n"})
     git(top, "config", "uploadpack.allowFilter", "true")
     git(tmp_path, "clone", "--quiet", "--no-checkout", "--filter=blob:none", f"file://{top}", "clone")
-    change = asked("When did `wait` change?", sources_of(tmp_path / "clone"), read(sources_of(top)))
+    change = asked("When did `wait` change?", sources_of(tmp_path / "clone"), read(top))
     assert change.notices == ("not every commit was searched for what it changed: older ones may be missing",)
     monkeypatch.setattr(finding, "MOST_COMMITS", 2)
     found = answering_commits(sources_of(top), "When was number 0 there?", Cancellation())
@@ -175,5 +168,5 @@ def test_an_answer_cites_a_commit_by_the_lines_that_it_changed(top: Path, read: 
     commit(top, "Wait for the bus", {"bus.py": WAIT})
     longer = commit(top, "Wait longer", {"bus.py": WAIT.replace("= 3", "= 5")})
     sources = sources_of(top)
-    change = asked("When did `wait` change?", sources, read(sources))
-    assert cite(f"Commit {longer[:10]}", read(sources), (), change) == (Citation("bus.py", 2, 2, longer),)
+    change = asked("When did `wait` change?", sources, read(top))
+    assert cite(f"Commit {longer[:10]}", read(top), (), change) == (Citation("bus.py", 2, 2, longer),)

@@ -12,10 +12,9 @@ from winnow_engine.git.repository import open_repository
 from winnow_engine.history.blame_chain import parse_porcelain, shaping_commits
 from winnow_engine.history.effects import CommitEffect
 from winnow_engine.history.question import asked_past, with_past
-from winnow_engine.index.workspace import Workspace, read_workspace
+from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.citations import cite
 from winnow_engine.question import WHY, Cursor, Question
-from winnow_engine.storage.store import Store
 
 WAIT = """def wait(bus):
     patience = 3
@@ -27,12 +26,6 @@ MORE = """def walk(steps):
     for step in range(steps):
         yield "left" if step % 2 else "right"
 """
-
-
-@pytest.fixture
-def read(tmp_path: Path) -> Callable[..., Workspace]:
-    store = Store(tmp_path / "index.sqlite")
-    return lambda root, **open_documents: read_workspace(sources_of(root, **open_documents), store, Cancellation())
 
 
 def shaped(top: Path, path: str, *lines: int) -> tuple[list[CommitEffect], int]:

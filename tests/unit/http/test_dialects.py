@@ -186,17 +186,13 @@ REFUSED_RESPONSES: list[tuple[dict[str, Any], str | None, int]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("fields", "param", "status"), REFUSED_MESSAGES, ids=lambda value: str(value)[:50])
-def test_what_a_message_cannot_have_is_refused_by_name(fields: dict[str, Any], param: str, status: int) -> None:
-    with pytest.raises(ApiError) as raised:
-        message(**fields)
-    assert (raised.value.status, raised.value.param) == (status, param)
+REFUSED = [(message, *row) for row in REFUSED_MESSAGES] + [(response, *row) for row in REFUSED_RESPONSES]
 
 
-@pytest.mark.parametrize(("fields", "param", "status"), REFUSED_RESPONSES, ids=lambda value: str(value)[:50])
-def test_what_a_response_cannot_have_is_refused_by_name(fields: dict[str, Any], param: str, status: int) -> None:
+@pytest.mark.parametrize(("read", "fields", "param", "status"), REFUSED, ids=lambda value: str(value)[:50])
+def test_what_cannot_be_done_is_refused_by_name(read: Any, fields: dict[str, Any], param: str, status: int) -> None:
     with pytest.raises(ApiError) as raised:
-        response(**fields)
+        read(**fields)
     assert (raised.value.status, raised.value.param) == (status, param)
 
 

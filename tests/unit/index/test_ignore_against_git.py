@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from git_repositories import write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -45,9 +46,7 @@ def git(top: Path, *arguments: str) -> str:
 
 def make_tree(top: Path, ignore_files: Mapping[str, str]) -> None:
     git(top, "init", "--quiet")
-    for name in (*FILES, *ignore_files):
-        (top / name).parent.mkdir(parents=True, exist_ok=True)
-        (top / name).write_bytes(ignore_files.get(name, "text\n").encode())
+    write(top, {name: ignore_files.get(name, "text\n") for name in (*FILES, *ignore_files)})
 
 
 def kept_by_git(directory: Path) -> set[str]:

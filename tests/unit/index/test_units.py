@@ -211,14 +211,9 @@ def test_cut_points_stay_inside_their_unit() -> None:
             assert points[-1] <= unit.end_line
 
 
-def test_text_in_no_language_may_be_cut_after_blank_lines() -> None:
-    data = b"one\ntwo\n\n\nthree\n"
-    assert cut_points("a.txt", data, analyse("a.txt", data).units[0]) == (1, 5)
-
-
-def test_text_without_blank_lines_may_be_cut_anywhere() -> None:
-    data = b"one\ntwo\nthree\n"
-    assert cut_points("a.txt", data, analyse("a.txt", data).units[0]) == (1, 2, 3)
+@pytest.mark.parametrize(("data", "points"), [(b"one\ntwo\n\n\nthree\n", (1, 5)), (b"one\ntwo\nthree\n", (1, 2, 3))])
+def test_text_may_be_cut_after_blank_lines_or_else_anywhere(data: bytes, points: tuple[int, ...]) -> None:
+    assert cut_points("a.txt", data, analyse("a.txt", data).units[0]) == points
 
 
 def test_enclosing_finds_the_unit_of_each_line() -> None:

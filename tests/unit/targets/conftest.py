@@ -47,11 +47,8 @@ def weights(name: str, shape: tuple[int, ...], random: np.random.Generator) -> n
 
 @pytest.fixture
 def hostile() -> Iterator[servers.Hostile]:
-    hostile = servers.Hostile()
-    server = servers.start(hostile)
-    yield hostile
-    server.shutdown()
-    server.server_close()
+    with servers.served(servers.Hostile()) as hostile:
+        yield hostile
 
 
 @pytest.fixture(scope="session")

@@ -4,13 +4,18 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 MODEL = "m"
+
+
+def delta(finish: str | None = None, **fields: Any) -> bytes:
+    choice = {"index": 0, "delta": fields, "finish_reason": finish}
+    return b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\n"
 
 
 def event(text: str = "", finish: str | None = None, **more: Any) -> bytes:
@@ -94,6 +99,11 @@ class Hostile:
         return [talk for path, talk in self.seen if path == "/v1/chat/completions"]
 
 
+def large(talk: Talk) -> None:
+    """List a model whose context holds a lot of code."""
+    talk.json({"data": [{"id": "m", "max_model_len": 30_000}]})
+
+
 def start(hostile: Hostile) -> ThreadingHTTPServer:
     """Serve on a free port of this machine."""
 
@@ -116,3 +126,13 @@ def start(hostile: Hostile) -> ThreadingHTTPServer:
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     hostile.url = f"http://127.0.0.1:{server.server_port}"
     return server
+
+
+@contextmanager
+def served(hostile: Hostile) -> Iterator[Hostile]:
+    server = start(hostile)
+    try:
+        yield hostile
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -1,16 +1,20 @@
 """A target with a draft that reads its hidden states, for tests of such drafts."""
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from winnow_engine.config import TargetOptions
 from winnow_engine.core import Prompt, Sampling
 from winnow_engine.llama.draft_tree import NOTHING
 from winnow_engine.llama.model import LlamaModel
+from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts.base import DraftFile, NoDraft
 from winnow_engine.targets.drafts.shared.hidden_state_draft import HiddenStateDraft
+from winnow_engine.targets.local.target import LlamaTarget
 
 from ..loaded import OPTIONS, PROMPTS, FlagInside, Loaded
 from .numpy_drafts import Array
@@ -50,6 +54,19 @@ def stopped_inside(pair: Pair[Any], text: Prompt) -> None:
     pair.prefill(text)
     pair.draft.begin(text, stopped)
     assert pair.draft.propose(8) == NOTHING
+
+
+def assert_same_answers(target: Path, draft: Path, **options: Any) -> None:
+    """Two questions and a follow-up that needs a larger context, as a session asks them."""
+    asked = [prompt(1), prompt(2), np.concatenate([prompt(2), np.tile(prompt(3, 200), 20)])[:3900]]
+    said = {}
+    for speculate in ("off", draft):
+        own = TargetOptions(n_threads=1, speculate=speculate, **options)
+        with closing(LlamaTarget.open(target, own)) as opened:
+            said[speculate] = [opened.generate(Request(text, Sampling(max_tokens=30))) for text in asked]
+    assert [answer.text for answer in said[draft]] == [answer.text for answer in said["off"]]
+    assert {answer.draft for answer in said[draft]} == {draft.name}
+    assert sum(answer.drafted_tokens for answer in said[draft]) > 0
 
 
 def accepted_of_many(pair: Pair[Any], tokens: int, drafted_a_round: int) -> int:

@@ -24,7 +24,7 @@ from winnow_engine.targets.local.target import LlamaTarget
 from ..loaded import FlagInside, Oracle
 from .block_files import BLOCK, block_logits, write_block
 from .numpy_drafts import Array, Network, features
-from .pair import ANSWER, Pair, accepted_of_many, assert_near, prompt, stopped_inside
+from .pair import ANSWER, Pair, accepted_of_many, assert_near, assert_same_answers, prompt, stopped_inside
 
 BlockPair = Pair[BlockDraft]
 Reference = Callable[..., Array]
@@ -250,16 +250,7 @@ def test_nothing_is_proposed_without_room_or_once_aborted(pair: BlockPair) -> No
 @pytest.mark.usefixtures("exact", "all_drafts_pay")
 @pytest.mark.parametrize("n_ubatch", [2, 8, 512])
 def test_a_target_opens_one_by_its_file(target: Path, draft: Path, n_ubatch: int) -> None:
-    """Two questions and a follow-up that needs a larger context, as a session asks them."""
-    asked = [prompt(1), prompt(2), np.concatenate([prompt(2), np.tile(prompt(3, 200), 20)])[:3900]]
-    said = {}
-    for speculate in ("off", draft):
-        options = TargetOptions(n_threads=1, n_ubatch=n_ubatch, speculate=speculate)
-        with closing(LlamaTarget.open(target, options)) as opened:
-            said[speculate] = [opened.generate(Request(text, Sampling(max_tokens=30))) for text in asked]
-    assert [answer.text for answer in said[draft]] == [answer.text for answer in said["off"]]
-    assert {answer.draft for answer in said[draft]} == {"tiny-block.gguf"}
-    assert sum(answer.drafted_tokens for answer in said[draft]) > 0
+    assert_same_answers(target, draft, n_ubatch=n_ubatch)
 
 
 def test_a_draft_is_no_target(draft: Path) -> None:

@@ -16,14 +16,13 @@ from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.draft_tree import NOTHING, ROOT
 from winnow_engine.llama.kv_cache import common_prefix
 from winnow_engine.llama.model import LlamaModel
-from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts.base import NoDraft
 from winnow_engine.targets.drafts.dflash import DFlashDraft, open_dflash
 from winnow_engine.targets.local.target import LlamaTarget
 
 from ..loaded import PROMPTS, Oracle
 from .numpy_drafts import BLOCK, HEAD, Array, Network, block_logits, features
-from .pair import ANSWER, Pair, accepted_of_many, assert_near, prompt, stopped_inside
+from .pair import ANSWER, Pair, accepted_of_many, assert_near, assert_same_answers, prompt, stopped_inside
 
 MakeDFlash = Callable[..., Path]
 DFlashPair = Pair[DFlashDraft]
@@ -159,16 +158,7 @@ def test_nothing_is_proposed_without_room_or_once_aborted(pair: DFlashPair) -> N
 
 @pytest.mark.usefixtures("exact", "all_drafts_pay")
 def test_a_target_opens_one_by_its_architecture(tiny_qwen3: Path, make_dflash: MakeDFlash) -> None:
-    """Two questions and a follow-up that needs a larger context, as a session asks them."""
-    path = make_dflash()
-    asked = [prompt(1), prompt(2), np.concatenate([prompt(2), np.tile(prompt(3, 200), 20)])[:3900]]
-    said = {}
-    for draft in ("off", path):
-        with closing(LlamaTarget.open(tiny_qwen3, TargetOptions(n_threads=1, speculate=draft))) as target:
-            said[draft] = [target.generate(Request(text, Sampling(max_tokens=30))) for text in asked]
-    assert [answer.text for answer in said[path]] == [answer.text for answer in said["off"]]
-    assert {answer.draft for answer in said[path]} == {"tiny-dflash.gguf"}
-    assert sum(answer.drafted_tokens for answer in said[path]) > 0
+    assert_same_answers(tiny_qwen3, make_dflash())
 
 
 @pytest.mark.parametrize(

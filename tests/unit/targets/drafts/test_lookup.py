@@ -21,28 +21,26 @@ def test_a_quote_of_the_prompt_goes_on_as_the_prompt_does() -> None:
     assert 1 > tree.worth[0] > tree.worth[1] > tree.worth[2] > 0
 
 
-def test_the_longest_match_decides() -> None:
-    tree = draft_after([1, 2, 3, 7, 9, 2, 3, 8], [50, 1, 2, 3]).propose(1)
-    assert tree.tokens == (7,)
+@pytest.mark.parametrize(
+    ("prompt", "answer", "limit", "proposed"),
+    [
+        pytest.param([1, 2, 3, 7, 9, 2, 3, 8], [50, 1, 2, 3], 1, (7,), id="the longest match"),
+        pytest.param([0], [5, 6, 7, 8, 9, 5, 6], 2, (7, 8), id="the answer itself"),
+        pytest.param([], [1, 2, 3, 1, 2], 1, (3,), id="an answer without a prompt"),
+        pytest.param([1, 2, 3], [9], 8, (), id="without a match"),
+        pytest.param([1], [], 8, (), id="without an answer"),
+        pytest.param([1, 1], [1], 8, (1,), id="no token beyond the end"),
+        pytest.param([1, 2, 3, 90, 6, 7], [1, 2, 3, 91], 4, (), id="a short match with another token in it"),
+    ],
+)
+def test_what_is_proposed(prompt: list[int], answer: list[int], limit: int, proposed: tuple[int, ...]) -> None:
+    assert draft_after(prompt, answer).propose(limit).tokens == proposed
 
 
 def test_places_that_go_on_differently_are_branches_by_how_many_they_are() -> None:
     tree = draft_after([1, 2, 7, 0, 1, 2, 8, 3, 1, 2, 8, 9], [1, 2]).propose(3)
     assert (tree.tokens[0], tree.parents[0]) == (8, ROOT)
     assert (7, ROOT) in zip(tree.tokens, tree.parents, strict=True)
-
-
-def test_the_answer_itself_is_looked_up_too() -> None:
-    assert draft_after([0], [5, 6, 7, 8, 9, 5, 6]).propose(2).tokens == (7, 8)
-
-
-def test_without_a_match_nothing_is_proposed() -> None:
-    assert len(draft_after([1, 2, 3], [9]).propose(8)) == 0
-    assert len(draft_after([1], []).propose(8)) == 0
-
-
-def test_a_match_at_the_very_end_proposes_no_token_beyond() -> None:
-    assert draft_after([1, 1], [1]).propose(8).tokens == (1,)
 
 
 def test_trust_follows_what_came_true() -> None:
@@ -66,10 +64,6 @@ def test_a_line_that_is_indented_otherwise_goes_on_as_before() -> None:
     prompt = [1, 2, 3, 4, 5, 90, 6, 7, 8, 9, 90, 10, 11]
     assert draft_after(prompt, [1, 2, 3, 4, 5, 91]).propose(4).tokens == (6, 7, 8, 9)
     assert draft_after(prompt, [1, 2, 3, 4, 5, 91, 6]).propose(3).tokens == (7, 8, 9)
-
-
-def test_a_short_match_with_another_token_in_it_counts_for_nothing() -> None:
-    assert len(draft_after([1, 2, 3, 90, 6, 7], [1, 2, 3, 91]).propose(4)) == 0
 
 
 def test_a_match_without_another_token_decides_unless_one_with_is_much_longer() -> None:
@@ -124,10 +118,6 @@ def test_matches_are_those_found_by_comparing_token_by_token(seed: int) -> None:
         assert (match and (match.places, match.length, match.gapped)) == wanted
         kinds.add(wanted and wanted[2])
     assert {False, True} <= kinds
-
-
-def test_an_answer_without_a_prompt_is_looked_up() -> None:
-    assert draft_after([], [1, 2, 3, 1, 2]).propose(1).tokens == (3,)
 
 
 @pytest.mark.parametrize(("limit", "least"), [(16, 0.0), (5, 0.0), (16, 0.4), (16, 0.95), (0, 0.0)])

@@ -13,17 +13,12 @@ from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.remote.address import parse
 from winnow_engine.targets.remote.target import HttpTarget
 
-from ..hostile import DONE, Hostile, Talk, event
+from ..hostile import DONE, Hostile, Talk, delta, event
 
 QUESTION = [Message("user", "Why?")]
 ON = Sampling(max_tokens=8, thinking="on", thinking_tokens=20)
 AUTO = Sampling(max_tokens=8, thinking_tokens=20)
 SWITCHES = ("chat_template_kwargs", "reasoning_effort")
-
-
-def delta(**fields: str | None) -> bytes:
-    choice = {"index": 0, "delta": fields, "finish_reason": None}
-    return b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\n"
 
 
 def ask(hostile: Hostile, sampling: Sampling) -> tuple[Generation, str]:

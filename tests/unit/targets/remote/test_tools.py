@@ -14,7 +14,7 @@ from winnow_engine.targets.remote.address import parse
 from winnow_engine.targets.remote.client import RetryPolicy
 from winnow_engine.targets.remote.target import HttpTarget
 
-from ..hostile import DONE, GOOD, Hostile, event
+from ..hostile import DONE, GOOD, Hostile, delta, event
 
 LOOK = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
 LOOKS = Tools((LOOK,))
@@ -36,11 +36,6 @@ def ask(
     prompt = target.chat_prompt(messages, tools)
     sampling = Sampling(max_tokens=8, stop=stop)
     return target.generate(Request(prompt, sampling, on_call=called.append)), called
-
-
-def delta(finish: str | None = None, **fields: Any) -> bytes:
-    choice = {"index": 0, "delta": fields, "finish_reason": finish}
-    return b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\n"
 
 
 def call(index: int | None, arguments: Any, call_id: str | None = None, name: str | None = None) -> dict[str, Any]:
