@@ -40,7 +40,7 @@ def test_answers_are_asked_of_every_way_to_read(smollm2: Path, store: Store) -> 
         Product("Winnow", assistant, Budget(400), cancellation),
         Alternative(Bm25(), assistant, Budget(400), cancellation),
     ]
-    run = AnswerRun(corpus(drafter, "zod"), methods, store, lambda _: None)
+    run = AnswerRun(corpus(drafter, "wandb-core"), methods, store, lambda _: None)
     results = list(run.run(6000))
     assert {one.method for one in results} == {"Winnow", "BM25"}
     assert run.absent == {}

@@ -99,7 +99,7 @@ def test_a_calibration_writes_the_folder_that_the_drafter_then_uses(
     said: list[str] = []
     calibration = Calibration(tmp_path / "index.sqlite", False, 1, said.append, lambda _: None, Cancellation())
     folder = calibration.run(smollm2)
-    assert folder == tmp_path / "profiles" / "715f8be624f4b8e5"
+    assert folder == tmp_path / "winnow" / "profiles" / "715f8be624f4b8e5"
     assert any(line.startswith("held out: ") for line in said)
     own = users_profile("715f8be624f4b8e5")
     assert own is not None

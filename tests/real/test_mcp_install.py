@@ -17,7 +17,7 @@ from mcp.client.stdio import stdio_client
 from winnow_lsp.cli.main import main
 from winnow_lsp.mcp.setup import AGENTS
 
-from .test_mcp import HERE, QUESTION, call
+from .test_mcp import HERE, QUESTION, WORKSPACE, call
 from .user import PATIENCE_S, User
 
 pytestmark = [pytest.mark.real_weights, pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")]
@@ -60,7 +60,7 @@ async def test_the_command_that_is_written_finds_code(
     async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
         await session.initialize()
         found = await call(session, "find_code", question=QUESTION, budget=400)
-    assert {span["path"] for span in found["spans"]} <= {path.name for path in Path(HERE[-1]).iterdir()}
+    assert {span["path"] for span in found["spans"]} <= {path.name for path in WORKSPACE.iterdir()}
     assert found["spans"]
 
 

@@ -169,7 +169,7 @@ CHANGES = {
         "engine/winnow_research/pyproject.toml": (f"winnow-lsp=={VERSION}", "winnow-lsp==9.9.9")
     },
     "whl lacks winnow_engine/encoder/profiles/generic/profile.json": {
-        "pyproject.toml": ('packages = ["lsp_server', 'exclude = ["*.json"]\npackages = ["lsp_server')
+        "pyproject.toml": ('exclude = ["*.safetensors"]', 'exclude = ["*.safetensors", "*.json"]')
     },
 }
 

@@ -171,7 +171,7 @@ def test_without_the_model_whose_layers_it_has_a_notice_says_how_to_get_it(
         Winnow(lambda: drafter).ranker(None)  # type: ignore[arg-type]
 
 
-SHOWN = ("background.py", "head.py", "layout.py", "reranking.py")  # on two cores, a question about these takes 40 s
+SHOWN = ("background.py", "file.py", "layout.py", "reranking.py")  # on two cores, a question about these takes 40 s
 ANSWERS = {
     "Which function cuts units into segments that fit a reranker?": "segments_of",
     "How are the votes of a unit's tokens weighed into one score?": "RerankerHead.scores",

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.real_weights
 
 QUESTION = Question("Which words of a text are left out?")
 SOURCE = Path(__file__).parents[2] / "engine" / "winnow_engine" / "index"
-FILES = ("lexical.py", "lines.py", "names.py")
+FILES = ("bm25.py", "lines.py", "names.py")
 
 
 @pytest.fixture

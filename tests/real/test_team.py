@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from ..bench.team import BUDGET, Target, Team, target, until_ready
 from .llama_server import serving as llama_serving
 from .served import serving
+from .team import BUDGET, Target, Team, target, until_ready
 
 pytestmark = pytest.mark.real_weights
 
