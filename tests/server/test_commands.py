@@ -187,7 +187,7 @@ MALFORMED: list[tuple[str, list[Any]]] = [
     ("winnow.ask", [{"question": "?"}, {"question": "?"}]),
     ("winnow.ask", [{"question": "?", **OUTSIDE}]),
     ("winnow.showSpans", [None]),
-    ("winnow.showSpans", [{"question": "?", "budget": 5}]),
+    ("winnow.showSpans", [{"question": "?", "budget": "much"}]),
     ("winnow.explain", []),
     ("winnow.explain", [{"range": HERE}]),
     ("winnow.explain", [{"textDocument": {"uri": "x"}, "range": 5}]),

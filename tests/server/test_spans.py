@@ -100,7 +100,7 @@ MALFORMED: list[dict[str, Any]] = [
     {"position": "here"},
     {"range": {"start": {"line": 5, "character": 0}, "end": START}},
     {"budget": 0},
-    {"budget": {"tokens": 5}},
+    {"budget": {"tokens": "much"}},
     {"workDoneToken": {}},
     {"textDocument": {"uri": "file:///etc/passwd"}, "position": START},
 ]
