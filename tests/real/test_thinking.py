@@ -5,6 +5,7 @@ It was never taught to end a thought, so its limit always has to.
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -107,7 +108,8 @@ def test_the_command_shows_what_thinking_took_and_no_thought(thinker: Path, tmp_
     assert document["thinking"]["text"].strip()
     assert document["thinking"]["tokens"] >= LIMIT
     shown = ask(thinker, tmp_path, *limits)
-    assert f"({document['thinking']['tokens']} tokens)" in shown.stdout
-    assert "thought for" in shown.stdout
+    told = re.search(r"thought for .*\(([\d,]+) tokens\)", shown.stdout)
+    assert told is not None
+    assert int(told[1].replace(",", "")) >= LIMIT  # by how much depends on the draft's last block
     assert document["thinking"]["text"] not in shown.stdout
     assert "tokens of thinking" in shown.stderr
