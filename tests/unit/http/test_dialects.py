@@ -189,7 +189,9 @@ REFUSED_RESPONSES: list[tuple[dict[str, Any], str | None, int]] = [
 REFUSED = [(message, *row) for row in REFUSED_MESSAGES] + [(response, *row) for row in REFUSED_RESPONSES]
 
 
-@pytest.mark.parametrize(("read", "fields", "param", "status"), REFUSED, ids=lambda value: str(value)[:50])
+@pytest.mark.parametrize(
+    ("read", "fields", "param", "status"), REFUSED, ids=lambda value: getattr(value, "__name__", str(value)[:50])
+)
 def test_what_cannot_be_done_is_refused_by_name(read: Any, fields: dict[str, Any], param: str, status: int) -> None:
     with pytest.raises(ApiError) as raised:
         read(**fields)
