@@ -59,7 +59,7 @@ def dated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         for day, (message, files) in enumerate(commits, 11):
             _on_day(patch, day)
-            git.commit(top, message, dict(files))
+            git.commit(top, message, files)
     return top
 
 

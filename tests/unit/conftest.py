@@ -25,7 +25,7 @@ FILES = {
 def written(files: dict[str, str], folder: Path) -> Workspace:
     """A workspace of these files, under `folder`."""
     root = folder / "root"
-    write(root, dict(files))
+    write(root, files)
     store = Store(folder / "index.sqlite")
     read = read_workspace(Sources((Folder(root),)), store, Cancellation())
     store.close()

@@ -71,7 +71,7 @@ Hand-kept.
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("house")
-    write(root, dict(TREE))
+    write(root, TREE)
     return root
 
 

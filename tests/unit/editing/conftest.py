@@ -29,7 +29,7 @@ def reading(tmp_path: Path) -> Iterator[Reading]:
     with closing(Store(tmp_path / "index.sqlite")) as store:
 
         def read(files: Mapping[str, str | bytes]) -> Workspace:
-            write(tmp_path / "root", dict(files))
+            write(tmp_path / "root", files)
             return read_workspace(Sources((Folder(tmp_path / "root"),)), store, Cancellation())
 
         yield read

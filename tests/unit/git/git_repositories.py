@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from winnow_engine.core import Folder
@@ -34,7 +35,7 @@ def new(top: Path, *options: str) -> Path:
     return top
 
 
-def write(top: Path, files: dict[str, str | bytes]) -> None:
+def write(top: Path, files: Mapping[str, str | bytes]) -> None:
     """Write files by their paths, with the folders they need."""
     for path, content in files.items():
         place = Path(os.fsdecode(os.fsencode(top / path)))
@@ -42,7 +43,7 @@ def write(top: Path, files: dict[str, str | bytes]) -> None:
         place.write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
-def commit(top: Path, message: str | bytes, files: dict[str, str | bytes] | None = None) -> str:
+def commit(top: Path, message: str | bytes, files: Mapping[str, str | bytes] | None = None) -> str:
     """Write files, commit all there is, and return the commit's object id."""
     write(top, files or {})
     git(top, "add", "--all")

@@ -102,10 +102,7 @@ GARBAGE = {
     "endless dimensions": b"GGUF" + struct.pack("<IQQ", 3, 1, 0) + struct.pack("<QI", 0, 2**32 - 1) + bytes(1000),
     "not UTF-8": b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q1s", 1, b"\xff") + bytes(1000),
     "a key twice": b"GGUF" + struct.pack("<IQQ", 3, 0, 2) + 2 * struct.pack("<Q1sIB", 1, b"k", 0, 7),
-    "a tensor twice": b"GGUF"
-    + struct.pack("<IQQ", 3, 2, 0)
-    + 2 * struct.pack("<Q1sIQIQ", 1, b"t", 1, 8, 0, 0)
-    + bytes(64),
+    "a tensor twice": b"GGUF" + struct.pack("<IQQ", 3, 2, 0) + 2 * TENSOR + bytes(64),
 }
 
 
