@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from ..unit.targets.hostile import DONE, Hostile, Talk, event, served
+from ..unit.targets.hostile import DONE, Hostile, Talk, event, large, served
 
 DISCOUNT = """```python
 def unit_price(name: str, count: int) -> int:
@@ -31,5 +31,5 @@ def knowing(answers: Mapping[str, str]) -> Iterator[Hostile]:
         answer = next((text for key, text in answers.items() if key in asked), "I do not know.")
         talk.stream(event(answer), event(finish="stop"), DONE)
 
-    with served(Hostile(chat, lambda talk: talk.json({"data": [{"id": "m", "max_model_len": 30_000}]}))) as hostile:
+    with served(Hostile(chat, large)) as hostile:
         yield hostile

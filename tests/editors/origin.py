@@ -9,11 +9,8 @@ import re
 import select
 import ssl
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from urllib.parse import urlsplit
 
 _TRICKLE_S = 0.5
@@ -39,18 +36,6 @@ class Origin(ThreadingHTTPServer):
         """Where pip and the hub's client look, and whom they trust."""
         here = f"http://127.0.0.1:{self.server_port}"
         return {"PIP_INDEX_URL": f"{here}/simple/", "HTTPS_PROXY": here, "SSL_CERT_FILE": str(self.certificate)}
-
-
-@contextmanager
-def serving(origin: Origin) -> Iterator[Origin]:
-    thread = Thread(target=origin.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield origin
-    finally:
-        origin.shutdown()
-        origin.server_close()
-        thread.join()
 
 
 class _Handler(BaseHTTPRequestHandler):

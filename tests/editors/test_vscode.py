@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from http_servers import running
 
 from winnow_engine.models import cache, registry
 from winnow_engine.models.registry import HubSource
@@ -24,7 +25,7 @@ from winnow_engine.models.registry import HubSource
 from .capture import assemble
 from .changing import DISCOUNT, GREETING, knowing
 from .code_server import QUIET, TOOLS, CodeServer, names_of
-from .origin import Origin, serving
+from .origin import Origin
 
 ROOT = Path(__file__).parents[2]
 MODEL = "smollm2-135m"
@@ -207,7 +208,7 @@ def set_up(
     command(python, f'exec "{sys.executable}" "$@"')
     [hub] = (source for source in registry.find(MODEL).sources if isinstance(source, HubSource))
     settings = {name: value for name, value in code.settings.items() if name != "winnow.server.path"}
-    with serving(Origin(home, wheel, cache.path(MODEL), urlsplit(hub.url).netloc)) as origin:
+    with running(Origin(home, wheel, cache.path(MODEL), urlsplit(hub.url).netloc)) as origin:
         environment = {
             **code.environment,
             **origin.variables,

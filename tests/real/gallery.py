@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from http_servers import running
 
 
 class Gallery(ThreadingHTTPServer):
@@ -21,16 +22,8 @@ class Gallery(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
 
-@contextmanager
-def gallery() -> Iterator[Gallery]:
-    with Gallery() as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+def gallery() -> AbstractContextManager[Gallery]:
+    return running(Gallery())
 
 
 class _Publishing(BaseHTTPRequestHandler):

@@ -7,21 +7,18 @@ too small a budget for the rest, an answer is right if it has that mark and no o
 from __future__ import annotations
 
 import hashlib
-import http.server
 import json
 import re
-import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import httpx
+
+from ..unit.targets.hostile import DONE, Talk, event
 
 PATIENCE_S = 300
 FAILED = "error: "
@@ -33,55 +30,17 @@ _MARK = re.compile(r"MARK-\d+")
 _TARGET_S = 0.5
 
 
-class Target(http.server.BaseHTTPRequestHandler):
-    """Answers with the marks in the prompt, and a hash of it. Speaks as much of OpenAI's API as that takes."""
-
-    protocol_version = "HTTP/1.1"
-
-    def answer(self, messages: list[dict[str, Any]]) -> str:
-        """What it says to some messages."""
-        time.sleep(_TARGET_S)
-        said = json.dumps(messages)
-        return f"{' '.join(sorted(set(_MARK.findall(said))))} {hashlib.blake2b(said.encode()).hexdigest()[:16]}"
-
-    def do_GET(self) -> None:
-        self._send(json.dumps({"object": "list", "data": [{"id": "m", "context_length": 32768}]}), "application/json")
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        if not self.path.endswith("/chat/completions"):
-            self.send_error(404)
-            return
-        answer = self.answer(json.loads(body)["messages"])
-        chunks = ({"delta": {"content": answer}, "finish_reason": None}, {"delta": {}, "finish_reason": "stop"})
-        events = "".join(f"data: {json.dumps({'choices': [{'index': 0, **chunk}]})}\n\n" for chunk in chunks)
-        self._send(events + "data: [DONE]\n\n", "text/event-stream")
-
-    def _send(self, text: str, kind: str) -> None:
-        try:
-            self.send_response(200)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text.encode())
-        except OSError:  # the server has closed the connection of a client that left
-            self.close_connection = True
-
-    def log_message(self, *_: object) -> None:
-        pass
+def say_marks(talk: Talk) -> None:
+    """Answer with the marks in the prompt, and a hash of it."""
+    time.sleep(_TARGET_S)
+    said = json.dumps(talk.document["messages"])
+    marks = " ".join(sorted(set(_MARK.findall(said))))
+    say(talk, f"{marks} {hashlib.blake2b(said.encode()).hexdigest()[:16]}")
 
 
-@contextmanager
-def target(handler: type[Target] = Target) -> Iterator[str]:
-    """The address of a target, as an option of `winnow serve`."""
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/v1#m"
-        finally:
-            server.shutdown()
-            thread.join()
+def say(talk: Talk, text: str) -> None:
+    """Answer with a text."""
+    talk.stream(event(text), event(finish="stop"), DONE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,9 +145,9 @@ def test_what_cannot_be_served_is_said_at_once(options: list[str], code: int, sa
 
 def test_the_right_code_is_kept(smollm2: Path, qwen_small: Path, tmp_path: Path) -> None:
     """What the target sees, shown by a server in its place; the default drafter scores."""
-    from ..unit.targets.hostile import Hostile, served
+    from ..unit.targets.hostile import Hostile, large, served
 
-    hostile = Hostile(models=lambda talk: talk.json({"data": [{"id": "m", "max_model_len": 30_000}]}))
+    hostile = Hostile(models=large)
     options = ("--drafter", "qwen2.5-coder-0.5b", "--budget", str(BUDGET))
     with served(hostile), serving(tmp_path, "--target", hostile.url, *options) as (url, _):
         assert post(url, LONG, model=hostile.url.removeprefix("http://"))

@@ -22,7 +22,7 @@ from winnow_engine.targets.base import Request
 from winnow_engine.targets.remote.address import parse
 from winnow_engine.targets.remote.target import HttpTarget
 
-from ..unit.targets.hostile import Hostile, served
+from ..unit.targets.hostile import Hostile, large, served
 from .llama_server import CONTEXT
 from .llama_server import serving as llama_serving
 from .served import MODEL, post, serving
@@ -122,7 +122,7 @@ def test_old_results_are_cut_and_what_is_new_stays(smollm2: Path, qwen_small: Pa
         call = {"id": module.__name__, "type": "function", "function": {"name": "read_file", "arguments": arguments}}
         said.append({"role": "assistant", "content": "", "tool_calls": [call]})
         said.append({"role": "tool", "tool_call_id": module.__name__, "content": inspect.getsource(module)})
-    hostile = Hostile(models=lambda talk: talk.json({"data": [{"id": "m", "max_model_len": 30_000}]}))
+    hostile = Hostile(models=large)
     options = ("--drafter", SMALL, "--budget", "600")
     with served(hostile), serving(tmp_path, "--target", hostile.url, *options) as (url, _):
         post(url, said, tools=[READ], parallel_tool_calls=False)

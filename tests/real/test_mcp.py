@@ -20,7 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from winnow_engine.encoder.drafter import Drafter
 
-from ..unit.targets.hostile import Hostile, Talk, event, start
+from ..unit.targets.hostile import Hostile, Talk, event, large, served
 from .user import PATIENCE_S, User
 
 pytestmark = [pytest.mark.real_weights, pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")]
@@ -318,22 +318,19 @@ async def test_a_client_that_leaves_stops_its_call_over_http(user: User) -> None
         talk.until_left()
         left.set()
 
-    target = Hostile(chat, models=lambda talk: talk.json({"data": [{"id": "m", "max_model_len": 30_000}]}))
-    server = start(target)
     headers = {"Accept": "application/json, text/event-stream"}
-    async with http_server(user, "--target", target.url) as address, httpx.AsyncClient(headers=headers) as client:
+    with served(Hostile(chat, large)) as target:
+        async with http_server(user, "--target", target.url) as address, httpx.AsyncClient(headers=headers) as client:
 
-        async def send(number: int, method: str, params: object) -> httpx.Response:
-            message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-            return await client.post(address, json=message, timeout=PATIENCE_S)
+            async def send(number: int, method: str, params: object) -> httpx.Response:
+                message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+                return await client.post(address, json=message, timeout=PATIENCE_S)
 
-        client.headers["mcp-session-id"] = (await send(1, "initialize", HELLO)).headers["mcp-session-id"]
-        asking = asyncio.create_task(send(2, "tools/call", ASK))
-        assert await asyncio.to_thread(begun.wait, PATIENCE_S)
-        asking.cancel()
-        assert await asyncio.to_thread(left.wait, 30)  # a server that says nothing is given up after 60 s
-    server.shutdown()
-    server.server_close()
+            client.headers["mcp-session-id"] = (await send(1, "initialize", HELLO)).headers["mcp-session-id"]
+            asking = asyncio.create_task(send(2, "tools/call", ASK))
+            assert await asyncio.to_thread(begun.wait, PATIENCE_S)
+            asking.cancel()
+            assert await asyncio.to_thread(left.wait, 30)  # a server that says nothing is given up after 60 s
 
 
 async def test_a_token_guards_the_tools_over_http(user: User) -> None:

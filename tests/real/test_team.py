@@ -3,30 +3,20 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
+from ..unit.targets.hostile import Hostile, Talk, large, served
 from .llama_server import serving as llama_serving
 from .served import serving
-from .team import BUDGET, Target, Team, target, until_ready
+from .team import BUDGET, Team, say, say_marks, until_ready
 
 pytestmark = pytest.mark.real_weights
 
 PATIENCE_S = 120
 TOGETHER = 12
 QUESTION = [{"role": "user", "content": "Say hello."}]
-
-
-class _Together(Target):
-    """Answers no question before `TOGETHER` of them are there."""
-
-    barrier = threading.Barrier(TOGETHER)
-
-    def answer(self, messages: list[dict[str, Any]]) -> str:
-        self.barrier.wait(PATIENCE_S)
-        return "Hello."
 
 
 @pytest.fixture
@@ -41,9 +31,16 @@ def ask(url: str, key: str) -> httpx.Response:
 
 
 def test_questions_to_a_target_on_a_server_are_answered_together(users_cache: Path, users: Team) -> None:
+    barrier = threading.Barrier(TOGETHER)
+
+    def together(talk: Talk) -> None:
+        """Answer no question before `TOGETHER` of them are there."""
+        barrier.wait(PATIENCE_S)
+        say(talk, "Hello.")
+
     with (
-        target(_Together) as address,
-        serving(users_cache, "--target", address, WINNOW_HTTP_KEYS=str(users.file)) as (url, _),
+        served(Hostile(together, large)) as target,
+        serving(users_cache, "--target", target.url, WINNOW_HTTP_KEYS=str(users.file)) as (url, _),
         ThreadPoolExecutor(TOGETHER) as threads,
     ):
         answers = list(threads.map(lambda key: ask(url, key), list(users.keys.values())[:TOGETHER]))
@@ -71,8 +68,8 @@ def test_clients_who_ask_at_once_each_get_what_they_get_alone_also_where_others_
     users_cache: Path, tmp_path: Path
 ) -> None:
     team = Team(6, tmp_path, heavy=2)
-    with target() as address:
-        options = ("--target", address, "--budget", str(BUDGET))
+    with served(Hostile(say_marks, large)) as target:
+        options = ("--target", target.url, "--budget", str(BUDGET))
         with serving(users_cache, *options, WINNOW_HTTP_KEYS=str(team.file)) as (url, _):
             until_ready(url, team)
             alone = [team.ask(url, client, 0) for client in range(6)]

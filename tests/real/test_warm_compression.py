@@ -11,7 +11,7 @@ import pytest
 from winnow_engine.encoder import segments, template, weights
 from winnow_engine.index import line_splitting, lines, names, units
 
-from ..unit.targets.hostile import Hostile, served
+from ..unit.targets.hostile import Hostile, large, served
 from .served import MODEL, post, serving
 
 pytestmark = pytest.mark.real_weights
@@ -58,7 +58,7 @@ def test_most_of_a_long_conversation_is_read_once(url: str) -> None:
 
 
 def test_a_server_behind_it_is_sent_the_same_words_again(smollm2: Path, tmp_path: Path) -> None:
-    hostile = Hostile(models=lambda talk: talk.json({"data": [{"id": "m", "max_model_len": 30_000}]}))
+    hostile = Hostile(models=large)
     with served(hostile), serving(tmp_path, "--target", hostile.url, "--budget", str(BUDGET)) as (url, _):
         turns = converse(url, len(MODULES), model=hostile.url.removeprefix("http://"))
     how = [usage["winnow"]["compression"] for usage in turns]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ..unit.targets.hostile import DONE, GOOD, Hostile, Talk, event, served
+from ..unit.targets.hostile import DONE, GOOD, Hostile, Talk, event, large, served
 from .client import PATIENCE_S
 from .conftest import SETTINGS
 
@@ -19,7 +19,7 @@ REQUEST_FAILED, REQUEST_CANCELLED = -32803, -32800
 
 @pytest.fixture
 def hostile() -> Iterator[Hostile]:
-    with served(Hostile(models=lambda talk: talk.json({"data": [{"id": "m", "max_model_len": 30_000}]}))) as hostile:
+    with served(Hostile(models=large)) as hostile:
         yield hostile
 
 

@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from http_servers import running
 
 from winnow_engine.models.registry import ModelRole, ModelSource, RegisteredModel
 from winnow_engine.models.wheels import WheelPart
@@ -79,13 +80,9 @@ def hub(content: bytes) -> Iterator[Hub]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with running(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as server:
         served.url = f"http://127.0.0.1:{server.server_port}/tiny.gguf"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
         yield served
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import json
 import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -10,17 +9,23 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from http_servers import running
+
 MODEL = "m"
 
 
 def delta(finish: str | None = None, **fields: Any) -> bytes:
-    choice = {"index": 0, "delta": fields, "finish_reason": finish}
-    return b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\n"
+    """A chunk with these fields as an event."""
+    return _chunk(fields, finish)
 
 
 def event(text: str = "", finish: str | None = None, **more: Any) -> bytes:
-    """A chunk as an event."""
-    choice = {"index": 0, "delta": {"content": text} if text else {}, "finish_reason": finish}
+    """A chunk of text as an event, with `more` beside its choices."""
+    return _chunk({"content": text} if text else {}, finish, **more)
+
+
+def _chunk(fields: dict[str, Any], finish: str | None, **more: Any) -> bytes:
+    choice = {"index": 0, "delta": fields, "finish_reason": finish}
     return b"data: " + json.dumps({"choices": [choice], **more}).encode() + b"\n\n"
 
 
@@ -101,10 +106,11 @@ class Hostile:
 
 def large(talk: Talk) -> None:
     """List a model whose context holds a lot of code."""
-    talk.json({"data": [{"id": "m", "max_model_len": 30_000}]})
+    talk.json({"data": [{"id": MODEL, "max_model_len": 30_000}]})
 
 
-def start(hostile: Hostile) -> ThreadingHTTPServer:
+@contextmanager
+def served(hostile: Hostile) -> Iterator[Hostile]:
     """Serve on a free port of this machine."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -121,18 +127,6 @@ def start(hostile: Hostile) -> ThreadingHTTPServer:
         def log_message(self, *_arguments: Any) -> None:
             """Tests print nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    hostile.url = f"http://127.0.0.1:{server.server_port}"
-    return server
-
-
-@contextmanager
-def served(hostile: Hostile) -> Iterator[Hostile]:
-    server = start(hostile)
-    try:
+    with running(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as server:
+        hostile.url = f"http://127.0.0.1:{server.server_port}"
         yield hostile
-    finally:
-        server.shutdown()
-        server.server_close()

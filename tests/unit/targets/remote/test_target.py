@@ -27,7 +27,7 @@ from winnow_engine.targets.remote.client import RetryPolicy
 from winnow_engine.targets.remote.framing import LONGEST_LINE
 from winnow_engine.targets.remote.target import HttpTarget
 
-from ..hostile import DONE, GOOD, Answer, Hostile, Talk, event, start
+from ..hostile import DONE, GOOD, Answer, Hostile, Talk, event, served
 
 QUICK = RetryPolicy(after_last_s=0.2, retries=(0.02, 0.05))
 IMPATIENT = replace(QUICK, first_token_s=1.5, between_tokens_s=0.3)
@@ -225,16 +225,13 @@ def test_the_key_goes_to_the_server_and_nowhere_else(
     target = opened(hostile)
     ask(target)
     assert {talk.headers.get("Authorization") for _, talk in hostile.seen} == {"Bearer sk-secret"}
-    other = Hostile()
-    elsewhere = start(other)
-    hostile.chat = lambda talk: talk.reply(307, b"", Location=f"{other.url}/v1/chat/completions")
-    with pytest.raises(TargetProtocolError, match="redirects"):
-        ask(target)
-    hostile.chat = lambda talk: talk.json({"error": "wrong key: sk-secret"}, 401)
-    with pytest.raises(TargetRefusedError) as raised:
-        ask(target)
-    elsewhere.shutdown()
-    elsewhere.server_close()
+    with served(Hostile()) as other:
+        hostile.chat = lambda talk: talk.reply(307, b"", Location=f"{other.url}/v1/chat/completions")
+        with pytest.raises(TargetProtocolError, match="redirects"):
+            ask(target)
+        hostile.chat = lambda talk: talk.json({"error": "wrong key: sk-secret"}, 401)
+        with pytest.raises(TargetRefusedError) as raised:
+            ask(target)
     assert other.seen == []
     assert "sk-secret" not in caplog.text + str(raised.value) + repr(target)
 
