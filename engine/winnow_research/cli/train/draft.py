@@ -83,4 +83,4 @@ def ship(trained: Path, folder: Path) -> None:
     from winnow_research.training.draft.export import ship as write
 
     write(trained, folder)
-    click.echo(f"{folder}: to ship it, put it into the engine's targets/drafts/shipped/, named after its target")
+    click.echo(f"{folder}: to ship it, put it into engine/winnow_weights/draft/, named after its target")
