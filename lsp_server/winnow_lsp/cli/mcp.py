@@ -8,6 +8,7 @@ import click
 
 from winnow_lsp.mcp.relay import AgentRelay
 
+_TOOLS_S = 0.25  # a client that has not asked for the tools by then is no quicker than the imports
 _NOT_FOR_AGENTS = ("install", "uninstall", "-h", "--help", "--http")
 
 
@@ -16,6 +17,8 @@ _NOT_FOR_AGENTS = ("install", "uninstall", "-h", "--help", "--http")
 def mcp(arguments: tuple[str, ...]) -> Any:
     """Serve agents; `mcp_command.py` has the options."""
     agent = None if any(one.partition("=")[0] in _NOT_FOR_AGENTS for one in arguments) else AgentRelay()
+    if agent is not None:
+        agent.wait_for_tools(_TOOLS_S)  # an import holds the interpreter for tens of milliseconds at a time
     from winnow_lsp.cli.mcp_command import agents
 
     return agents.main(list(arguments), prog_name="winnow mcp", standalone_mode=False, obj=agent)

@@ -1,21 +1,23 @@
-"""The server's introduction, without the SDK, whose import takes longer than a client should wait.
+"""Answers to what a client asks before its first call, without the SDK, whose import takes longer than clients wait.
 
-MCP 2025-11-25, Lifecycle. The answer to `initialize` depends on nothing but the version that the client offers; a test
-compares it with what the SDK answers.
+MCP 2025-11-25, Lifecycle and Tools. They depend on nothing but the client's name and the version that it offers; a test
+compares them with what the SDK answers.
 """
 
 from __future__ import annotations
 
 import json
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
+from winnow_engine.errors import NotJsonError
 from winnow_engine.untrusted import read_json
 
 NAME, TITLE = "winnow", "Winnow"
 DISTRIBUTION = "winnow-lsp"
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-"""The versions of the protocol that begin with `initialize`."""
+"""The versions of the protocol that begin with `initialize`. A client that offers another one gets the last."""
 
 INSTRUCTIONS = """\
 Winnow reads a whole repository and finds the code that answers a question in plain words, ranked, within a budget of \
@@ -26,23 +28,77 @@ known literal string or to list every occurrence. explain_place tells what some 
 shows what is in a folder or file; ask has a language model on the user's machine answer, which takes seconds."""
 
 CAPABILITIES: dict[str, Any] = {"tools": {"listChanged": False}}
+_READ_STRUCTURED = ("claude-code",)
+_TABLE = Path(__file__).with_name("tools.json")
 
 
-def greeting(line: bytes) -> tuple[object, bytes] | None:
-    """The id of an `initialize` request and the line that answers it; None for anything else."""
-    try:
-        message = read_json(line)
-        offered = message["params"]["protocolVersion"]
-        identity = message["id"]
-    except (ValueError, KeyError, TypeError):
+def reads_text(client: str) -> bool:
+    """False for a client that shows its model the structured result, if there is one, in place of the text.
+
+    As JSON, code takes a third more tokens.
+    """
+    return client not in _READ_STRUCTURED
+
+
+def tools(client: str) -> list[dict[str, Any]]:
+    """The tools as `tools/list` has them. Structured results are announced to clients that `reads_text` is true for."""
+    listed: list[dict[str, Any]] = json.loads(_TABLE.read_bytes())
+    if not reads_text(client):
+        for tool in listed:
+            del tool["outputSchema"]
+    return listed
+
+
+class Greeting:
+    """Answers one client's `initialize` and `tools/list`."""
+
+    def __init__(self) -> None:
+        self.identity: int | str | None = None
+        """The id of the `initialize` that was answered."""
+        self.listed = False
+        """True once the client has the list of tools."""
+        self._client = ""
+
+    def answer(self, line: bytes) -> bytes | None:
+        """The line that answers a request; None if the server has to."""
+        try:
+            message = read_json(line)
+        except NotJsonError:
+            return None
+        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0" or not _is_identity(message.get("id")):
+            return None
+        result = self._result(message.get("method"), message.get("params"), message["id"])
+        if result is None:
+            return None
+        answer = {"jsonrpc": "2.0", "id": message["id"], "result": result}
+        return json.dumps(answer, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+
+    def _result(self, method: object, params: Any, identity: int | str) -> dict[str, Any] | None:
+        if method == "initialize" and self.identity is None and _introduces(params):
+            self.identity, self._client = identity, params["clientInfo"]["name"]
+            return _introduction(params["protocolVersion"])
+        if method == "tools/list" and self.identity is not None and params in (None, {}):
+            self.listed = True
+            return {"tools": tools(self._client)}
         return None
-    if message.get("method") != "initialize" or offered not in VERSIONS or not isinstance(identity, int | str):
-        return None
-    result = {
-        "protocolVersion": offered,
+
+
+def _introduction(offered: str) -> dict[str, Any]:
+    return {
+        "protocolVersion": offered if offered in VERSIONS else VERSIONS[-1],
         "capabilities": CAPABILITIES,
         "serverInfo": {"name": NAME, "title": TITLE, "version": version(DISTRIBUTION)},
         "instructions": INSTRUCTIONS,
     }
-    answer = {"jsonrpc": "2.0", "id": identity, "result": result}
-    return identity, json.dumps(answer, ensure_ascii=False).encode() + b"\n"
+
+
+def _introduces(params: Any) -> bool:
+    """True for parameters of `initialize` that are surely valid."""
+    match params:
+        case {"protocolVersion": str(), "capabilities": dict(), "clientInfo": {"name": str(), "version": str()}}:
+            return True
+    return False
+
+
+def _is_identity(value: object) -> bool:
+    return isinstance(value, int | str) and not isinstance(value, bool)

@@ -1,6 +1,6 @@
 """Passes bytes between an agent on standard input and output and the server behind a socket.
 
-It greets the agent itself, because the server may have to be started first.
+It greets the agent and lists the tools itself, because the server may have to be started first.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import socket
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from io import BufferedReader, FileIO
+from io import BufferedReader
 from pathlib import Path
 from socket import SocketIO
-from threading import Thread
+from threading import Event, Lock, Thread
 from typing import Any
 
 from winnow_lsp.host.standard_output import pass_on, take_standard_output, write_whole
-from winnow_lsp.mcp.greeting import greeting
+from winnow_lsp.mcp.greeting import Greeting
 
 _CHUNK = 1 << 16
 
@@ -31,42 +31,58 @@ class AgentRelay:
 
     def __init__(self) -> None:
         self._in = os.fdopen(sys.stdin.fileno(), "rb", closefd=False)
-        self._out = take_standard_output()
-        self._first = b""
-        self._greeted: object = None  # the id of the request that was answered
-        self._greeting = Thread(target=self._greet, daemon=True)
-        self._greeting.start()
+        self._out, self._writing = take_standard_output(), Lock()
+        self._greeting, self._listed = Greeting(), Event()
+        self._to_server, self._from_agent = socket.socketpair()
+        Thread(target=self._listen, daemon=True).start()
+
+    def wait_for_tools(self, seconds: float) -> None:
+        """Wait until the agent has the tools, has asked for something else, or for so long."""
+        self._listed.wait(seconds)
 
     def serve(self, connect: Callable[[], socket.socket], workspace: Path, settings: Mapping[str, Any]) -> None:
-        """Pass bytes on until the agent or the server leaves. `connect` is called once the agent has said something.
+        """Pass messages on until the agent or the server leaves. `connect` is called once the agent has said something.
 
         The server is told first which folder to ask about, and the settings by name. Raises what `connect` raises.
         """
-        self._greeting.join()
-        if not self._first:
+        first = self._from_agent.recv(_CHUNK)
+        if not first:
             return
         with connect() as server:
             opening = json.dumps({"workspace": str(workspace), "settings": settings})
-            server.sendall(opening.encode() + b"\n" + self._first)
-            Thread(target=pass_on, args=(self._in, server), daemon=True).start()
+            server.sendall(opening.encode() + b"\n" + first)
+            Thread(target=pass_on, args=(self._from_agent.makefile("rb"), server), daemon=True).start()
             with BufferedReader(SocketIO(server, "r"), _CHUNK) as answers, suppress(ConnectionError):
-                if self._greeted is not None:
-                    _skip(answers, self._out, self._greeted)
-                while data := answers.read1(_CHUNK):
-                    write_whole(self._out, data)
+                self._answer(answers)
 
-    def _greet(self) -> None:
-        self._first = self._in.readline()
-        found = greeting(self._first)
-        if found is not None:
-            self._greeted = found[0]
-            write_whole(self._out, found[1])
+    def _listen(self) -> None:
+        """Answer what needs no server, and hand everything else on."""
+        whole = True
+        with self._to_server, suppress(OSError):
+            while part := self._in.readline(_CHUNK):
+                greeted_before = self._greeting.identity is not None
+                answer = self._greeting.answer(part) if whole else None
+                greets = answer is not None and not greeted_before
+                whole = part.endswith(b"\n")
+                if answer is not None:
+                    self._say(answer)
+                if answer is None or greets:  # the server has to know who the client is
+                    self._to_server.sendall(part)
+                if not greets and b"notifications/initialized" not in part:
+                    self._listed.set()
+        self._listed.set()
 
+    def _answer(self, answers: BufferedReader[SocketIO]) -> None:
+        """Pass on what the server says, but its answer to what has been answered."""
+        greeted = False
+        while line := answers.readline():
+            if not greeted and self._greeting.identity is not None:
+                message = json.loads(line)
+                greeted = message.get("id") == self._greeting.identity and "method" not in message
+                if greeted:
+                    continue
+            self._say(line)
 
-def _skip(answers: BufferedReader[SocketIO], agent: FileIO, identity: object) -> None:
-    """Leave out the server's answer to what has been answered."""
-    while line := answers.readline():
-        message = json.loads(line)
-        if message.get("id") == identity and "method" not in message:
-            return
-        write_whole(agent, line)
+    def _say(self, line: bytes) -> None:
+        with self._writing:
+            write_whole(self._out, line)

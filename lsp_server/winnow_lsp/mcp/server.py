@@ -17,17 +17,13 @@ from starlette.requests import Request
 from winnow_engine.errors import CancelledError, WinnowError
 from winnow_engine.index.workspace import Sources
 from winnow_lsp.http.listening import gone
-from winnow_lsp.mcp.greeting import DISTRIBUTION, INSTRUCTIONS, NAME, TITLE
+from winnow_lsp.mcp.greeting import DISTRIBUTION, INSTRUCTIONS, NAME, TITLE, reads_text, tools
 from winnow_lsp.mcp.progress import Reports
 from winnow_lsp.mcp.repository import AgentRepository
 from winnow_lsp.mcp.results import (
     Ask,
-    Explained,
     ExplainPlace,
     FindCode,
-    FoundCode,
-    ModelAnswer,
-    Outlined,
     OutlinePath,
     json_of,
     text_of,
@@ -39,75 +35,27 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool: what agents read of it, what it takes and gives, and the method of a repository that does it."""
+    """What a tool takes, and the method of a repository that does it; `greeting.py` has what agents read of it."""
 
-    name: str
-    title: str
-    description: str
     takes: type[BaseModel]
-    gives: type[BaseModel]
     run: Callable[[AgentRepository, Sources, Any, Reports], Coroutine[Any, Any, BaseModel]]
-
-    def described(self) -> types.Tool:
-        """The tool as MCP lists it."""
-        return types.Tool(
-            name=self.name,
-            title=self.title,
-            description=self.description,
-            input_schema=self.takes.model_json_schema(),
-            output_schema=self.gives.model_json_schema(mode="serialization"),
-            annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
-        )
 
 
 TOOLS = {
-    tool.name: tool
-    for tool in (
-        Tool(
-            "find_code",
-            "Find the code that answers a question",
-            "Finds the code in the whole repository that matters to a question in plain words, best first, with paths "
-            "and line numbers, as much as the question needs within the budget. Use it before grep when you do not "
-            "know the exact names.",
-            FindCode,
-            FoundCode,
-            AgentRepository.find,
-        ),
-        Tool(
-            "explain_place",
-            "What some lines use, and who uses them",
-            "Tells where the names that some lines use are defined, and which lines use what they define.",
-            ExplainPlace,
-            Explained,
-            AgentRepository.explain,
-        ),
-        Tool(
-            "outline",
-            "What is in a folder or file",
-            "Lists a folder's folders and files with the names they define, or the definitions of a file with their "
-            "lines.",
-            OutlinePath,
-            Outlined,
-            AgentRepository.outline,
-        ),
-        Tool(
-            "ask",
-            "Have a question answered",
-            "Has the language model on the user's machine answer a question about the repository, with the lines it "
-            "cites. Takes seconds; find_code is faster where you can read the code yourself.",
-            Ask,
-            ModelAnswer,
-            AgentRepository.answer,
-        ),
-    )
+    "find_code": Tool(FindCode, AgentRepository.find),
+    "explain_place": Tool(ExplainPlace, AgentRepository.explain),
+    "outline": Tool(OutlinePath, AgentRepository.outline),
+    "ask": Tool(Ask, AgentRepository.answer),
 }
 
 
 def make_server(repository: AgentRepository, workspaces: Workspaces) -> Server[Any]:
     """A server with all tools for the clients of one repository."""
 
-    async def list_tools(_: Any, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[tool.described() for tool in TOOLS.values()])
+    async def list_tools(
+        context: ServerRequestContext[Any, Any], _: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        return types.ListToolsResult.model_validate({"tools": tools(_client(context))})
 
     async def call_tool(
         context: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
@@ -132,6 +80,12 @@ def make_server(repository: AgentRepository, workspaces: Workspaces) -> Server[A
     return server
 
 
+def _client(context: ServerRequestContext[Any, Any]) -> str:
+    """The client's name for itself."""
+    about = context.session.client_params
+    return about.client_info.name if about else ""
+
+
 async def _call(
     context: ServerRequestContext[Any, Any],
     params: types.CallToolRequestParams,
@@ -149,7 +103,8 @@ async def _call(
     async with Reports(lambda number, line: context.session.report_progress(number, None, line)) as reports:
         result = await attended(context.request, tool.run(repository, sources, asked, reports))
     text = types.TextContent(type="text", text=text_of(result))
-    return types.CallToolResult(content=[text], structured_content=json_of(result))
+    structured = json_of(result) if reads_text(_client(context)) else None
+    return types.CallToolResult(content=[text], structured_content=structured)
 
 
 async def attended(request: Request | None, work: Coroutine[Any, Any, T]) -> T:

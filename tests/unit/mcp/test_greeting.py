@@ -1,18 +1,19 @@
-"""`initialize` is answered before the SDK is imported, and as the SDK would."""
+"""`initialize` and `tools/list` are answered before the SDK is imported, and as the SDK would."""
 
 import json
+import re
 from pathlib import Path
 
 import anyio
+import jsonschema
 import mcp_types as types
 import pytest
-from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from winnow_engine.config import FileRules
-from winnow_lsp.mcp.greeting import VERSIONS, greeting
-from winnow_lsp.mcp.server import make_server
+from winnow_lsp.mcp.greeting import VERSIONS, Greeting, tools
+from winnow_lsp.mcp.server import TOOLS, make_server
 from winnow_lsp.mcp.workspace import Workspaces
 
 
@@ -23,36 +24,57 @@ class Nothing:
         raise AssertionError(sources)
 
 
-def hello(version: object = "2025-06-18", identity: object = 0) -> bytes:
-    client = {"name": "editor", "version": "1"}
-    params = {"protocolVersion": version, "capabilities": {}, "clientInfo": client}
-    return json.dumps({"jsonrpc": "2.0", "id": identity, "method": "initialize", "params": params}).encode()
+def request(method: str, params: object, identity: object = 0) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": identity, "method": method, "params": params}).encode()
 
 
-async def answer(server: Server, line: bytes) -> object:
+def hello(version: object = "2025-06-18", identity: object = 0, name: object = "editor") -> bytes:
+    client = {"name": name, "version": "1"}
+    return request("initialize", {"protocolVersion": version, "capabilities": {}, "clientInfo": client}, identity)
+
+
+async def answers(*lines: bytes) -> list[object]:
     """What the SDK answers."""
+    server = make_server(Nothing(), Workspaces(Path(), FileRules()))  # type: ignore[arg-type]
     sent, received = anyio.create_memory_object_stream[SessionMessage | Exception](1)
     out, replies = anyio.create_memory_object_stream[SessionMessage](1)
+    found = []
     async with anyio.create_task_group() as tasks, replies, sent:
         tasks.start_soon(server.run, received, out, server.create_initialization_options())
-        await sent.send(SessionMessage(types.jsonrpc_message_adapter.validate_json(line)))
-        reply = await replies.receive()
+        for line in lines:
+            await sent.send(SessionMessage(types.jsonrpc_message_adapter.validate_json(line)))
+            found.append(
+                json.loads((await replies.receive()).message.model_dump_json(by_alias=True, exclude_unset=True))
+            )
         await sent.aclose()
-    return json.loads(reply.message.model_dump_json(by_alias=True, exclude_unset=True))
+    return found
 
 
 def test_all_versions_that_begin_with_a_handshake_are_known() -> None:
     assert VERSIONS == HANDSHAKE_PROTOCOL_VERSIONS
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-async def test_the_greeting_is_what_the_sdk_would_say(version: str) -> None:
-    server = make_server(Nothing(), Workspaces(Path(), FileRules()))  # type: ignore[arg-type]
-    greeted = greeting(hello(version, "a"))
-    assert greeted is not None
-    assert greeted[0] == "a"
-    assert greeted[1].endswith(b"}\n")
-    assert json.loads(greeted[1]) == await answer(server, hello(version, "a"))
+@pytest.mark.parametrize("version", [*VERSIONS, "2099-01-01", ""])
+@pytest.mark.parametrize("name", ["editor", "claude-code", "\u00e9"])
+@pytest.mark.parametrize("params", [None, {}])
+async def test_greeting_and_tools_are_what_the_sdk_would_say(version: str, name: str, params: object) -> None:
+    greeting, lines = Greeting(), (hello(version, "a", name), request("tools/list", params, 7))
+    said = [greeting.answer(line) for line in lines]
+    assert all(line and line.endswith(b"}\n") for line in said)
+    assert [json.loads(line or b"") for line in said] == await answers(*lines)
+    assert (greeting.identity, greeting.listed) == ("a", True)
+
+
+def test_the_tools_are_plain_schemas() -> None:
+    [find, *others] = tools("editor")
+    assert find["_meta"] == {"anthropic/alwaysLoad": True}
+    assert "Use it before grep when you do not know the exact names." in find["description"]
+    assert [tool["name"] for tool in (find, *others)] == list(TOOLS)
+    for tool in (find, *others):
+        for schema in tool["inputSchema"], tool["outputSchema"]:
+            jsonschema.Draft202012Validator.check_schema(schema)
+        assert not re.search(r"anyOf|oneOf|allOf|\$ref|null", json.dumps(tool))
+    assert not any("outputSchema" in tool for tool in tools("claude-code"))
 
 
 @pytest.mark.parametrize(
@@ -63,13 +85,25 @@ async def test_the_greeting_is_what_the_sdk_would_say(version: str) -> None:
         b"[]",
         b"\xff\xfe",
         b'"initialize"',
-        hello("1999-01-01"),
         hello(None),
         hello(identity=None),
+        hello(identity=True),
+        hello(name=None),
         b"[" * 100_000,
-        hello().replace(b"initialize", b"ping"),
+        request("ping", {}),
+        request("tools/list", {}),
+        request("initialize", {"protocolVersion": "2025-06-18"}),
         hello().replace(b'"params"', b'"other"'),
+        hello().replace(b'"2.0"', b'"1.0"'),
     ],
 )
 def test_anything_else_is_left_to_the_server(line: bytes) -> None:
-    assert greeting(line) is None
+    assert Greeting().answer(line) is None
+
+
+def test_a_second_greeting_and_odd_lists_are_left_to_the_server() -> None:
+    greeting = Greeting()
+    assert greeting.answer(hello())
+    for line in hello(identity=1), request("tools/list", {"cursor": 5}), request("tools/list", [], 2):
+        assert greeting.answer(line) is None
+    assert not greeting.listed

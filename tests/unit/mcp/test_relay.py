@@ -1,0 +1,92 @@
+"""The process that an agent starts: what it answers itself, and what it passes on."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+# Its server answers each request with the method and the lines so far, once the agent has said "go".
+PROCESS = """
+import json, socket, threading
+from pathlib import Path
+from winnow_lsp.mcp.relay import AgentRelay
+
+def server(connection):
+    heard = []
+    for line in connection.makefile("rb"):
+        message = json.loads(line)
+        heard.append(message.get("method", "opening"))
+        if "id" in message:
+            answer = {"jsonrpc": "2.0", "id": message["id"], "result": heard}
+            connection.sendall(json.dumps({"method": "note"}).encode() + b"\\n" + json.dumps(answer).encode() + b"\\n")
+    connection.close()
+
+def connect():
+    ours, theirs = socket.socketpair()
+    go.wait()
+    threading.Thread(target=server, args=(theirs,)).start()
+    return ours
+
+go = threading.Event()
+agent = AgentRelay()
+agent.wait_for_tools(60)
+print("noise")
+threading.Timer(0.2, go.set).start()
+agent.serve(connect, Path("."), {})
+"""
+HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+Agent = subprocess.Popen[bytes]
+
+
+@pytest.fixture
+def agent() -> Iterator[Agent]:
+    with subprocess.Popen(
+        [sys.executable, "-c", PROCESS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        yield process
+        process.kill()
+
+
+def send(agent: Agent, method: str, identity: int | None = None, params: object = None) -> None:
+    assert agent.stdin
+    message = {"jsonrpc": "2.0", "method": method, "params": params}
+    agent.stdin.write(json.dumps(message if identity is None else message | {"id": identity}).encode() + b"\n")
+    agent.stdin.flush()
+
+
+def heard(agent: Agent) -> Any:
+    assert agent.stdout
+    return json.loads(agent.stdout.readline())
+
+
+def test_an_agent_has_the_tools_before_there_is_a_server(agent: Agent) -> None:
+    send(agent, "initialize", 0, HELLO)
+    assert heard(agent)["result"]["serverInfo"]["name"] == "winnow"
+    send(agent, "notifications/initialized")
+    send(agent, "tools/list", 1)
+    assert len(heard(agent)["result"]["tools"]) == 4
+    send(agent, "tools/call", 2, {"padding": "x" * 200_000 + '\n{"jsonrpc": "2.0", "id": 5, "method": "tools/list"}'})
+    asked = ["opening", "initialize", "notifications/initialized", "tools/call"]
+    assert [heard(agent) for _ in range(3)][2] == {"jsonrpc": "2.0", "id": 2, "result": asked}
+    send(agent, "tools/list", 3)
+    assert len(heard(agent)["result"]["tools"]) == 4
+    agent.communicate()
+    assert agent.returncode == 0
+
+
+def test_a_client_that_greets_late_or_never_is_passed_on(agent: Agent) -> None:
+    send(agent, "tools/list", 0)
+    assert [heard(agent) for _ in range(2)][1]["result"] == ["opening", "tools/list"]
+    send(agent, "initialize", 1, HELLO)
+    assert heard(agent)["result"]["serverInfo"]["name"] == "winnow"
+    assert heard(agent) == {"method": "note"}
+    send(agent, "initialize", 2, HELLO)
+    assert [heard(agent) for _ in range(2)][1]["result"][-2:] == ["initialize", "initialize"]
+
+
+def test_an_agent_that_says_nothing_needs_no_server(agent: Agent) -> None:
+    assert agent.communicate()[0] == b""
+    assert agent.returncode == 0
