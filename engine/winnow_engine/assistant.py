@@ -54,7 +54,7 @@ from winnow_engine.targets.opening import open_target, room_for_reranker
 
 
 class Assistant:
-    """Answers questions about workspaces. Models load in the background from the start.
+    """Answers questions about workspaces. Models load in the background: from the start, or the target once asked.
 
     Any number of threads may select, index, and ask a target on a server at once. A target in this process takes one
     request at a time, which is up to the caller. The first question that needs a model raises what its opening raised.
@@ -67,6 +67,7 @@ class Assistant:
         open_drafter: Callable[[], Drafter],
         open_target: Callable[[], Target] | None = None,
         *,
+        load_target: bool = True,
         remember: bool = False,
         parse_pool: ParsePool | None = None,
         open_fleet: OpenFleet | None = None,
@@ -86,7 +87,7 @@ class Assistant:
         self._conversations = Conversations(store if remember else None)
         self._workspace: Workspace | None = None
         self._reading = FairLock(1)
-        self.target = Loading(open_target) if open_target else None
+        self.target = Loading(open_target, at_once=load_target) if open_target else None
 
     @property
     def keys(self) -> Loading[KeyCache]:
@@ -123,6 +124,7 @@ class Assistant:
         """
         assert self.target is not None, "an assistant without a target selects, but does not answer"
         cancellation, clock = cancellation or Cancellation(), Clock()
+        self.target.begin()
         ranked = self._rank(sources, question, budget, clock, progress, cancellation, self.target)
         with clock.stage("load_target"):
             if not self.target.over:
@@ -261,11 +263,14 @@ def open_assistant(
     store: Store,
     *,
     answers: bool = True,
+    load_target: bool = True,
     remember: bool = False,
     on_compile: Callable[[str], None] = lambda _: None,
     open_fleet: OpenFleet | None = None,
 ) -> Assistant:
     """The assistant that a configuration describes; without a target unless it `answers`.
+
+    Without `load_target` it loads that when it is asked for the first time.
 
     Models load in the background: `targets.opening.check_target` and `models.cache.locate` tell sooner what is wrong
     with them. `on_compile` gets the name of each GPU kernel that is about to be compiled.
@@ -287,6 +292,7 @@ def open_assistant(
         store,
         open_drafter,
         (lambda: open_target(models)) if answers else None,
+        load_target=load_target,
         remember=remember,
         parse_pool=open_parse_pool(),
         open_fleet=open_fleet,

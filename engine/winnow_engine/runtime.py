@@ -11,6 +11,7 @@ from threading import Event, Lock, Thread
 from typing import Generic, TypeVar
 
 from winnow_engine.core import Cancellation
+from winnow_engine.errors import CancelledError
 
 T = TypeVar("T")
 W = TypeVar("W")
@@ -150,15 +151,22 @@ class BackgroundWriter:
 
 
 class Loading(Generic[T]):
-    """Loads something slow once, on a thread of its own.
+    """Loads something slow once, on a thread of its own: at once, or when it is first waited for.
 
     The thread is not a daemon: a daemon inside llama.cpp at interpreter shutdown would crash the process.
     """
 
-    def __init__(self, load: Callable[[], T]) -> None:
+    def __init__(self, load: Callable[[], T], *, at_once: bool = True) -> None:
         self._future: Future[T] = Future()
         self._thread = Thread(target=self._run, args=(load,))
-        self._thread.start()
+        self._first, self._begun = Lock(), False
+        if at_once:
+            self.begin()
+
+    def begin(self) -> None:
+        """Load it, unless that has begun."""
+        if self._is_first():
+            self._thread.start()
 
     @property
     def over(self) -> bool:
@@ -181,6 +189,7 @@ class Loading(Generic[T]):
 
     def wait_for(self, cancellation: Cancellation) -> T:
         """The loaded thing. Raises the error of loading; CancelledError as soon as cancelled."""
+        self.begin()
         while not self._future.done():
             cancellation.check()
             wait((self._future,), timeout=_POLL_S)
@@ -188,6 +197,7 @@ class Loading(Generic[T]):
 
     def wait_at_most(self, seconds: float, cancellation: Cancellation) -> T | None:
         """As `wait_for`, but None if it is not loaded within so many seconds from now."""
+        self.begin()
         wait_until = time.monotonic() + seconds
         while not self._future.done() and time.monotonic() < wait_until:
             cancellation.check()
@@ -200,9 +210,17 @@ class Loading(Generic[T]):
             self._future.result()
 
     def settle(self) -> T | None:
-        """Wait until loading is over; the loaded thing if it worked."""
-        self._thread.join()
+        """Wait until loading is over; the loaded thing if it worked. What has not begun never will."""
+        if self._is_first():
+            self._future.set_exception(CancelledError("nobody needed it"))
+        else:
+            self._thread.join()
         return None if self._future.exception() else self._future.result()
+
+    def _is_first(self) -> bool:
+        with self._first:
+            begun, self._begun = self._begun, True
+        return not begun
 
     def _run(self, load: Callable[[], T]) -> None:
         try:

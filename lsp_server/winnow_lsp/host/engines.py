@@ -47,13 +47,20 @@ class Engine:
     several at once, for which code is chosen at the same time, too.
     """
 
-    def __init__(self, models: ModelConfig, store: Store) -> None:
+    def __init__(self, models: ModelConfig, store: Store, *, load_target: bool = True) -> None:
         self.models, self._store = models, store
         self.queue = Queue(self._tell, _AT_ONCE if is_url(models.target) else 1)
         self._loop = asyncio.get_running_loop()
         self._watchers: list[Changed] = []
-        self._assistant = open_assistant(models, store, remember=models.keeps_prompts, on_compile=_log_compiling)
+        self._assistant = open_assistant(
+            models, store, load_target=load_target, remember=models.keeps_prompts, on_compile=_log_compiling
+        )
         self._listen()
+
+    def load_target(self) -> None:
+        """Load the target ahead of the first question, unless that has begun."""
+        assert self._assistant.target is not None
+        self._assistant.target.begin()
 
     def watch(self, changed: Changed) -> None:
         """Call `changed`, for one client, when a model's state or the number of questions has."""
@@ -154,9 +161,14 @@ class Engines:
         attach(self._store, config.shared_indexes)
         self._store.max_bytes = config.models.index_bytes
 
-    def acquire(self, models: ModelConfig) -> Engine:
-        """The engine for these models; release it once for each time it was acquired."""
+    def acquire(self, models: ModelConfig, *, load_target: bool = True) -> Engine:
+        """The engine for these models; release it once for each time it was acquired.
+
+        Without `load_target` the target is loaded when somebody asks it.
+        """
         engine, users = self._used.get(models.loaded) or (self._take(models), 0)
+        if load_target:
+            engine.load_target()
         self._used[models.loaded] = engine, users + 1
         return engine
 
@@ -190,4 +202,4 @@ class Engines:
             return kept
         if kept is not None:
             Thread(target=kept.close).start()
-        return Engine(models, self._store)
+        return Engine(models, self._store, load_target=False)

@@ -85,7 +85,7 @@ async def serve_http(
 async def _repository(engines: Engines, config: Config) -> AsyncIterator[AgentRepository]:
     """A repository with the models of a configuration; when the block ends, all work for it has stopped."""
     engines.use(config)
-    engine = engines.acquire(config.models)
+    engine = engines.acquire(config.models, load_target=False)  # many agents search only
     repository = AgentRepository(engine, config)
     try:
         yield repository

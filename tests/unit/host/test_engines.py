@@ -9,8 +9,10 @@ import pytest
 
 from winnow_engine import assistant
 from winnow_engine.config import ModelConfig, TargetOptions
-from winnow_engine.errors import ModelNotFoundError
-from winnow_engine.question import Turn
+from winnow_engine.core import Budget, Folder, Sampling
+from winnow_engine.errors import ModelNotFoundError, WinnowError
+from winnow_engine.index.workspace import Sources
+from winnow_engine.question import Question, Turn
 from winnow_engine.storage.store import Store
 from winnow_engine.targets import opening
 from winnow_engine.targets.local.target import LlamaTarget
@@ -121,3 +123,26 @@ async def test_the_engine_used_last_is_kept_until_another_is_wanted(
     await used.release(other)
     await used.close()
     assert used.loaded == ()
+
+
+async def test_a_target_is_loaded_for_those_who_need_it(opened: list[TargetOptions], tmp_path: Path) -> None:
+    used = engines.Engines(Store(tmp_path / "index.sqlite"))
+    agent = used.acquire(MODELS, load_target=False)
+    await used.release(agent)
+    assert opened == [], "nobody asked, and closing loads nothing"
+    agent = used.acquire(MODELS, load_target=False)
+    editor = used.acquire(MODELS)
+    assert agent is editor
+    await used.release(agent)
+    await used.release(editor)
+    assert len(opened) == 1
+
+
+async def test_a_target_that_was_not_loaded_is_when_it_is_asked(opened: list[TargetOptions], tmp_path: Path) -> None:
+    used = engines.Engines(Store(tmp_path / "index.sqlite"))
+    agent = used.acquire(MODELS, load_target=False)
+    (tmp_path / "a.py").write_text("A = 1\n")
+    with pytest.raises(WinnowError):
+        agent.assistant().ask(Sources((Folder(tmp_path),)), Question("Why?"), Budget(), Sampling(), print)
+    await used.release(agent)
+    assert len(opened) == 1
