@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from winnow_engine.errors import NotJsonError
+
+# Controls, ends of lines, orders to write from right to left, which make a name look like another, and halves of pairs.
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def read_json(text: str | bytes | bytearray, **options: Any) -> Any:
@@ -22,5 +26,5 @@ def read_json(text: str | bytes | bytearray, **options: Any) -> Any:
 
 
 def printable(text: str) -> str:
-    """The text with escapes for what a terminal or JSON cannot hold."""
-    return text if text.isprintable() else text.encode("unicode_escape", "surrogateescape").decode("ascii", "replace")
+    """The text with escapes for control characters, and for bytes that are not UTF-8."""
+    return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)

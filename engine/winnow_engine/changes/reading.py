@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
 
 from winnow_engine.changes.changed import ChangedFile, Changes
 from winnow_engine.changes.revisions import Revisions, Uncommitted, revisions_of
@@ -15,7 +14,7 @@ from winnow_engine.git.objects import MOST_BLOB_BYTES, blobs
 from winnow_engine.git.repository import Repository, open_repository
 from winnow_engine.git.trees import FileChange, staged_changes, tree_changes
 from winnow_engine.index.content_rules import machine_written, unreadable_content
-from winnow_engine.index.name_rules import reason_against
+from winnow_engine.index.name_rules import reason_against_path
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.untrusted import printable
 
@@ -89,9 +88,7 @@ def _why_unread(change: FileChange) -> str:
         return "submodule"
     if not change.regular:
         return "link"
-    *folders, name = PurePosixPath(change.path).parts
-    reasons = [*(reason_against(part, True) for part in folders), reason_against(name, False)]
-    return next((reason for reason in reasons if reason), "")
+    return reason_against_path(change.path) or ""
 
 
 def why_no_code(sides: Sequence[bytes | None]) -> str:

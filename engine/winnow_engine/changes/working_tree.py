@@ -21,7 +21,7 @@ from winnow_engine.git.trees import REGULAR, Entry, index_files, tree_files
 from winnow_engine.index.content_rules import unreadable_content
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.lines import with_lf
-from winnow_engine.index.name_rules import reason_against
+from winnow_engine.index.name_rules import reason_against_path
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.untrusted import printable
 
@@ -120,7 +120,7 @@ def _is_text(data: bytes | None) -> TypeGuard[bytes]:
 
 def _is_gone(has: _Folder, path: str) -> bool:
     """True for a file of the tree that is neither in the workspace nor on disk, and would count."""
-    if has.entries[path].mode not in REGULAR or reason_against(path.rpartition("/")[2], False):
+    if has.entries[path].mode not in REGULAR or reason_against_path(path):
         return False
     try:
         (has.folder.root / path).lstat()

@@ -83,11 +83,12 @@ class EntryRules:
 
 def _reason_in_name(name: str, path: str, directory: bool, own: Pattern | None, rules: IgnoreRules) -> str | None:
     """Reason in the name of a file or directory, or None; `own` is the user's strongest pattern that matches it."""
-    if not name.isprintable():
-        return "its name is not printable UTF-8"
+    if printable(name) != name:
+        return "its name has control characters or is not UTF-8"
     if own is not None:
         return _ignored_by(own)
-    return name_rules.reason_against(name, directory) or _ignored_by(deciding(rules.git, path, directory))
+    parent = path.rpartition("/")[0].rpartition("/")[2]
+    return name_rules.reason_against(name, directory, parent) or _ignored_by(deciding(rules.git, path, directory))
 
 
 def _ignored_by(pattern: Pattern | None) -> str | None:

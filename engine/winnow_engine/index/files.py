@@ -7,13 +7,13 @@ holds. A document open in an editor replaces the file on disk.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from winnow_engine.config import FileRules
 from winnow_engine.errors import WorkspaceError
-from winnow_engine.index import content_rules
+from winnow_engine.index import content_rules, name_rules
 from winnow_engine.index.entry_rules import EntryRules, is_directory, relative_to, unreadable
 from winnow_engine.index.ignore import RULE_FILES, IgnoreRules, rules_above
 from winnow_engine.index.stat_cache import Content, StatCache
@@ -169,23 +169,34 @@ class _Walk:
         while pending:
             directory, above = pending.pop()
             check()
-            folder = self._listed(directory, above, only, check)
+            entries = self._entries(directory)
+            names = frozenset(entry.name for entry in entries)
+            reason = name_rules.reason_for_marker(names)
+            if reason is not None and not self._is_asked_for(directory, above):
+                self._skipped(relative_to(directory, self._root), reason)
+                continue
+            rules = above if names.isdisjoint(RULE_FILES) else above.below(Path(directory), self._root)
+            folder = _Folder(directory, rules, names)
+            self._list(folder, entries, only, check)
             yield folder
             pending += [(inner, folder.rules) for inner in folder.folders]
 
-    def _listed(self, directory: str, above: IgnoreRules, only: str | None, check: Callable[[], None]) -> _Folder:
-        """A folder's entries that count; with `only`, just those that lead to that file."""
-        entries = self._entries(directory)
-        names = frozenset(entry.name for entry in entries)
-        rules = above if names.isdisjoint(RULE_FILES) else above.below(Path(directory), self._root)
-        folder = _Folder(directory, rules, names)
+    def _is_asked_for(self, directory: str, above: IgnoreRules) -> bool:
+        """True for the root, and for a folder that the user's patterns take back."""
+        own = self._rules.users_pattern(directory, True, above)
+        return directory == str(self._root) or own is not None
+
+    def _list(
+        self, folder: _Folder, entries: Iterable[os.DirEntry[str]], only: str | None, check: Callable[[], None]
+    ) -> None:
+        """Give a folder those of its entries that count; with `only`, just those that lead to that file."""
         for entry in entries:
             check()
             path = relative_to(entry.path, self._root)
             if only is not None and not f"{only}/".startswith(f"{path}/"):
                 continue
-            own = self._rules.users_pattern(entry.path, is_directory(entry), rules)
-            reason = self._rules.reason_against(entry, own, rules)
+            own = self._rules.users_pattern(entry.path, is_directory(entry), folder.rules)
+            reason = self._rules.reason_against(entry, own, folder.rules)
             if reason is not None:
                 self._skipped(printable(path), reason)
             elif is_directory(entry):
@@ -193,7 +204,6 @@ class _Walk:
             else:
                 status = entry.stat(follow_symlinks=False)
                 folder.files.append(_CandidateFile(path, own.quoted if own else None, status))
-        return folder
 
     def read(self, candidate: _CandidateFile) -> Content | None:
         """A file's content, or None if it cannot be read or a rule on content leaves it out."""

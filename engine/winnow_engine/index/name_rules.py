@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from fnmatch import fnmatchcase, translate
 from functools import lru_cache
+from itertools import pairwise
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -13,21 +14,49 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 _DIRECTORIES = _words(
-    """.git .hg .svn .bzr node_modules bower_components .venv venv __pycache__ .tox .nox .mypy_cache
-    .ruff_cache .pytest_cache .hypothesis .gradle .idea .terraform .next .nuxt .svelte-kit .parcel-cache
-    .cache .eggs .aws .ssh .gnupg"""
+    """.git .hg .svn .bzr .jj _darcs node_modules bower_components jspm_packages .pnpm-store .venv venv .direnv .devenv
+    .pixi .conda site-packages dist-packages __pypackages__ __pycache__ .tox .nox .mypy_cache .ruff_cache .pytest_cache
+    .pytype .hypothesis .ipynb_checkpoints .nyc_output .gradle .idea .vs .metals .bloop .terraform .terragrunt-cache
+    .next .nuxt .svelte-kit .angular .turbo .nx .parcel-cache .sass-cache .cache .ccache .eggs .dart_tool .stack-work
+    dist-newstyle elm-stuff deriveddata .zig-cache .serverless .aws-sam cdk.out .aws .ssh .gnupg"""
 )
+_MADE_DIRECTORIES = ("*.egg-info", "*.dist-info")
+_DIRECTORIES_IN = {"cache": ".yarn", "unplugged": ".yarn", "bundle": "vendor"}
+_MARKERS = {
+    "pyvenv.cfg": "a Python environment",
+    "conda-meta": "a conda environment",
+    "Pods.xcodeproj": "CocoaPods' directory",
+    "CACHEDIR.TAG": "a cache",
+}
 _SECRETS = _words(
-    """.env .env.* *.env *.pem *.key *.p8 *.p12 *.pfx *.jks *.keystore *.kdbx *.gpg id_rsa* id_dsa*
-    id_ecdsa* id_ed25519* .netrc _netrc .npmrc .pypirc .pgpass .my.cnf .htpasswd .git-credentials .dockercfg
-    credentials credentials.json credentials.*.json client_secret*.json service-account*.json secrets.json
-    secrets.y*ml *.tfvars *.tfstate *.tfstate.* *.ovpn"""
+    """.env .env.* *.env .envrc *.pem *.key *.p8 *.p12 *.pfx *.pkcs12 *.jks *.jceks *.bks *.keystore *.kdb *.kdbx *.gpg
+    *.ppk *.agekey id_rsa id_rsa[-_.]* id_dsa id_dsa[-_.]* id_ecdsa id_ecdsa[-_.]* id_ed25519 id_ed25519[-_.]*
+    .netrc _netrc .npmrc .pypirc .pgpass pgpass.conf .my.cnf .mylogin.cnf .htpasswd .git-credentials .dockercfg
+    .dockerconfigjson *.dockerconfigjson .s3cfg .boto .clasprc.json .databrickscfg rclone.conf .terraformrc
+    terraform.rc credentials .credentials credentials.json .credentials.json credentials.*.json credentials.toml
+    credentials.y*ml credentials.csv credentials*.enc *accesskeys.csv client_secret*.json service[-_]account*.json
+    serviceaccount*.json *[-_]service[-_]account.json *serviceaccountkey.json *firebase-adminsdk*.json
+    application_default_credentials.json auth.json secrets secrets.json secrets.toml .secrets .secrets.* secrets.y*ml
+    secrets.*.y*ml secret.y*ml local.settings.json .vault_pass* .vault-pass* .vault-token vault_pass*
+    kubeconfig *.kubeconfig kubeconfig.* *.tfvars *.tfvars.json *.tfstate *.tfstate.* *.ovpn"""
 )
-_NO_SECRETS = (".env.example", ".env.sample", ".env.template", ".env.dist", "*.pub")
+_SECRETS_IN = {
+    "config": (".kube", ".bundle"),
+    "config.json": (".docker",),
+    "keys.txt": ("age",),
+    "hosts.yml": ("gh",),
+    "settings.xml": (".m2",),
+}
+# Examples and texts are no secrets, and neither is code that is named like one; but `.env.js` holds variables.
+_EXAMPLES = _words("*.example *.sample *.template *.dist *.tmpl *.tpl *.j2 *.pub *.md *.rst *.d.ts *.baseline")
+_CODE_SUFFIXES = _words(
+    """py pyi rb go rs java kt kts scala js mjs cjs jsx ts mts cts tsx c cc cpp cxx h hh hpp cs fs swift m mm php lua sh
+    bash zsh fish ps1 pl pm r jl ex exs erl hs clj dart zig vue svelte html css scss sql tf nix el vim"""
+)
 _LOCK_FILES = _words(
-    """package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock poetry.lock uv.lock pdm.lock
-    pipfile.lock cargo.lock gemfile.lock composer.lock go.sum go.work.sum flake.lock mix.lock pubspec.lock
-    podfile.lock package.resolved packages.lock.json gradle.lockfile"""
+    """*.lock *.lockfile *.lock.json *.lock.hcl package-lock.json npm-shrinkwrap.json pnpm-lock.yaml *conda-lock.y*ml
+    pylock.toml pylock.*.toml go.sum go.work.sum package.resolved cartfile.resolved gems.locked *.opam.locked
+    cabal.project.freeze vcpkg-lock.json dub.selections.json maven_install.json project.assets.json"""
 )
 _BINARY_SUFFIXES = _words(
     """png jpg jpeg gif bmp ico icns webp avif tif tiff psd mp3 mp4 m4a ogg wav flac avi mov mkv webm pdf doc
@@ -35,7 +64,7 @@ _BINARY_SUFFIXES = _words(
     obj lib pyc pyo pyd wasm bin dat db sqlite sqlite3 parquet arrow feather npy npz pkl pt pth onnx
     safetensors gguf woff woff2 ttf otf eot"""
 )
-_GENERATED = _words("*.map *_pb2.py *_pb2.pyi *_pb2_grpc.py *.pb.go *.pb.cc *.pb.h *.g.dart")
+_GENERATED = _words("*.map *_pb2.py *_pb2.pyi *_pb2_grpc.py *.pb.go *.pb.cc *.pb.h *.g.dart .pnp.cjs .pnp.loader.mjs")
 _MINIFIED = ("*.min.js", "*.min.mjs", "*.min.css")
 
 _TEST = re.compile(r"(^|[/._-])(tests?|specs?|testing|bench(marks?)?|examples?)([/._-]|$)")
@@ -57,22 +86,52 @@ def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
 
 
 _SUFFIX = re.compile(r"\*\.[^.*?\[]+")
-_SUSPECT = _any_of([*_SECRETS, *(pattern for _, patterns in _RULES for pattern in patterns)])
+_SUSPECT = _any_of([*_SECRETS, *_SECRETS_IN, *(pattern for _, patterns in _RULES for pattern in patterns)])
+_CODE = frozenset(_CODE_SUFFIXES)
+
+
+def reason_against(name: str, is_dir: bool, parent: str = "") -> str | None:
+    """Reason why an entry of this name, in a folder of that name, is left out by default, or None.
+
+    Case does not matter.
+    """
+    lower = name.lower()
+    known = _DIRECTORIES_IN if is_dir else _SECRETS_IN
+    return _reason_against(name, lower, is_dir, parent.lower() if lower in known else "")
 
 
 @lru_cache(100_000)  # every question asks for all names of a workspace
-def reason_against(name: str, is_dir: bool) -> str | None:
-    """Reason why an entry of this name is left out by default, or None. Case does not matter."""
-    lower = name.lower()
+def _reason_against(name: str, lower: str, is_dir: bool, parent: str) -> str | None:
     if is_dir:
-        known = lower in _DIRECTORIES or lower.endswith(".egg-info")
+        known = lower in _DIRECTORIES or _match(lower, _MADE_DIRECTORIES) or _DIRECTORIES_IN.get(lower) == parent
         return f"a tool's own directory: {name}/" if known else None
     if _SUSPECT.match(lower) is None:  # 60 times as fast as each pattern for itself
         return None
-    if _match(lower, _NO_SECRETS) is None and (pattern := _match(lower, _SECRETS)):
+    if pattern := _secret(lower, parent):
         return f"secret: matches {pattern!r}"
     reasons = (f"{kind}: matches {p!r}" for kind, patterns in _RULES if (p := _match(lower, patterns)))
     return next(reasons, None)
+
+
+def reason_against_path(path: str) -> str | None:
+    """Reason why a file, or a folder above it, is left out by default for its name, or None."""
+    *folders, name = ("", *path.split("/"))
+    reasons = (reason_against(folder, True, above) for above, folder in pairwise(folders))
+    return next(filter(None, reasons), None) or reason_against(name, False, folders[-1])
+
+
+def reason_for_marker(names: Set[str]) -> str | None:
+    """Reason why a folder with entries of these names is left out by default, or None."""
+    return next((f"{kind}: has {marker}" for marker, kind in _MARKERS.items() if marker in names), None)
+
+
+def _secret(name: str, parent: str) -> str | None:
+    """The pattern of secrets that a name in lower case matches, or None."""
+    if parent in _SECRETS_IN.get(name, ()):
+        return f"{parent}/{name}"
+    pattern = _match(name, _SECRETS)
+    is_code = name.rpartition(".")[2] in _CODE and pattern != ".env.*"
+    return None if pattern is None or is_code or _match(name, _EXAMPLES) else pattern
 
 
 @lru_cache(100_000)

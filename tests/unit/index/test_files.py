@@ -8,7 +8,9 @@ import pytest
 
 from winnow_engine.config import FileRules
 from winnow_engine.errors import WorkspaceError
-from winnow_engine.index.files import SourceFile, explain, scan
+from winnow_engine.index.files import SourceFile, explain, folders, scan
+from winnow_engine.index.name_rules import reason_against_path
+from winnow_engine.untrusted import printable
 
 LONG = b"x" * 6_000
 
@@ -54,10 +56,10 @@ def test_files_come_with_their_bytes_in_path_order(root: Path) -> None:
         ("app/.env.production", "secret: matches '.env.*'"),
         ("server.pem", "secret: matches '*.pem'"),
         ("Server.KEY", "secret: matches '*.key'"),
-        ("keys/id_rsa", "secret: matches 'id_rsa*'"),
+        ("keys/id_rsa", "secret: matches 'id_rsa'"),
         (".npmrc", "secret: matches '.npmrc'"),
         ("credentials.json", "secret: matches 'credentials.json'"),
-        ("Cargo.lock", "lock file: matches 'cargo.lock'"),
+        ("Cargo.lock", "lock file: matches '*.lock'"),
         ("package-lock.json", "lock file: matches 'package-lock.json'"),
         ("logo.png", "binary: matches '*.png'"),
         ("jquery.min.js", "minified: matches '*.min.js'"),
@@ -70,6 +72,64 @@ def test_files_come_with_their_bytes_in_path_order(root: Path) -> None:
 def test_names_left_out_by_default(root: Path, path: str, expected: str) -> None:
     write(root, path)
     assert reason(root, path) == expected
+
+
+SECRETS = """.envrc .streamlit/secrets.toml .kube/config kubeconfig server.ppk local.settings.json .vault_pass
+    auth.json id_rsa.bak id_ed25519_work a.p12 .pypirc .netrc credentials app.tfvars a.tfstate .dockerconfigjson
+    .docker/config.json age/keys.txt config/master.key my-service-account.json .env.js .ENV.local secrets.dev.yaml
+    .secrets .cargo/credentials.toml acme-firebase-adminsdk-1.json"""
+LOCK_FILES = """pixi.lock deno.lock .terraform.lock.hcl MODULE.bazel.lock conda-lock.yml pylock.toml go.sum
+    gradle.lockfile"""
+TOOLS = """env2/lib/python3.12/site-packages/a.py .tox/a.py .nox/a.py .pixi/a.py bower_components/a.js .gradle/a.kt
+    .yarn/cache/a.js vendor/bundle/a.rb .ipynb_checkpoints/a.py"""
+ALIKE = """id_rsa_utils.py id_rsa.md credentials.py secrets_test.go key.pem.example .env.local.example .env.d.ts
+    keys.txt config config.json app/config settings.xml auth.py service_account.go kubeconfig.go lock.py env/a.py
+    .yarn/patches/a.js vendor/lib/a.rb cache/a.py bundle/a.js bazel-rules/a.bzl pods/a.go"""
+
+
+@pytest.mark.parametrize(
+    ("paths_", "expected"), [(SECRETS, "secret"), (LOCK_FILES, "lock file"), (TOOLS, "a tool's own directory")]
+)
+def test_kinds_of_names_left_out_by_default(root: Path, paths_: str, expected: str) -> None:
+    for path in paths_.split():
+        write(root, path)
+        assert reason_against_path(path) == reason(root, path)
+        assert reason(root, path).startswith(expected), path
+
+
+def test_names_that_only_resemble_secrets_and_tools_count(root: Path) -> None:
+    for path in ALIKE.split():
+        write(root, path)
+    assert paths(root) == sorted(ALIKE.split())
+
+
+@pytest.mark.parametrize("marker", ["pyvenv.cfg", "conda-meta/history", "Pods.xcodeproj/a", "CACHEDIR.TAG"])
+def test_environments_are_known_by_what_is_in_them(root: Path, marker: str) -> None:
+    write(root, f"env/{marker}")
+    write(root, "env/lib/a.py")
+    assert reason(root, "env/lib/a.py").endswith(f"has {marker.split('/')[0]}")
+    assert list(folders(root)) == [root]
+    assert "lib/a.py" in paths(root / "env")
+    write(root, ".winnowignore", b"!env/\n")
+    assert "env/lib/a.py" in paths(root)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "\u8a2d\u8a08\u3000\u8cc7\u6599/a.md",
+            "\U0001f469\u200d\U0001f4bb.md",
+            "9.41\u202fAM.md",
+            "my\u00a0notes.md",
+        ),
+        *("a\u0301.md", "\u00e1.md", "\u200b\u200f.md", 'it\'s "a\\b".md', "\ue000.md", "x" * 252 + ".md"),
+    ],
+)
+def test_names_with_any_character_that_can_be_shown_count(root: Path, name: str) -> None:
+    write(root, name)
+    assert paths(root) == [name] == [printable(name)]
+    assert explain(root, Path(name)).included
 
 
 @pytest.mark.parametrize(

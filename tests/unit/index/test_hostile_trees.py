@@ -89,7 +89,7 @@ def test_a_very_long_line_is_left_out(root: Path) -> None:
 def test_names_that_cannot_be_shown_are_left_out(root: Path, name: bytes) -> None:
     Path(os.fsdecode(os.fsencode(root) + b"/" + name)).write_text("x\n")
     ((path, reason),) = left_out(root).items()
-    assert reason == "its name is not printable UTF-8"
+    assert reason == "its name has control characters or is not UTF-8"
     assert path.isprintable()
 
 
@@ -216,7 +216,7 @@ def test_directories_whose_names_cannot_be_shown_are_left_out(root: Path, name: 
     folder = Path(os.fsdecode(os.fsencode(root) + b"/" + name))
     folder.mkdir()
     (folder / "a.py").write_text("x = 1\n")
-    assert left_out(root) == {next(iter(left_out(root))): "its name is not printable UTF-8"}
+    assert left_out(root) == {next(iter(left_out(root))): "its name has control characters or is not UTF-8"}
 
 
 def test_a_large_file_that_the_user_wants_is_cut_in_linear_time(root: Path) -> None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from winnow_engine.config import FileRules
-from winnow_engine.index.name_rules import reason_against
+from winnow_engine.index.name_rules import reason_against_path
 from winnow_lsp.server.session import folder_watch
 from winnow_lsp.server.session.editor import EditorState
 
@@ -51,7 +51,9 @@ class FileWatcher:
 
     def changed(self, uris: Iterable[str]) -> None:
         """Pass on those of the changed files that may belong to the workspace."""
-        self._changed(uri for uri in uris if (path := self._editor.folders.find(uri)) and _may_count(path))
+        self._changed(
+            uri for uri in uris if (path := self._editor.folders.find(uri)) and reason_against_path(path) is None
+        )
 
     def close(self) -> None:
         """Watch no longer."""
@@ -77,9 +79,3 @@ class FileWatcher:
                 self.changed(path.as_uri() for path in paths)
         except (OSError, RuntimeError, ValueError) as error:  # the limit of watches; a path that is not UTF-8
             _log.warning("changes on disk are noticed at the next question only: %s", error)
-
-
-def _may_count(path: str) -> bool:
-    *directories, name = PurePosixPath(path).parts
-    left_out = (reason_against(part, True) for part in directories)
-    return not any(left_out) and reason_against(name, False) is None
