@@ -157,6 +157,14 @@ class NotJsonError(WinnowError, ValueError):
         self.unfinished = unfinished
 
 
+class SchemaError(WinnowError):
+    """A JSON schema cannot be followed. `field` is where the request has it."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
 class CancelledError(WinnowError):
     """The user cancelled; nothing is wrong and the caches are intact."""
 

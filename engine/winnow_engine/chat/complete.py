@@ -11,6 +11,7 @@ from winnow_engine.chat.calls import CallReader
 from winnow_engine.chat.fitting import Compression, Fitting, SentConversations
 from winnow_engine.chat.turn import TurnPieceSink, TurnRecorder
 from winnow_engine.core import Cancellation, Sampling
+from winnow_engine.prompting.answer_format import AnswerFormat
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
 from winnow_engine.targets.base import Generation, Request, Target
@@ -30,6 +31,7 @@ class CompletionRequest:
     sampling: Sampling
     limited: bool
     tools: Tools = NO_TOOLS
+    format: AnswerFormat | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +86,13 @@ def _generated(
     target: Target, prompt: Any, asked: CompletionRequest, turn: TurnRecorder, cancellation: Cancellation
 ) -> Generation:
     """Have the target take its turn. Calls that the target, or a server, leaves in the text are read from it."""
+    request = Request(
+        prompt, asked.sampling, turn.say, cancellation, on_thought=turn.think, format=asked.format, tools=asked.tools
+    )
     if not asked.tools:
-        return target.generate(Request(prompt, asked.sampling, turn.say, cancellation, on_thought=turn.think))
+        return target.generate(request)
     reader = CallReader(asked.tools, turn.say, turn.call)
     reader.feed(target.forced_prefix(asked.tools))
-    request = Request(prompt, asked.sampling, reader.feed, cancellation, on_call=turn.go_on, on_thought=turn.think)
-    generation = target.generate(request)
+    generation = target.generate(replace(request, on_text=reader.feed, on_call=turn.go_on))
     reader.end()
     return generation

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from winnow_engine.core import Cancellation, Finish, ProgressSink, Sampling, TextSink, Thought, ignore_progress
+from winnow_engine.prompting.answer_format import AnswerFormat
 from winnow_engine.prompting.messages import PromptReader
-from winnow_engine.prompting.tools import CallSink, Tools
+from winnow_engine.prompting.tools import NO_TOOLS, CallSink, Tools
 
 P = TypeVar("P", bound=Sized)
 
@@ -24,6 +25,9 @@ class Request(Generic[P]):
     `on_text` gets each new piece of the answer, `on_thought` those of a thought before it. `on_call` gets the calls
     that a server reads from its model's answer, for a prompt with tools; a local target's calls are part of its text
     (`chat/calls.py`). The sinks run on the target's own thread: they must be quick and must not call the target.
+
+    `tools` are those of the prompt; a call that must be made follows its tool's schema, and so do all of `strict`
+    tools. The text of an answer with a `format` follows that.
     """
 
     prompt: P
@@ -33,6 +37,8 @@ class Request(Generic[P]):
     progress: ProgressSink = ignore_progress
     on_call: CallSink = ignore
     on_thought: TextSink = ignore
+    tools: Tools = NO_TOOLS
+    format: AnswerFormat | None = None
 
 
 @dataclass(frozen=True, slots=True)

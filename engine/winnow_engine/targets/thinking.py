@@ -106,6 +106,20 @@ class ThoughtStream:
         """Whether the answer has begun. Before that, the text so far may be that of a marker."""
         return self._phase == "answer"
 
+    def precedes_answer(self, text: str) -> bool:
+        """Whether with `text`, which may come next, the answer would not have begun either."""
+        if self._phase != "start":
+            return self.thinking
+        text = self._held + text
+        begun = text.lstrip()
+        near = len(text) - len(begun) <= _MOST_SPACE
+        return near and any(one.startswith(begun) or begun.startswith(one) for one, _ in self._starts)
+
+    def rest_of_marker(self) -> str:
+        """The rest of a marker that has begun to come where the answer may begin; "" if none has."""
+        begun = self._held.strip() if self._phase == "start" else ""
+        return next((one[len(begun) :] for one, _ in self._starts if begun and one.startswith(begun)), "")
+
     def end_thought(self) -> str:
         """What must be fed to end the thought that the text is in."""
         assert self._inside is not None

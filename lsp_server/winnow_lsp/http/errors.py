@@ -7,6 +7,7 @@ from typing import Any
 from winnow_engine.errors import (
     BudgetError,
     ModelError,
+    SchemaError,
     TargetProtocolError,
     TargetRefusedError,
     TargetTimeoutError,
@@ -36,5 +37,7 @@ def api_error(error: WinnowError) -> ApiError:
     """An engine's error as a response. Its class name is the code where OpenAI defines none."""
     if isinstance(error, BudgetError):
         return ApiError(400, str(error), "messages", "context_length_exceeded")
+    if isinstance(error, SchemaError):
+        return ApiError(400, str(error), error.field, "unsupported_value")
     status = 502 if isinstance(error, _REMOTE) else 503 if isinstance(error, ModelError) else 500
     return ApiError(400 if isinstance(error, UnsupportedModelError) else status, str(error), None, type(error).__name__)

@@ -18,25 +18,26 @@ from winnow_lsp.http.conversation import checked, definition, identifier, named,
 from winnow_lsp.http.dialect import Counting, Dialect, event
 from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.fields import Fields, json_object, object_at, typed
+from winnow_lsp.http.formats import read_format
 from winnow_lsp.http.requests import ChatRequest, answer_length, read_document, read_sampling
 
 _REQUEST = Fields(
     read=frozenset({
         "model", "messages", "system", "stream", "max_tokens", "temperature", "top_p", "stop_sequences", "tools",
-        "tool_choice", "output_config", "thinking",
+        "tool_choice", "output_config", "output_format", "thinking",
     }),
     ignored=frozenset({
         "metadata", "service_tier", "cache_control", "inference_geo", "speed",
         "context_management", "diagnostics", "user_profile_id", "workspace_id",
     }),
 )  # fmt: skip
-_OUTPUT = Fields(frozenset(), frozenset({"effort"}))
+_OUTPUT = Fields(frozenset({"format"}), frozenset({"effort"}))
 _THINKING = Fields(frozenset({"type", "budget_tokens"}), frozenset({"display"}))
 _THOUGHTS: Mapping[str, Thinking] = {"enabled": "on", "adaptive": "auto", "disabled": "off"}
 _MESSAGE = Fields(frozenset({"role", "content"}))
 _TOOL = Fields(
-    frozenset({"name", "description", "input_schema", "type"}),
-    frozenset({"cache_control", "strict", "eager_input_streaming", "input_examples"}),
+    frozenset({"name", "description", "input_schema", "type", "strict"}),
+    frozenset({"cache_control", "eager_input_streaming", "input_examples"}),
     {"defer_loading": (False,), "allowed_callers": (["direct"],)},
 )
 _HARMLESS = frozenset({"cache_control", "citations", "caller"})
@@ -72,13 +73,16 @@ def read_count(body: bytes, model: str) -> ChatRequest:
     """The same for a request whose tokens are to be counted: it need not say how long the answer may be."""
     ignored = set[str]()
     document = read_document(body, model, _REQUEST, ignored)
-    _OUTPUT.check(typed(document, "output_config", dict, {}), ignored, "output_config.")
+    output = typed(document, "output_config", dict, {})
+    _OUTPUT.check(output, ignored, "output_config.")
     length = answer_length(document, "max_tokens")
     asked = CompletionRequest(
         messages=_messages(document, ignored),
         sampling=_thinking(document, read_sampling(document, length, "stop_sequences"), ignored),
         limited=length is not None,
         tools=_tools(document, ignored),
+        # `output_format` is the older name, from when this was a beta.
+        format=read_format(output, "format", "output_config.") or read_format(document, "output_format"),
     )
     return ChatRequest(asked, typed(document, "stream", bool, False), True, tuple(sorted(ignored)))
 
@@ -159,6 +163,8 @@ def _tools(document: Mapping[str, Any], ignored: set[str]) -> Tools:
         _TOOL.check(tool, ignored, f"{place}.")
         schema = typed(tool, "input_schema", dict, {}, f"{place}.")
         described = {"name": tool.get("name"), "description": tool.get("description"), "parameters": schema}
+        if typed(tool, "strict", bool, False, f"{place}."):
+            described["strict"] = True
         definitions.append(definition(described, place))
     choice = typed(document, "tool_choice", dict, {"type": "auto"})
     kind = choice.get("type")

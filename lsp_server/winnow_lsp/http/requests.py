@@ -18,6 +18,7 @@ from winnow_engine.untrusted import read_json
 from winnow_lsp.http.conversation import read_messages, read_tools
 from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.fields import Fields, typed
+from winnow_lsp.http.formats import read_format
 
 _MOST_STOPS = 16
 _MOST_LEVELS = 100
@@ -29,7 +30,7 @@ _CHAT = Fields(
     read=frozenset({
         "model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "temperature", "top_p",
         "seed", "stop", "tools", "tool_choice", "parallel_tool_calls", "reasoning_effort", "chat_template_kwargs",
-        "thinking_token_budget", "thinking_budget_tokens",
+        "thinking_token_budget", "thinking_budget_tokens", "response_format",
     }),
     ignored=frozenset({
         "user", "metadata", "safety_identifier", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
@@ -42,7 +43,6 @@ _CHAT = Fields(
         "function_call": ("none", "auto"),
         "frequency_penalty": (0,),
         "presence_penalty": (0,),
-        "response_format": ({"type": "text"},),
         "modalities": (["text"],),
         "store": (False,),
     },
@@ -73,6 +73,7 @@ def read_request(body: bytes, model: str) -> ChatRequest:
         sampling=_thinking(document, read_sampling(document, length, "stop")),
         limited=length is not None,
         tools=read_tools(document),
+        format=read_format(document, "response_format"),
     )
     stream = typed(document, "stream", bool, False)
     options = typed(document, "stream_options", dict, {}) if stream else {}

@@ -14,12 +14,14 @@ from uuid import uuid4
 from winnow_engine.chat.complete import Completion, CompletionRequest
 from winnow_engine.chat.turn import ThoughtDelta, TurnPiece
 from winnow_engine.errors import TargetProtocolError
+from winnow_engine.prompting.answer_format import AnswerFormat
 from winnow_engine.prompting.messages import Message, Role
 from winnow_engine.prompting.tools import CallDelta, ToolCall, Tools
 from winnow_lsp.http.conversation import checked, definition, identifier, named, offered, role_of, text_of
 from winnow_lsp.http.dialect import Counting, Dialect, event
 from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.fields import Fields, json_object, object_at, typed
+from winnow_lsp.http.formats import read_format
 from winnow_lsp.http.requests import ChatRequest, answer_length, read_document, read_sampling, with_effort
 
 _REQUEST = Fields(
@@ -34,7 +36,7 @@ _REQUEST = Fields(
     }),
     neutral={"background": (False,), "top_logprobs": (0,), "store": (False,)},
 )  # fmt: skip
-_TEXT = Fields(frozenset(), frozenset({"verbosity"}), {"format": ({"type": "text"},)})
+_TEXT = Fields(frozenset({"format"}), frozenset({"verbosity"}))
 _REASONING = Fields(frozenset({"effort"}), frozenset({"summary", "generate_summary"}))
 _OF_FUNCTION = frozenset({"name", "description", "parameters", "strict"})
 _TOOL = Fields(
@@ -57,7 +59,8 @@ def read_request(body: bytes, model: str) -> ChatRequest:
     """Parse a request for a response by `model`. Raises ApiError, which names the field."""
     ignored = set[str]()
     document = read_document(body, model, _REQUEST, ignored)
-    _TEXT.check(typed(document, "text", dict, {}), ignored, "text.")
+    text = typed(document, "text", dict, {})
+    _TEXT.check(text, ignored, "text.")
     reasoning = typed(document, "reasoning", dict, {})
     _REASONING.check(reasoning, ignored, "reasoning.")
     thinking = with_effort(typed(reasoning, "effort", str, "", "reasoning."))
@@ -70,6 +73,7 @@ def read_request(body: bytes, model: str) -> ChatRequest:
         sampling=replace(read_sampling(document, length, "stop"), thinking=thinking),
         limited=length is not None,
         tools=_tools(document, ignored),
+        format=read_format(text, "format", "text."),
     )
     # Ids and states of items come with every conversation that goes on: nobody need hear that they do not count.
     return ChatRequest(asked, typed(document, "stream", bool, False), True, tuple(sorted(ignored - _HARMLESS)))
@@ -244,8 +248,15 @@ class ResponseReply:
             "top_p": asked.sampling.top_p, "max_output_tokens": asked.sampling.max_tokens if asked.limited else None,
             "tools": [{"type": "function", **one["function"]} for one in tools.definitions],
             "tool_choice": only if tools.only else "required" if tools.required else "auto",
-            "previous_response_id": None, "store": False, "text": {"format": {"type": "text"}}, "usage": None,
+            "previous_response_id": None, "store": False, "text": {"format": _format(asked.format)}, "usage": None,
         }  # fmt: skip
+
+
+def _format(asked: AnswerFormat | None) -> dict[str, Any]:
+    if asked is None:
+        return {"type": "text"}
+    document = asked.document
+    return {"type": document["type"], **document.get("json_schema", {})}
 
 
 def _item_of(kind: str, text: str | None, status: str) -> dict[str, Any]:

@@ -73,10 +73,11 @@ def test_a_conversation_of_messages_is_read() -> None:
         stop_sequences=["END"],
     )
     assert found.asked.messages == SAID
-    assert found.asked.tools == Tools((TOOL,), required=True, only="f", parallel=False)
+    strict = {"type": "function", "function": {**FUNCTION, "strict": True}}
+    assert found.asked.tools == Tools((strict,), required=True, only="f", parallel=False)
     sampling = found.asked.sampling
     assert (sampling.max_tokens, sampling.temperature, sampling.stop, found.asked.limited) == (9, 0.5, ("END",), True)
-    assert found.ignored == ("cache_control", "strict")
+    assert found.ignored == ("cache_control",)
 
 
 def test_a_conversation_of_items_is_read() -> None:
@@ -135,7 +136,8 @@ def content(*blocks: Any, role: str = "user") -> dict[str, Any]:
 REFUSED_MESSAGES: list[tuple[dict[str, Any], str | None, int]] = [
     ({"top_k": 5}, "top_k", 400),
     ({"mcp_servers": [1]}, "mcp_servers", 400),
-    ({"output_config": {"format": {"type": "json_schema"}}}, "output_config.format", 400),
+    ({"output_config": {"format": {"type": "json_schema"}}}, "output_config.format.schema", 400),
+    ({"output_format": {"type": "xml"}}, "output_format.type", 400),
     ({"container": "c"}, "container", 400),
     ({"max_tokens": None}, "max_tokens", 400),
     ({"max_tokens": 0}, "max_tokens", 400),
@@ -165,7 +167,8 @@ REFUSED_RESPONSES: list[tuple[dict[str, Any], str | None, int]] = [
     ({"conversation": "c"}, "conversation", 400),
     ({"background": True}, "background", 400),
     ({"prompt": {"id": "p"}}, "prompt", 400),
-    ({"text": {"format": {"type": "json_schema"}}}, "text.format", 400),
+    ({"text": {"format": {"type": "json_schema", "schema": []}}}, "text.format.schema", 400),
+    ({"text": {"format": "json"}}, "text.format", 400),
     ({"include": ["message.output_text.logprobs"]}, "include", 400),
     ({"top_logprobs": 2}, "top_logprobs", 400),
     ({"max_output_tokens": 0}, "max_output_tokens", 400),

@@ -22,6 +22,7 @@ from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
 from winnow_engine.targets.local.bounded_templates import BoundedEnvironment
+from winnow_engine.targets.local.call_forms import FORMS
 from winnow_engine.targets.local.placeholders import Placeholders, shown, to_json
 from winnow_engine.targets.thinking import markers_in, opened_at_end
 
@@ -32,13 +33,6 @@ CHATML = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 """The format that most chat models descend from, for models without a template."""
-
-# How calls begin, by what stands in the source of a template that knows tools: Qwen3-Coder, Hermes and Qwen, Llama.
-_OPENINGS = {
-    "<function=": ("<tool_call>\n<function=", "{name}>"),
-    "<tool_call>": ('<tool_call>\n{{"name": "', '{name}", "arguments":'),
-    '"parameters": ': ('{{"name": "', '{name}", "parameters":'),
-}
 
 # Variables with which a template turns thinking on or off: Qwen3, SmolLM3 and GLM; DeepSeek-V3.1 and Granite.
 _SWITCHES = ("enable_thinking", "thinking")
@@ -74,8 +68,7 @@ class ChatTemplate:
         except _FAILURES as error:
             raise UnsupportedModelError(f"the target's chat template is not valid: {error}") from error
         self._environment = environment
-        openings = (opening for sign, opening in _OPENINGS.items() if "tools" in variables and sign in source)
-        self._opening = next(openings, None)
+        self.call_form = next((one for one in FORMS if "tools" in variables and one.sign in source), None)
         self.markers = markers_in(source)
         self._switches = [name for name in _SWITCHES if name in variables] if self.markers else []
         self._soft_switch = _SOFT_SWITCH if _SOFT_SWITCH in source and self.markers and not self._switches else ""
@@ -83,10 +76,10 @@ class ChatTemplate:
 
     def forced_prefix(self, tools: Tools) -> str:
         """The forced prefix of an answer that must be a call; "" if it need not be one."""
-        if not tools.required or self._opening is None:
+        form = self.call_form
+        if not tools.required or form is None:
             return ""
-        call, function = self._opening
-        return (call + function if tools.wanted else call).format(name=tools.wanted)
+        return form.opening + (tools.wanted + form.middle if tools.wanted else "")
 
     def keeps_from_thinking(self, thinking: Thinking) -> bool:
         """Whether the model is not to think: it was told so, or it can be told so and nobody wants it to."""
@@ -154,7 +147,7 @@ class ChatTemplate:
         return dict.fromkeys(self._switches, thinking == "on")
 
     def _check_tools(self, messages: Sequence[Message], tools: Tools) -> None:
-        if (tools or uses_tools(messages)) and self._opening is None:
+        if (tools or uses_tools(messages)) and self.call_form is None:
             raise UnsupportedModelError(
                 f"the chat template of {self._model} has no tools, or writes calls in a form that Winnow cannot read: "
                 "leave out `tools` and messages with calls, or choose a target that has them, such as Qwen2.5 or Qwen3"

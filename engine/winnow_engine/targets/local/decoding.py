@@ -25,6 +25,7 @@ from winnow_engine.llama.draft_tree import ROOT, DraftTree
 from winnow_engine.llama.kv_cache import KvCache
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.targets.drafts.base import Draft
+from winnow_engine.targets.local.grammar import AnswerGrammar
 from winnow_engine.targets.local.sampler import Sampler
 from winnow_engine.targets.local.text_stream import TextStream
 from winnow_engine.targets.thinking import ThoughtStream
@@ -84,30 +85,36 @@ def decode(
     draft: Draft,
     thoughts: ThoughtStream | None = None,
     thought_limit: int = 0,
+    grammar: AnswerGrammar | None = None,
 ) -> None:
     """Decode `answer` behind the prompt in `cache`, with at most `thought_limit` tokens of thought.
+
+    A `grammar` says which tokens may follow; it must share `thoughts`.
 
     The cache's last evaluation must have asked for logits, and `draft` must have begun the answer. Afterwards `cache`
     holds all tokens but the last, and perhaps some drafted ones behind a stop string.
     """
     writer, prompt, accepted = _Writer(answer, vocabulary, sampling, thoughts, thought_limit), cache.tokens, 0
-    with closing(Sampler(sampling)) as sampler, sampler.sampled(cache.context):
-        tokens = [sampler.sample(cache.context)]
-        while writer.write(tokens):
+    with closing(Sampler(sampling, grammar)) as sampler, sampler.sampled(cache.context):
+        goes_on = writer.write(sampler.sample(cache.context))
+        while goes_on:
             if writer.overthinks:
                 writer.end_thought()
                 if not _catch_up(cache, np.array([*prompt, *answer.tokens], np.int32)):
                     break
-                tokens = [sampler.sample(cache.context)]
+                goes_on = writer.write(sampler.sample(cache.context))
                 continue
             draft.accept(answer.tokens[accepted:])
             accepted = len(answer.tokens)
             tree = draft.propose(_room(writer, cache))
-            if not cache.verify(tokens[-1], tree):
+            if not cache.verify(answer.tokens[-1], tree):
                 break
-            path, tokens = _agreed(tree, cache.context, sampler, vocabulary)
-            cache.keep(tree, path)
-            answer.count_round(tree, path)
+            path = list[int]()
+            try:
+                goes_on = _agree(tree, cache.context, sampler, writer, path)
+            finally:
+                cache.keep(tree, path)
+                answer.count_round(tree, path)
     writer.end()
 
 
@@ -122,18 +129,22 @@ def _catch_up(cache: KvCache, tokens: Prompt) -> bool:
     return cache.prefill(tokens)
 
 
-def _agreed(
-    tree: DraftTree, context: LlamaContext, sampler: Sampler, vocabulary: Vocabulary
-) -> tuple[list[int], list[int]]:
-    """The nodes of `tree` that the target chooses too, from the root down, and the tokens it chooses: one more."""
-    path: list[int] = []
-    tokens = [sampler.sample(context, 0)]
-    node = tree.child(ROOT, tokens[0])
-    while node is not None and not vocabulary.is_end(tokens[-1]):
-        path.append(node)
-        tokens.append(sampler.sample(context, node + 1))
-        node = tree.child(node, tokens[-1])
-    return path, tokens
+def _agree(tree: DraftTree, context: LlamaContext, sampler: Sampler, writer: _Writer, path: list[int]) -> bool:
+    """Write the tokens that the target chooses, from the root of `tree` down: one more than it has in common with it.
+
+    The common nodes are added to `path`. Returns whether the answer goes on.
+    """
+    node, goes_on = ROOT, True
+    while goes_on and not writer.overthinks:
+        token = sampler.sample(context, node + 1)
+        goes_on = writer.write(token)
+        child = tree.child(node, token)
+        if child is None:
+            break
+        if goes_on and not writer.overthinks:
+            path.append(child)
+        node = child
+    return goes_on
 
 
 class _Writer:
@@ -166,15 +177,6 @@ class _Writer:
             return thought
         return answer if self._thoughts.answering else min(answer, thought)
 
-    def write(self, tokens: Sequence[int]) -> bool:
-        """Show the tokens up to the one that ends the answer, or the thought. Returns whether the answer goes on."""
-        for token in tokens:
-            if not self._goes_on(token):
-                return False
-            if self.overthinks:
-                break
-        return True
-
     def end_thought(self) -> None:
         """Write what ends the thought."""
         self._endings += 1
@@ -187,7 +189,8 @@ class _Writer:
         """Show what was held back."""
         self._answer.show(self._stream.flush())
 
-    def _goes_on(self, token: int) -> bool:
+    def write(self, token: int) -> bool:
+        """Show a token, unless it ends the answer or the thought. Returns whether the answer goes on."""
         ended = self._vocabulary.is_end(token)
         self.overthinks = ended and self._thoughts.thinking
         if not self.overthinks:

@@ -20,8 +20,10 @@ from winnow_engine.prompting.tools import Tools
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.drafts import draft_name, open_draft
 from winnow_engine.targets.drafts.base import MOST_NODES, Draft, NoDraft
+from winnow_engine.targets.local.call_forms import answer_grammar
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate, uses_tools
 from winnow_engine.targets.local.decoding import DecodedAnswer, decode
+from winnow_engine.targets.local.grammar import AnswerGrammar, GrammarVocabulary
 from winnow_engine.targets.snapshots.policy import open_policy
 from winnow_engine.targets.snapshots.writer import SnapshotWriter
 from winnow_engine.targets.thinking import ThoughtStream, cut_notice, opened_at_end
@@ -63,6 +65,10 @@ class Session:
         source = self._model.tool_template
         return ChatTemplate(source, self._vocabulary.special_texts(), self._name) if source else self._template
 
+    @cached_property
+    def _grammar_vocabulary(self) -> GrammarVocabulary:
+        return GrammarVocabulary(self._vocabulary)
+
     def count(self, text: str) -> int:
         """The number of tokens that `text` takes as the content of a message."""
         return len(self._vocabulary.tokenize(text, special=False))
@@ -88,15 +94,16 @@ class Session:
         """Answer a request, until `abort` is set. `started` is the `time.perf_counter` reading when it was made."""
         prompt, sampling = request.prompt, request.sampling
         most, limit = sampling.max_tokens + self.thinking_tokens(sampling), self._thought_limit(sampling)
+        answer, thoughts = DecodedAnswer(request.on_text), self._thoughts(request)
+        grammar = self._grammar(request, thoughts)
         cache, restored, reused = self._cache_with(prompt, most, abort)
         prefill_started = time.perf_counter()
-        answer, thoughts = DecodedAnswer(request.on_text), self._thoughts(request)
         prefilled = cache.prefill(prompt, request.progress)
         prefill_s = time.perf_counter() - prefill_started
         if prefilled:
             self._throughput.learn(reused, len(prompt), prefill_s)
             self._draft.begin(prompt, abort)
-            decode(answer, cache, self._vocabulary, sampling, self._draft, thoughts, limit)
+            decode(answer, cache, self._vocabulary, sampling, self._draft, thoughts, limit, grammar)
         first_at = answer.first_token_at
         decode_s = 0.0 if first_at is None else time.perf_counter() - first_at
         return Generation(
@@ -119,9 +126,16 @@ class Session:
 
     def _thoughts(self, request: Request[Prompt]) -> ThoughtStream:
         """What tells the thoughts of an answer apart, which may have begun in the prompt."""
-        markers = self._template.markers
+        markers = () if self.forced_prefix(request.tools) else self._template.markers
         end = self._vocabulary.text(request.prompt[-_ENDING:].tolist(), special=True) if markers else ""
         return ThoughtStream(markers, request.on_thought, opened_at_end(end, markers))
+
+    def _grammar(self, request: Request[Prompt], thoughts: ThoughtStream) -> AnswerGrammar | None:
+        """What the answer must follow, if anything. Raises SchemaError."""
+        grammar = answer_grammar(request.format, request.tools, self._tool_template.call_form)
+        if grammar is None:
+            return None
+        return self._grammar_vocabulary.follow(grammar, thoughts, request.format.field if request.format else "tools")
 
     def unread(self, prompt: Prompt) -> int:
         """How many tokens of `prompt` are neither in memory nor on disk; at least one."""

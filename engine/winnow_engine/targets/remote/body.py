@@ -77,6 +77,8 @@ def request_body(model: str, request: Request[RemotePrompt], attempt: Attempt) -
         document |= {"top_p": sampling.top_p, "seed": sampling.seed}
     if sampling.stop:
         document["stop"] = list(sampling.stop)
+    if request.format:
+        document["response_format"] = request.format.document
     return document | _tools(prompt.tools) if prompt.tools else document
 
 

@@ -91,7 +91,7 @@ class OllamaApi:
     def body(self, model: str, request: Request[RemotePrompt], attempt: Attempt) -> dict[str, Any]:
         """As `Api.body`."""
         prompt, answer = request.prompt, request.sampling.max_tokens + attempt.room
-        document = {
+        document: dict[str, Any] = {
             "model": model,
             "messages": _messages(attempt.messages(prompt.messages)),
             "stream": True,
@@ -100,6 +100,8 @@ class OllamaApi:
             "shift": False,
             "options": {"num_ctx": self._grown(len(prompt) + answer), "num_predict": answer, **_sampling(request)},
         }
+        if request.format:
+            document["format"] = request.format.schema or "json"
         return document | ({"tools": list(prompt.tools.definitions)} if prompt.tools else {})
 
     def _grown(self, tokens: int) -> int:

@@ -1,0 +1,107 @@
+"""The forms in which models write calls, and the grammar of an answer that has to have one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from winnow_engine.prompting.answer_format import AnswerFormat
+from winnow_engine.prompting.tools import Tools
+from winnow_engine.targets.local.schemas import fault, json_rule
+
+_OBJECT: dict[str, Any] = {"type": "object"}
+# Some models write a call as JSON alone, whatever their template says: text is what does not look like that.
+_BARE = '{"name": "'
+_TEXT = r"""/(.|\n)*/ & ~/((.|\n)*\n)?[ \t\n]*(```[a-z]*[ \t\n]*)?\{[ \t\n]*"(name|arguments|parameters)"(.|\n)*/"""
+_PARAMETER_END = "\n</parameter>"
+
+
+@dataclass(frozen=True, slots=True)
+class CallForm:
+    """A call is `opening`, the function's name, `middle`, its arguments, `closing`. `sign` stands in the templates.
+
+    The arguments are JSON, or one after the other if `in_tags`.
+    """
+
+    sign: str
+    opening: str
+    middle: str
+    closing: str
+    in_tags: bool = False
+
+    def arguments(self, function: Mapping[str, Any]) -> str:
+        """A rule for a function's arguments. Raises SchemaError if the tool is strict."""
+        schema = {**_OBJECT, **(function.get("parameters") or {})}
+        if not function.get("strict") and fault(schema):
+            schema = _OBJECT
+        field = f"tools.{function['name']}.parameters"
+        return " ".join(_tags(schema, field)) if self.in_tags else f'" "? {json_rule(schema, field)}'
+
+
+FORMS = (
+    CallForm("<function=", "<tool_call>\n<function=", ">", "\n</function>\n</tool_call>", in_tags=True),  # Qwen3-Coder
+    CallForm("<tool_call>", '<tool_call>\n{"name": "', '", "arguments":', "}\n</tool_call>"),  # Hermes and Qwen
+    CallForm('"parameters": ', '{"name": "', '", "parameters":', "}"),  # Llama
+)
+
+
+def answer_grammar(wanted: AnswerFormat | None, tools: Tools, form: CallForm | None) -> str | None:
+    """The grammar of an answer behind its forced prefix; None if it is free. Raises SchemaError.
+
+    A call that must be made has the arguments that its schema allows, and so has every call of a strict tool. Where
+    there may be both, an answer with a format is that or calls.
+    """
+    answer = json_rule(wanted.schema or _OBJECT, wanted.field) if wanted else ""
+    strict = any(one["function"].get("strict") for one in tools.definitions)
+    if form is None or not tools or not (tools.required or answer or strict):
+        return f"start: {answer}" if answer else None
+    functions = [one["function"] for one in tools.definitions]
+    rules = {f"arguments_{n}": form.arguments(one) for n, one in enumerate(functions)}
+    names = [f"{_literal(one['name'] + form.middle)} arguments_{n}" for n, one in enumerate(functions)]
+    rules["call"] = f"({' | '.join(names)}) {_literal(form.closing)}"
+    rules["calls"] = f'call ("\\n" {_literal(form.opening)} call)*' if tools.parallel and not tools.only else "call"
+    rules["bare"] = f"{_literal(_BARE)} ({' | '.join(names)}) {_literal('}')}"
+    rules[f"value[suffix={_literal(_PARAMETER_END)}]"] = "/(.|\\n)*/"
+    rules |= _free(form, answer)
+    if tools.wanted:  # its name stands in the prefix
+        number = [one["name"] for one in functions].index(tools.wanted)
+        rules["start"] = f"arguments_{number} {_literal(form.closing)}"
+    elif tools.required:
+        rules["start"] = "calls"
+    return "\n".join(f"{name}: {rule}" for name, rule in rules.items())
+
+
+def _free(form: CallForm, answer: str) -> dict[str, str]:
+    """Rules for an answer that may have calls, or else is `answer`, or text that nobody would read as a call."""
+    bare = "" if form.in_tags else "bare | "
+    if answer:
+        return {"start": f"{bare}{_literal(form.opening)} calls | answer", "answer": answer}
+    trigger, _, rest = form.opening.partition("\n")
+    if not rest:
+        return {"start": f"{bare}TEXT", "TEXT": _TEXT}
+    begun = f"TEXT {_literal(trigger)}"
+    return {"start": f"{bare}(begun {_literal(chr(10) + rest)} call)* TEXT", "begun[lazy]": begun, "TEXT": _TEXT}
+
+
+def _tags(schema: Mapping[str, Any], field: str) -> Iterator[str]:
+    """Rules for parameters in tags, of which texts are not quoted."""
+    definitions = {name: schema[name] for name in ("$defs", "definitions") if name in schema}
+    for name, inner in (schema.get("properties") or {}).items():
+        rule = _value({**definitions, **inner}, f"{field}.properties.{name}")
+        rule = f"{_literal(f'{chr(10)}<parameter={name}>{chr(10)}')} {rule}"
+        yield rule if name in schema.get("required", ()) else f"({rule})?"
+
+
+def _value(schema: dict[str, Any], field: str) -> str:
+    end = _literal(_PARAMETER_END)
+    if schema.get("type") != "string":
+        return f"{json_rule(schema, field)} {end}"
+    if "enum" in schema:
+        return f"({' | '.join(_literal(str(one)) for one in schema['enum'])}) {end}"
+    return "value"
+
+
+def _literal(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
