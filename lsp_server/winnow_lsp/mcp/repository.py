@@ -3,44 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import Config
-from winnow_engine.core import Budget, Cancellation, Citation, Kept, Span
+from winnow_engine.core import Budget, Cancellation, Kept
 from winnow_engine.errors import PositionError, WinnowError
-from winnow_engine.index.contents import ListedDefinition, ListedFile, ListedFolder, contents
-from winnow_engine.index.relations import Relation, relations
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.question import Cursor, Question
 from winnow_engine.selection.ranking import Selection
 from winnow_engine.targets.answer import Answer
 from winnow_lsp.host.engines import Engine
 from winnow_lsp.host.queue import Asker, Work
+from winnow_lsp.mcp.arguments import Ask, ExplainPlace, FindCode, OutlinePath
+from winnow_lsp.mcp.paths import workspace_path, workspace_place
+from winnow_lsp.mcp.presentation import explained, found_code, outlined, place_of
 from winnow_lsp.mcp.progress import Reports
-from winnow_lsp.mcp.results import (
-    Ask,
-    CodePlace,
-    CodeSpan,
-    Explained,
-    ExplainPlace,
-    FindCode,
-    FoundCode,
-    ModelAnswer,
-    Outlined,
-    OutlineEntry,
-    OutlinePath,
-    Related,
-    fitted,
-)
+from winnow_lsp.mcp.results import Explained, FoundCode, ModelAnswer, Outlined
 
 T = TypeVar("T")
-_CODE_SHARE = 0.8  # of a result's tokens; the rest names places and quotes
+_CODE_SHARE = 0.9  # of a result's tokens; the rest names places
 _FIRST_LOOK_TOKENS = 2000  # agents ask often, and the index has more each time
-_NAMES_A_FILE = 12  # in the outline of a folder
 _UNLIMITED_S = 1e9  # an agent's model, not the target here, reads what is found
 
 
@@ -53,7 +39,7 @@ class AgentRepository:
 
     async def find(self, sources: Sources, asked: FindCode, reports: Reports) -> FoundCode:
         """The code that matters to a question, as much as it needs and the budget allows."""
-        question = Question(asked.question, paths=tuple(asked.paths))
+        question = Question(asked.question, paths=_paths(sources, asked.paths))
         budget = code_budget(self._config.budget, asked.budget)
 
         def work(assistant: Assistant, cancellation: Cancellation) -> tuple[FoundCode, bool]:
@@ -61,42 +47,46 @@ class AgentRepository:
                 return assistant.select(sources, question, budget, reports.progress, cancellation)
 
             selection, notices = _on_known_paths(select, question, assistant, sources, cancellation)
-            selection = replace(selection, notices=(*notices, *selection.notices))
+            selection = replace(selection, notices=(*asked.notices, *notices, *selection.notices))
             found = found_code(selection, asked.budget, assistant.keys.wait_for(cancellation).drafter.count)
             return found, selection.stats.complete
 
         found, final = await self._run(work, reports)
         if not final:
-            self.index(sources)
+
+            async def known() -> Sources:
+                return sources
+
+            self.index(known)
         return found
 
     async def explain(self, sources: Sources, asked: ExplainPlace, reports: Reports) -> Explained:
         """The definitions that a place uses, and its users."""
-        cursor = Cursor(asked.path.removeprefix("./"), asked.start_line, asked.end_line or asked.start_line)
+        path, lines = workspace_place(sources.folders, asked.path)
+        first, last = lines or (None, None)
+        if asked.start_line is not None:
+            first, last = asked.start_line, asked.end_line
 
         def work(assistant: Assistant, cancellation: Cancellation) -> Explained:
             workspace, count = _read(assistant, sources, cancellation)
-            return _explained(workspace, cursor, asked.budget, count)
+            cursor = lines_of_file(workspace, path, first, last)
+            return explained(workspace, cursor, asked, count)
 
         return await self._run(work, reports)
 
     async def outline(self, sources: Sources, asked: OutlinePath, reports: Reports) -> Outlined:
         """The contents of a folder or file."""
+        path = workspace_path(sources.folders, asked.path)
 
         def work(assistant: Assistant, cancellation: Cancellation) -> Outlined:
             workspace, count = _read(assistant, sources, cancellation)
-            entries = _entries(list(contents(workspace, asked.path)), asked.path)
-
-            def made(some: Sequence[OutlineEntry]) -> Outlined:
-                return Outlined(entries=list(some), left_out=len(entries) - len(some))
-
-            return fitted(made, entries, asked.budget, count)
+            return outlined(workspace, path, asked, count)
 
         return await self._run(work, reports)
 
     async def answer(self, sources: Sources, asked: Ask, reports: Reports) -> ModelAnswer:
         """The target's answer."""
-        question, config = Question(asked.question, paths=tuple(asked.paths)), self._config
+        question, config = Question(asked.question, paths=_paths(sources, asked.paths)), self._config
 
         def work(assistant: Assistant, cancellation: Cancellation) -> ModelAnswer:
             def ask(question: Question) -> Answer:
@@ -116,17 +106,17 @@ class AgentRepository:
             return ModelAnswer(
                 answer=answer.text,
                 complete=answer.finish != "length",
-                citations=[_place(citation) for citation in answer.citations],
-                rests_on=[_place(span) for span in kept],
-                notices=[*notices, *answer.notices],
+                citations=[place_of(citation) for citation in answer.citations],
+                rests_on=[place_of(span) for span in kept],
+                notices=[*asked.notices, *notices, *answer.notices],
             )
 
         return await self._run(work, reports)
 
-    def index(self, sources: Sources | Awaitable[Sources]) -> None:
+    def index(self, find_sources: Callable[[], Awaitable[Sources]]) -> None:
         """Bring the index up to date while nobody asks, unless that is under way."""
         if self._indexing is None or self._indexing.done():
-            self._indexing = asyncio.create_task(self._index(sources))
+            self._indexing = asyncio.create_task(self._index(find_sources))
 
     async def leave(self) -> None:
         """Stop what nobody waits for."""
@@ -134,9 +124,9 @@ class AgentRepository:
             self._indexing.cancel()
             await asyncio.wait((self._indexing,))
 
-    async def _index(self, sources: Sources | Awaitable[Sources]) -> None:
+    async def _index(self, find_sources: Callable[[], Awaitable[Sources]]) -> None:
         with suppress(WinnowError):  # the next call says it
-            found = sources if isinstance(sources, Sources) else await sources
+            found = await find_sources()
 
             def prepare() -> Work[Workspace]:
                 assistant = self._engine.assistant()
@@ -162,6 +152,27 @@ def code_budget(settings: Budget, tokens: int) -> Budget:
         most_tokens=int(_CODE_SHARE * tokens),
         first_look_tokens=min(settings.first_look_tokens, _FIRST_LOOK_TOKENS),
     )
+
+
+def _paths(sources: Sources, written: Iterable[str]) -> tuple[str, ...]:
+    """The paths that an agent names; none if one of them is the whole workspace. PositionError for one outside."""
+    paths = tuple(workspace_path(sources.folders, one) for one in written)
+    return () if "" in paths else paths
+
+
+def lines_of_file(workspace: Workspace, path: str, first: int | None, last: int | None) -> Cursor:
+    """Lines of a file: all of it, one, or a range, which may be turned round, or end past its end or at -1, the end.
+
+    PositionError if there is no such file or first line.
+    """
+    if any(file.path.startswith(f"{path}/" if path else "") for file in workspace.files):
+        raise PositionError(f"{path or 'this'} is a folder: name a file")
+    file = workspace.files[workspace.file_number(path)]
+    start = first if first is not None else 1
+    file.check_line(start)
+    end = last if last is not None else start if first is not None else file.line_count
+    end = file.line_count if end < 0 else min(end, file.line_count)
+    return Cursor(path, min(start, end) or start, max(start, end))
 
 
 def _on_known_paths(
@@ -195,79 +206,3 @@ def _read(assistant: Assistant, sources: Sources, cancellation: Cancellation) ->
     """The workspace, and what counts tokens."""
     workspace = assistant.read(sources, cancellation)
     return workspace, assistant.keys.wait_for(cancellation).drafter.count
-
-
-def found_code(selection: Selection, budget: int, count: Callable[[str], int]) -> FoundCode:
-    """A selection as the result of `find_code`, within a budget of tokens that `count` counts."""
-    workspace = selection.workspace
-    spans = [_code(workspace, span) for span in Kept.of(selection.spans, None).spans]
-
-    def made(some: Sequence[CodeSpan]) -> FoundCode:
-        return FoundCode(spans=list(some), index_complete=selection.stats.complete, notices=list(selection.notices))
-
-    return fitted(made, spans, budget, count)
-
-
-def _code(workspace: Workspace, span: Span) -> CodeSpan:
-    file = workspace.files[workspace.file_number(span.path)]
-    return CodeSpan(
-        path=span.path,
-        start_line=span.start_line,
-        end_line=span.end_line,
-        name=span.name,
-        kind=span.kind.value,
-        score=round(span.score, 1),
-        text=file.text_of_lines(span.start_line, span.end_line),
-    )
-
-
-def _explained(workspace: Workspace, cursor: Cursor, budget: int, count: Callable[[str], int]) -> Explained:
-    found = relations(workspace, cursor)
-    # In turns, so that a small budget shows some of both.
-    pairs = [("uses", one) for one in found.uses], [("used_by", one) for one in found.used_by]
-    rows = sorted((place, side) for side, some in enumerate(pairs) for place in range(len(some)))
-    items = [pairs[side][place] for place, side in rows]
-
-    def made(some: Sequence[tuple[str, Relation]]) -> Explained:
-        return Explained(
-            path=cursor.path,
-            start_line=cursor.start_line,
-            end_line=cursor.end_line,
-            inside=[unit.name or unit.kind.value for unit in found.units],
-            uses=[_related(one) for side, one in some if side == "uses"],
-            used_by=[_related(one) for side, one in some if side == "used_by"],
-            left_out=len(items) - len(some),
-        )
-
-    return fitted(made, items, budget, count)
-
-
-def _related(one: Relation) -> Related:
-    return Related(name=one.name, path=one.file.path, line=one.line, inside=one.unit.name, text=one.text[:200])
-
-
-def _entries(found: Sequence[ListedFolder | ListedFile], path: str) -> list[OutlineEntry]:
-    """A row for each folder and file, or for each definition of the file that was asked about."""
-    match found:
-        case [ListedFile(path=name) as file] if name == path.removeprefix("./"):
-            return [_definition(file, one) for one in file.definitions]
-    return [_folder(one) if isinstance(one, ListedFolder) else _file(one) for one in found]
-
-
-def _folder(folder: ListedFolder) -> OutlineEntry:
-    return OutlineEntry(path=f"{folder.path}/", kind="folder", files=folder.files)
-
-
-def _file(file: ListedFile) -> OutlineEntry:
-    names = [one.name for one in file.definitions[:_NAMES_A_FILE]]
-    return OutlineEntry(path=file.path, kind="file", lines=file.lines, defines=names)
-
-
-def _definition(file: ListedFile, one: ListedDefinition) -> OutlineEntry:
-    return OutlineEntry(
-        path=file.path, kind=one.kind.value, name=one.name, start_line=one.start_line, end_line=one.end_line
-    )
-
-
-def _place(place: Citation | Span) -> CodePlace:
-    return CodePlace(path=place.path, start_line=place.start_line, end_line=place.end_line)

@@ -1,27 +1,39 @@
-"""Arguments and results of the tools, cut to a budget. The models' fields are the schemas that agents read."""
+"""Results of the tools: typed, and as the page that an agent's model reads, which is cut to a budget.
+
+A page has code as it is, behind lines `PATH:LINES KIND NAME`. As JSON it takes a third more tokens, and small models
+read the escapes badly.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel
 
+from winnow_engine.core import counted
 from winnow_engine.errors import BudgetError
 
-R = TypeVar("R", bound=BaseModel)
+R = TypeVar("R", bound="ToolResult")
 T = TypeVar("T")
 
 
-def json_of(result: BaseModel) -> dict[str, Any]:
-    """The result as JSON, without what is not set."""
-    return result.model_dump(mode="json", exclude_none=True)
+class ToolResult(BaseModel):
+    """A result of a tool. `tools.json` describes the fields."""
 
+    notices: list[str] = []
 
-def text_of(result: BaseModel) -> str:
-    """The result as an agent reads it: JSON without spaces between its parts."""
-    return json.dumps(json_of(result), ensure_ascii=False, separators=(",", ":"))
+    def json_document(self) -> dict[str, Any]:
+        """The result as JSON, without what is not set."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+    def page(self) -> str:
+        """The result as text."""
+        return "\n".join([*(f"Note: {notice}" for notice in self.notices), *self.lines()])
+
+    def lines(self) -> Iterator[str]:
+        """The text without the notices."""
+        raise NotImplementedError
 
 
 def fitted(make: Callable[[Sequence[T]], R], items: Sequence[T], budget: int, count: Callable[[str], int]) -> R:
@@ -29,7 +41,7 @@ def fitted(make: Callable[[Sequence[T]], R], items: Sequence[T], budget: int, co
     fits, too_many = -1, len(items) + 1
     middle = len(items)  # most often, all of them fit
     while too_many - fits > 1:
-        if count(text_of(make(items[:middle]))) <= budget:
+        if count(make(items[:middle]).page()) <= budget:
             fits = middle
         else:
             too_many = middle
@@ -39,53 +51,6 @@ def fitted(make: Callable[[Sequence[T]], R], items: Sequence[T], budget: int, co
     return make(items[:fits])
 
 
-MOST_TOKENS = 20_000
-Budget = Annotated[
-    int,
-    Field(ge=100, le=MOST_TOKENS, description="Tokens that the result may have at most, counted by Qwen2.5's."),
-]
-Path = Annotated[str, Field(max_length=4096, description="A path as the results have it, relative to the workspace.")]
-
-
-class _Arguments(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class FindCode(_Arguments):
-    """Arguments of `find_code`."""
-
-    question: str = Field(
-        min_length=1,
-        max_length=100_000,
-        description="What you want to know, in a sentence: 'where is the request body limited?', not keywords.",
-    )
-    paths: list[Path] = Field(default=[], max_length=100, description="Look only in these files and folders.")
-    budget: Budget = 2000
-
-
-class ExplainPlace(_Arguments):
-    """Arguments of `explain_place`."""
-
-    path: Path
-    start_line: int = Field(ge=1, description="First line, counted from 1.")
-    end_line: int | None = Field(default=None, ge=1, description="Last line, included; the first if left out.")
-    budget: Budget = 2000
-
-
-class OutlinePath(_Arguments):
-    """Arguments of `outline`."""
-
-    path: Path = ""
-    budget: Budget = 2000
-
-
-class Ask(_Arguments):
-    """Arguments of `ask`."""
-
-    question: str = Field(min_length=1, max_length=100_000, description="The question, in a sentence.")
-    paths: list[Path] = Field(default=[], max_length=100, description="Answer only from these files and folders.")
-
-
 class CodePlace(BaseModel):
     """Lines of a file."""
 
@@ -93,9 +58,13 @@ class CodePlace(BaseModel):
     start_line: int
     end_line: int
 
+    def __str__(self) -> str:
+        last = "" if self.end_line == self.start_line else f"-{self.end_line}"
+        return f"{self.path}:{self.start_line}{last}"
+
 
 class CodeSpan(CodePlace):
-    """Code that matters to a question. `score` is the log-odds that it answers it: above 0 it is likelier than not."""
+    """Code that matters to a question. `score` is the log-odds that it answers it."""
 
     name: str
     kind: str
@@ -103,12 +72,19 @@ class CodeSpan(CodePlace):
     text: str
 
 
-class FoundCode(BaseModel):
+class FoundCode(ToolResult):
     """Code that matters to a question, best first."""
 
     spans: list[CodeSpan]
-    index_complete: bool = Field(description="Whether all of the workspace was searched.")
-    notices: list[str] = []
+    index_complete: bool
+
+    def lines(self) -> Iterator[str]:
+        """Each span: its place, then its code."""
+        for number, span in enumerate(self.spans):
+            if number or self.notices:
+                yield ""
+            yield f"{span} {span.kind} {span.name}".rstrip()
+            yield span.text.rstrip()
 
 
 class Related(BaseModel):
@@ -120,14 +96,28 @@ class Related(BaseModel):
     inside: str
     text: str
 
+    def __str__(self) -> str:
+        inside = f" (in {self.inside})" if self.inside not in ("", self.name) else ""
+        return f"{self.path}:{self.line} {self.name}{inside}: {self.text}"
 
-class Explained(CodePlace):
+
+class Explained(ToolResult, CodePlace):
     """What a place uses (the definitions), and who uses what it defines; the surest first."""
 
-    inside: list[str] = Field(description="What the lines lie in.")
+    inside: list[str]
     uses: list[Related]
     used_by: list[Related]
-    left_out: int = Field(description="How many more there are; a larger budget shows them.")
+    left_out: int
+
+    def lines(self) -> Iterator[str]:
+        """The place, then a line for each that it is related to."""
+        yield f"{self} {', '.join(self.inside)}"
+        for title, related in ("uses", self.uses), ("used by", self.used_by):
+            if related:
+                yield from ("", f"{title}:", *map(str, related))
+        if not self.uses and not self.used_by:
+            yield "nothing is related to it by name"
+        yield from _left_out(self.left_out, "a larger budget")
 
 
 class OutlineEntry(BaseModel):
@@ -142,19 +132,46 @@ class OutlineEntry(BaseModel):
     start_line: int | None = None
     end_line: int | None = None
 
+    def __str__(self) -> str:
+        if self.start_line is not None and self.end_line is not None:
+            place = CodePlace(path=self.path, start_line=self.start_line, end_line=self.end_line)
+            return f"{place} {self.kind} {self.name}"
+        if self.files is not None:
+            return f"{self.path} {counted(self.files, 'file')}"
+        names = f": {', '.join(self.defines)}" if self.defines else ""
+        return f"{self.path} {counted(self.lines or 0, 'line')}{names}"
 
-class Outlined(BaseModel):
+
+class Outlined(ToolResult):
     """What is in a folder, or the definitions of a file."""
 
     entries: list[OutlineEntry]
-    left_out: int = Field(description="How many more entries there are; a narrower path or a larger budget shows them.")
+    left_out: int
+
+    def lines(self) -> Iterator[str]:
+        """A line for each entry."""
+        yield from map(str, self.entries)
+        yield from _left_out(self.left_out, "a narrower path or a larger budget")
 
 
-class ModelAnswer(BaseModel):
+class ModelAnswer(ToolResult):
     """An answer of the user's own model, with the lines that it names or quotes; they exist."""
 
     answer: str
-    complete: bool = Field(description="False if the answer was cut off at its longest.")
+    complete: bool
     citations: list[CodePlace]
     rests_on: list[CodePlace]
-    notices: list[str] = []
+
+    def lines(self) -> Iterator[str]:
+        """The answer, then its places."""
+        yield self.answer
+        if not self.complete:
+            yield "(The answer was cut off at its longest.)"
+        for title, places in ("Cited", self.citations), ("Rests on", self.rests_on):
+            if places:
+                yield f"\n{title}: {', '.join(map(str, places))}"
+
+
+def _left_out(number: int, remedy: str) -> Iterator[str]:
+    if number:
+        yield f"{number:,} more: {remedy} shows them"

@@ -11,23 +11,16 @@ from typing import Any, TypeVar
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
-from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
 from winnow_engine.errors import CancelledError, WinnowError
 from winnow_engine.index.workspace import Sources
 from winnow_lsp.http.listening import gone
+from winnow_lsp.mcp.arguments import Arguments, Ask, ExplainPlace, FindCode, OutlinePath, read_arguments
 from winnow_lsp.mcp.greeting import DISTRIBUTION, INSTRUCTIONS, NAME, TITLE, reads_text, tools
 from winnow_lsp.mcp.progress import Reports
 from winnow_lsp.mcp.repository import AgentRepository
-from winnow_lsp.mcp.results import (
-    Ask,
-    ExplainPlace,
-    FindCode,
-    OutlinePath,
-    json_of,
-    text_of,
-)
+from winnow_lsp.mcp.results import ToolResult
 from winnow_lsp.mcp.workspace import Workspaces
 
 T = TypeVar("T")
@@ -37,8 +30,8 @@ T = TypeVar("T")
 class Tool:
     """What a tool takes, and the method of a repository that does it; `greeting.py` has what agents read of it."""
 
-    takes: type[BaseModel]
-    run: Callable[[AgentRepository, Sources, Any, Reports], Coroutine[Any, Any, BaseModel]]
+    takes: type[Arguments]
+    run: Callable[[AgentRepository, Sources, Any, Reports], Coroutine[Any, Any, ToolResult]]
 
 
 TOOLS = {
@@ -47,6 +40,7 @@ TOOLS = {
     "outline": Tool(OutlinePath, AgentRepository.outline),
     "ask": Tool(Ask, AgentRepository.answer),
 }
+_SCHEMAS = {tool["name"]: tool["inputSchema"] for tool in tools("")}
 
 
 def make_server(repository: AgentRepository, workspaces: Workspaces) -> Server[Any]:
@@ -66,7 +60,7 @@ def make_server(repository: AgentRepository, workspaces: Workspaces) -> Server[A
             return _failed(str(error))
 
     async def initialized(context: ServerRequestContext[Any, Any], _: types.NotificationParams | None) -> None:
-        repository.index(workspaces.sources(context.session))
+        repository.index(lambda: workspaces.sources(context.session))
 
     server: Server[Any] = Server(
         NAME,
@@ -95,15 +89,13 @@ async def _call(
     tool = TOOLS.get(params.name)
     if tool is None:
         return _failed(f"there is no tool {params.name!r}, but {', '.join(TOOLS)}")
-    try:
-        asked = tool.takes.model_validate(params.arguments or {})
-    except ValidationError as error:
-        return _failed(_problems(error))
+    values, notices = read_arguments(_SCHEMAS[params.name], params.arguments or {})
+    asked = tool.takes(**values, notices=notices)
     sources = await workspaces.sources(context.session)
     async with Reports(lambda number, line: context.session.report_progress(number, None, line)) as reports:
         result = await attended(context.request, tool.run(repository, sources, asked, reports))
-    text = types.TextContent(type="text", text=text_of(result))
-    structured = json_of(result) if reads_text(_client(context)) else None
+    text = types.TextContent(type="text", text=result.page())
+    structured = result.json_document() if reads_text(_client(context)) else None
     return types.CallToolResult(content=[text], structured_content=structured)
 
 
@@ -124,11 +116,6 @@ async def attended(request: Request | None, work: Coroutine[Any, Any, T]) -> T:
         raise
     finally:
         leaving.cancel()
-
-
-def _problems(error: ValidationError) -> str:
-    """The problems with the arguments, one a line."""
-    return "\n".join(f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}" for one in error.errors())
 
 
 def _failed(message: str) -> types.CallToolResult:

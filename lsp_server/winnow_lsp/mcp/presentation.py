@@ -1,0 +1,114 @@
+"""Results of the tools, made of what is found in a workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from winnow_engine.core import Citation, Kept, Span
+from winnow_engine.index.contents import ListedDefinition, ListedFile, ListedFolder, contents
+from winnow_engine.index.relations import Relation, relations
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.question import Cursor
+from winnow_engine.selection.ranking import Selection
+from winnow_lsp.mcp.arguments import ExplainPlace, OutlinePath
+from winnow_lsp.mcp.results import (
+    CodePlace,
+    CodeSpan,
+    Explained,
+    FoundCode,
+    Outlined,
+    OutlineEntry,
+    Related,
+    fitted,
+)
+
+_NAMES_A_FILE = 12  # in the outline of a folder
+
+
+def found_code(selection: Selection, budget: int, count: Callable[[str], int]) -> FoundCode:
+    """A selection as the result of `find_code`, within a budget of tokens that `count` counts."""
+    workspace = selection.workspace
+    spans = [_code(workspace, span) for span in Kept.of(selection.spans, None).spans]
+
+    def made(some: Sequence[CodeSpan]) -> FoundCode:
+        return FoundCode(spans=list(some), index_complete=selection.stats.complete, notices=list(selection.notices))
+
+    return fitted(made, spans, budget, count)
+
+
+def _code(workspace: Workspace, span: Span) -> CodeSpan:
+    file = workspace.files[workspace.file_number(span.path)]
+    return CodeSpan(
+        path=span.path,
+        start_line=span.start_line,
+        end_line=span.end_line,
+        name=span.name,
+        kind=span.kind.value,
+        score=round(span.score, 1) + 0.0,  # no -0.0
+        text=file.text_of_lines(span.start_line, span.end_line),
+    )
+
+
+def explained(workspace: Workspace, cursor: Cursor, asked: ExplainPlace, count: Callable[[str], int]) -> Explained:
+    """What the lines at a cursor are related to, as the result of `explain_place`."""
+    found = relations(workspace, cursor)
+    # In turns, so that a small budget shows some of both.
+    pairs = [("uses", one) for one in found.uses], [("used_by", one) for one in found.used_by]
+    rows = sorted((place, side) for side, some in enumerate(pairs) for place in range(len(some)))
+    items = [pairs[side][place] for place, side in rows]
+
+    def made(some: Sequence[tuple[str, Relation]]) -> Explained:
+        return Explained(
+            path=cursor.path,
+            start_line=cursor.start_line,
+            end_line=cursor.end_line,
+            inside=[unit.name or unit.kind.value for unit in found.units],
+            uses=[_related(one) for side, one in some if side == "uses"],
+            used_by=[_related(one) for side, one in some if side == "used_by"],
+            left_out=len(items) - len(some),
+            notices=list(asked.notices),
+        )
+
+    return fitted(made, items, asked.budget, count)
+
+
+def _related(one: Relation) -> Related:
+    return Related(name=one.name, path=one.file.path, line=one.line, inside=one.unit.name, text=one.text[:200])
+
+
+def outlined(workspace: Workspace, path: str, asked: OutlinePath, count: Callable[[str], int]) -> Outlined:
+    """The contents of a folder or file as the result of `outline`. PositionError if there is none."""
+    entries = _entries(list(contents(workspace, path)), path)
+
+    def made(some: Sequence[OutlineEntry]) -> Outlined:
+        return Outlined(entries=list(some), left_out=len(entries) - len(some), notices=list(asked.notices))
+
+    return fitted(made, entries, asked.budget, count)
+
+
+def _entries(found: Sequence[ListedFolder | ListedFile], path: str) -> list[OutlineEntry]:
+    """A row for each folder and file, or for each definition of the file that was asked about."""
+    match found:
+        case [ListedFile(path=name) as file] if name == path.removeprefix("./"):
+            return [_definition(file, one) for one in file.definitions]
+    return [_folder(one) if isinstance(one, ListedFolder) else _file(one) for one in found]
+
+
+def _folder(folder: ListedFolder) -> OutlineEntry:
+    return OutlineEntry(path=f"{folder.path}/", kind="folder", files=folder.files)
+
+
+def _file(file: ListedFile) -> OutlineEntry:
+    names = [one.name for one in file.definitions[:_NAMES_A_FILE]]
+    return OutlineEntry(path=file.path, kind="file", lines=file.lines, defines=names)
+
+
+def _definition(file: ListedFile, one: ListedDefinition) -> OutlineEntry:
+    return OutlineEntry(
+        path=file.path, kind=one.kind.value, name=one.name, start_line=one.start_line, end_line=one.end_line
+    )
+
+
+def place_of(lines: Citation | Span) -> CodePlace:
+    """The place of some lines."""
+    return CodePlace(path=lines.path, start_line=lines.start_line, end_line=lines.end_line)
