@@ -52,6 +52,12 @@ _LEVELS = ["error", "warning", "info", "debug"]
     show_default=True,
     help="Tokens of a conversation to keep.",
 )
+@click.option(
+    "--model-alias",
+    metavar="NAME",
+    multiple=True,
+    help="Another name of the model for --http, or a pattern such as 'claude-*'; may be repeated.",
+)
 @click.pass_context
 def serve(
     context: click.Context, /, stdio: bool, shared: bool, status: bool, stop: bool, log_level: str, **options: Any
@@ -114,14 +120,14 @@ def _serve_http(address: Address, options: dict[str, Any]) -> int:
     check_models(models, answers=True)  # models that are not there must not wait for the first request
     with closing(Store(default_path())) as store, bound(*address):
         store.max_bytes = models.index_bytes
-        serve_http(models, store, options["budget"], *address, guard, say_ready)
+        serve_http(models, store, options["budget"], *address, guard, say_ready, options["model_alias"])
     return 0
 
 
 def _refuse_models(context: click.Context) -> None:
     """An option that would have no effect is an error."""
     for name in on_command_line(context):
-        if name in ("--drafter", "--target", "--set", "--budget"):
+        if name in ("--drafter", "--target", "--set", "--budget", "--model-alias"):
             raise click.UsageError(f"{name} goes with --http; editors send it as a setting")
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from starlette.applications import Starlette
@@ -27,8 +28,9 @@ from winnow_lsp.http.dialect import ApiReply, Counting, Dialect
 from winnow_lsp.http.errors import ApiError, api_error
 from winnow_lsp.http.guard import Guard
 from winnow_lsp.http.listening import gone
-from winnow_lsp.http.replies import CHAT, models
+from winnow_lsp.http.replies import CHAT
 from winnow_lsp.http.requests import ChatRequest
+from winnow_lsp.http.served_model import ServedModel
 
 T = TypeVar("T")
 
@@ -37,13 +39,18 @@ _BODY_TIMEOUT_S = 60
 MOST_REQUESTS = 64
 """What is read or answered at once, by all users. Connections on which nothing is asked do not count."""
 IGNORED_HEADER = "X-Winnow-Ignored"
+PING_S = 8.0
+"""Clients and proxies give up where nothing comes for half a minute."""
+_HEADERS_S = 1.0
+_UNSAFE = re.compile(r"[^\w.:/\[\]-]", re.ASCII)
+_LONGEST_NAME, _MOST_NAMES = 64, 32
 _LEFT = 499  # nobody reads it; as nginx logs it
 
 
 class Service(Protocol):
     """The service behind the routes: one pair of models with a queue."""
 
-    model: str
+    model: ServedModel
 
     @property
     def context_limit(self) -> int | None:
@@ -90,6 +97,7 @@ def app(open_service: Callable[[], Service], guard: Guard) -> Starlette:
         answers("/v1/messages", messages.MESSAGES),
         counts("/v1/messages/count_tokens", messages.MESSAGES, messages.COUNTING),
         Route("/v1/models", partial(_guarded, guard, CHAT, _models)),
+        Route("/v1/models/{name:path}", partial(_guarded, guard, CHAT, _model)),
         Route("/health", partial(_guarded, guard, CHAT, _health)),
     ]
     refuse: Any = _refused
@@ -131,7 +139,13 @@ async def _guarded(guard: Guard, dialect: Dialect, endpoint: Endpoint, request: 
 
 async def _models(request: Request) -> Response:
     service: Service = request.app.state.service
-    return JSONResponse(models(service.model, service.context_limit))
+    return JSONResponse(service.model.list(service.context_limit))
+
+
+async def _model(request: Request) -> Response:
+    service: Service = request.app.state.service
+    name = service.model.asked(request.path_params["name"])
+    return JSONResponse(service.model.entry(name, service.context_limit))
 
 
 async def _health(request: Request) -> Response:
@@ -146,11 +160,12 @@ async def _health(request: Request) -> Response:
 async def _answer(guard: Guard, dialect: Dialect, request: Request) -> Response:
     service: Service = request.app.state.service
     wanted = replace(dialect.read(await _body(guard, request), service.model), user=request.state.user)
-    answer, reply = _Answering(partial(service.complete, wanted), request), dialect.reply(wanted, service.model)
+    answer, reply = _Answering(partial(service.complete, wanted), request), dialect.reply(wanted)
     if not wanted.stream:
         return JSONResponse(reply.whole(await answer.completion()), headers=_notes(wanted))
-    first = await answer.first()  # an error before the first word still has its status
-    return StreamingResponse(_events(answer, first, reply), headers=_notes(wanted), media_type="text/event-stream")
+    await answer.begun(_HEADERS_S)  # an error until then still has its status
+    headers = {"X-Accel-Buffering": "no", "Cache-Control": "no-cache", **_notes(wanted)}
+    return StreamingResponse(_events(answer, reply, dialect.ping), headers=headers, media_type="text/event-stream")
 
 
 async def _count(guard: Guard, counting: Counting, request: Request) -> Response:
@@ -171,17 +186,23 @@ async def _body(guard: Guard, request: Request) -> bytes:
 
 
 def _notes(wanted: ChatRequest) -> dict[str, str]:
-    """The header that names the fields which were accepted and do nothing; their names are from our own lists."""
-    return {IGNORED_HEADER: ", ".join(wanted.ignored)} if wanted.ignored else {}
+    """The header that names the fields which were left out; the log names each once. Some names are the client's."""
+    names = [_UNSAFE.sub("?", name[:_LONGEST_NAME]) for name in wanted.ignored[:_MOST_NAMES]]
+    for name in names:
+        _log_once(name)
+    return {IGNORED_HEADER: ", ".join(names)} if names else {}
 
 
-async def _events(answer: _Answering[Completion], first: TurnPiece | None, reply: ApiReply) -> AsyncIterator[bytes]:
+@lru_cache(maxsize=256)
+def _log_once(name: str) -> None:
+    _log.warning("left out of a request, as not supported here: %s", name)
+
+
+async def _events(answer: _Answering[Completion], reply: ApiReply, ping: bytes) -> AsyncIterator[bytes]:
     try:
         yield reply.first()
-        piece = first
-        while piece is not None:
-            yield reply.piece(piece)
-            piece = await answer.piece()
+        while (piece := await answer.piece(PING_S)) is not None:
+            yield ping if isinstance(piece, _StillReading) else reply.piece(piece)
         yield reply.last(await answer.completion())
     except ClientDisconnect:
         pass
@@ -191,34 +212,47 @@ async def _events(answer: _Answering[Completion], first: TurnPiece | None, reply
         await answer.close()
 
 
+class _StillReading:
+    """No piece yet."""
+
+
 class _Answering(Generic[T]):
     """One answer in progress, which `begin` starts. It is cancelled when its client disconnects."""
 
     def __init__(self, begin: Callable[[TurnPieceSink], Coroutine[Any, Any, T]], request: Request) -> None:
         self._loop, self._pieces = asyncio.get_running_loop(), asyncio.Queue[TurnPiece | None]()
+        self._first = self._loop.create_future()  # True once there is a piece, False for an answer without any
         self._work = asyncio.ensure_future(begin(self._add))
         self._work.add_done_callback(self._end)
         self._watch = asyncio.ensure_future(gone(request))
         self._watch.add_done_callback(lambda _: self._work.cancel())
 
     def _add(self, piece: TurnPiece) -> None:
-        self._loop.call_soon_threadsafe(self._pieces.put_nowait, piece)
+        self._loop.call_soon_threadsafe(self._put, piece)
+
+    def _put(self, piece: TurnPiece | None) -> None:
+        self._pieces.put_nowait(piece)
+        if not self._first.done():
+            self._first.set_result(piece is not None)
 
     def _end(self, work: asyncio.Future[T]) -> None:
         if not work.cancelled():
             work.exception()  # retrieved, lest asyncio log it where nobody waits for it any more
-        self._pieces.put_nowait(None)
+        self._put(None)
 
-    async def first(self) -> TurnPiece | None:
-        """The first piece, or None for an empty answer. Raises what ended the answer before it, or ClientDisconnect."""
-        piece = await self.piece()
-        if piece is None:
+    async def begun(self, seconds: float) -> None:
+        """Wait for the first piece, for a while. Raises what ended the answer before it, or ClientDisconnect."""
+        done, _ = await asyncio.wait((self._first,), timeout=seconds)
+        if done and not self._first.result():
             await self.completion()
-        return piece
 
-    async def piece(self) -> TurnPiece | None:
-        """The next piece, or None at the end."""
-        return await self._pieces.get()
+    async def piece(self, seconds: float) -> TurnPiece | _StillReading | None:
+        """The next piece, or None at the end; for a while."""
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._pieces.get()
+        except TimeoutError:
+            return _StillReading()
 
     async def completion(self) -> T:
         """Wait for the whole answer. Raises what ended it; ClientDisconnect if the client left."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+from winnow_engine.errors import NotJsonError
 from winnow_engine.prompting.messages import Message, Role
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
 from winnow_engine.targets.thinking import without_thought
+from winnow_engine.untrusted import read_json
 from winnow_lsp.http.errors import ApiError
-from winnow_lsp.http.fields import Fields, json_object, object_at, typed
+from winnow_lsp.http.fields import Fields, object_at, typed
 
 R = TypeVar("R")
 
@@ -18,16 +21,17 @@ _ROLES: Mapping[str, Role] = {
     "system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool",
 }  # fmt: skip
 _NAME = re.compile(r"[\w.:/-]+")
-# Of the user's and the system's messages; others have some besides.
-_HARMLESS = frozenset({"name"})
+# Messages hold more than texts: these fields do, or their text is not in `content`.
+_MEANT = frozenset({"images", "function_call"})
+_SAID = Fields(frozenset({"role", "content"}), _MEANT)
 _FIELDS: Mapping[Role, Fields] = {
-    "system": Fields(frozenset({"role", "content"}), _HARMLESS),
-    "user": Fields(frozenset({"role", "content"}), _HARMLESS),
+    "system": _SAID,
+    "user": _SAID,
     # Thoughts of earlier turns never become part of a prompt, and nobody need hear that they do not count.
     "assistant": Fields(
-        frozenset({"role", "content", "tool_calls", "reasoning_content", "reasoning"}), _HARMLESS | {"annotations"}
+        frozenset({"role", "content", "tool_calls", "refusal", "reasoning_content", "reasoning"}), _MEANT
     ),
-    "tool": Fields(frozenset({"role", "content", "tool_call_id", "name"})),
+    "tool": Fields(frozenset({"role", "content", "tool_call_id", "name"}), _MEANT),
 }
 
 
@@ -39,10 +43,10 @@ def read_messages(document: Mapping[str, Any], ignored: set[str]) -> tuple[Messa
     return checked(messages, places, "messages")
 
 
-def read_tools(document: Mapping[str, Any]) -> Tools:
+def read_tools(document: Mapping[str, Any], ignored: set[str]) -> Tools:
     """The tools on offer, none if the choice is `none`. Raises ApiError, which names the field."""
-    given = typed(document, "tools", list, [])
-    definitions = [_definition(value, f"tools[{number}]") for number, value in enumerate(given)]
+    given = functions_among(typed(document, "tools", list, []), "tools", ("function", None), ignored)
+    definitions = [_definition(value, place) for place, value in given]
     choice = document.get("tool_choice") or "auto"
     only = None if choice in ("none", "auto", "required") else str(_function(choice, "tool_choice")["name"])
     parallel = typed(document, "parallel_tool_calls", bool, True)
@@ -109,34 +113,67 @@ def role_of(value: Any, roles: Mapping[str, R], place: str) -> R:
     return roles[said]
 
 
+def functions_among(
+    tools: Sequence[Any], name: str, kinds: Sequence[str | None], ignored: set[str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The tools of these types with their places in the field `name`. Others are left out and named in `ignored`."""
+    for number, tool in enumerate(tools):
+        place = f"{name}[{number}]"
+        kind = object_at(tool, place).get("type")
+        if kind in kinds:
+            yield place, tool
+        else:
+            ignored.add(f"{name}.{kind}")
+
+
 def text_of(value: Any, place: str, kinds: Sequence[str] = ("text",)) -> str:
-    """Text, or the text of a list of parts of these kinds, all of which have a `text`. Raises ApiError."""
-    if isinstance(value, str):
-        return value
+    """Text, or the text of a list of parts of these kinds; a refusal is text, too. Raises ApiError."""
+    if value is None or isinstance(value, str):
+        return value or ""
     if not isinstance(value, list):
         raise ApiError(400, f"{place} must be a text", place)
-    for part in value:
-        if not isinstance(part, dict) or part.get("type") not in kinds or not isinstance(part.get("text"), str):
-            wanted = " or ".join(kinds)
-            raise ApiError(400, f"{place} may hold parts of the type {wanted} only", place, "unsupported_value")
-    return "\n".join(part["text"] for part in value)
+    return "\n".join(_text_of_part(part, place, kinds) for part in value)
+
+
+def unreadable(kind: Any, place: str, param: str) -> ApiError:
+    """The refusal of a part that is no text."""
+    message = f"{place} is of the type {kind}: only text is read here, no images, documents or sound"
+    return ApiError(400, message, param, "unsupported_value")
+
+
+def _text_of_part(part: Any, place: str, kinds: Sequence[str]) -> str:
+    kind = object_at(part, place).get("type")
+    if kind not in (*kinds, "refusal"):
+        raise unreadable(kind, f"a part of {place}", place)
+    return str(typed(part, "refusal" if kind == "refusal" else "text", str, "", f"{place}."))
 
 
 def _message(value: Any, place: str, ignored: set[str]) -> Message:
     role = role_of(value, _ROLES, place)
     _FIELDS[role].check(value, ignored, f"{place}.")
-    given = typed(value, "tool_calls", list, [], f"{place}.") if role == "assistant" else []
+    content, call_id = text_of(value.get("content"), f"{place}.content"), ""
+    if role == "tool":
+        call_id = typed(value, "tool_call_id", str, "", f"{place}.")
+    if role != "assistant":
+        return Message(role, content, call_id=call_id)
+    given = typed(value, "tool_calls", list, [], f"{place}.")
     calls = tuple(_call(one, f"{place}.tool_calls[{number}]") for number, one in enumerate(given))
-    content = "" if calls and value.get("content") is None else text_of(value.get("content"), f"{place}.content")
-    content = without_thought(content) if role == "assistant" else content
-    return Message(role, content, calls, typed(value, "tool_call_id", str, "", f"{place}.") if role == "tool" else "")
+    return Message(role, without_thought(content or typed(value, "refusal", str, "", f"{place}.")), calls)
+
+
+def arguments_of(text: str) -> str:
+    """A call's arguments as a JSON object. A call that was cut off comes back, too, and must not end a conversation."""
+    try:
+        found = read_json(text or "{}")
+    except NotJsonError:
+        found = None
+    return (text or "{}") if isinstance(found, dict) else json.dumps({"arguments": text})
 
 
 def _call(value: Any, place: str) -> ToolCall:
     function = _function(value, place)
-    arguments = typed(function, "arguments", str, "", f"{place}.function.")
-    json_object(arguments, f"{place}.function.arguments")
-    return ToolCall(identifier(value, "id", place), function["name"], arguments or "{}")
+    arguments = arguments_of(typed(function, "arguments", str, "", f"{place}.function."))
+    return ToolCall(identifier(value, "id", place), function["name"], arguments)
 
 
 def _definition(value: Any, place: str) -> Mapping[str, Any]:

@@ -11,6 +11,7 @@ from winnow_engine.chat.complete import Completion
 from winnow_engine.chat.turn import TurnPiece
 from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.requests import ChatRequest
+from winnow_lsp.http.served_model import ServedModel
 
 
 class ApiReply(Protocol):
@@ -34,18 +35,19 @@ class ApiReply(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One API. `read` takes a body and the name of the model being served, and raises ApiError."""
+    """One API. `read` takes a body and the model being served, and raises ApiError; `ping` keeps a stream alive."""
 
-    read: Callable[[bytes, str], ChatRequest]
-    reply: Callable[[ChatRequest, str], ApiReply]
+    read: Callable[[bytes, ServedModel], ChatRequest]
+    reply: Callable[[ChatRequest], ApiReply]
     error: Callable[[ApiError], dict[str, Any]]
+    ping: bytes = b": still reading\n\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Counting:
     """An API's endpoint for counting a prompt's tokens: `read` reads the request, `counted` writes the number."""
 
-    read: Callable[[bytes, str], ChatRequest]
+    read: Callable[[bytes, ServedModel], ChatRequest]
     counted: Callable[[int], dict[str, Any]]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from winnow_engine.errors import (
@@ -20,11 +21,18 @@ _REMOTE = (TargetUnreachableError, TargetTimeoutError, TargetRefusedError, Targe
 
 
 class ApiError(Exception):
-    """An error response: its status, what is wrong, the field it is about, and a code for programs."""
+    """An error response: its status, what is wrong, the field it is about, a code and details for programs."""
 
-    def __init__(self, status: int, message: str, param: str | None = None, code: str | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        param: str | None = None,
+        code: str | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
         super().__init__(message)
-        self.status, self.param, self.code = status, param, code
+        self.status, self.param, self.code, self.details = status, param, code, details
 
     @property
     def document(self) -> dict[str, Any]:

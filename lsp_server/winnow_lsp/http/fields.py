@@ -42,22 +42,22 @@ def json_object(text: str, place: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """The fields that an object may have.
+    """The fields of an object that matter.
 
-    `read` are those that count. `ignored` are harmless: leaving them out changes nothing about what the answer means.
-    `neutral` may have these values only, which ask for what happens anyway. Empty fields are as good as left out.
+    `read` count, or nobody need hear that they do not. `refused` would change what the answer means. `neutral` values
+    ask for what happens anyway. All others, known or not, are ignored. Empty fields are as good as left out.
     """
 
     read: frozenset[str]
-    ignored: frozenset[str] = frozenset()
+    refused: frozenset[str] = frozenset()
     neutral: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
     def check(self, document: Mapping[str, Any], ignored: set[str], place: str = "") -> None:
-        """Add the names of what is ignored to `ignored`. Raises ApiError for a field that is not supported."""
+        """Add the names of ignored fields to `ignored`. Raises ApiError for a field that is refused."""
         for name, value in document.items():
             if name in self.read or value in _EMPTY or value in self.neutral.get(name, ()):
                 continue
-            if name not in self.ignored:
+            if name in self.refused:
                 raise ApiError(
                     400, f"{place}{name} is not supported here: leave it out", f"{place}{name}", "unsupported_parameter"
                 )

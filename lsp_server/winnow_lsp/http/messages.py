@@ -14,41 +14,47 @@ from winnow_engine.core import Sampling, Thinking
 from winnow_engine.errors import TargetProtocolError
 from winnow_engine.prompting.messages import Message, Role
 from winnow_engine.prompting.tools import CallDelta, ToolCall, Tools
-from winnow_lsp.http.conversation import checked, definition, identifier, named, offered, role_of, text_of
+from winnow_lsp.http.conversation import (
+    checked,
+    definition,
+    functions_among,
+    identifier,
+    named,
+    offered,
+    role_of,
+    text_of,
+    unreadable,
+)
 from winnow_lsp.http.dialect import Counting, Dialect, event
 from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.fields import Fields, json_object, object_at, typed
 from winnow_lsp.http.formats import read_format
 from winnow_lsp.http.requests import ChatRequest, answer_length, read_document, read_sampling
+from winnow_lsp.http.served_model import ServedModel
 
 _REQUEST = Fields(
     read=frozenset({
-        "model", "messages", "system", "stream", "max_tokens", "temperature", "top_p", "stop_sequences", "tools",
-        "tool_choice", "output_config", "output_format", "thinking",
-    }),
-    ignored=frozenset({
-        "metadata", "service_tier", "cache_control", "inference_geo", "speed",
-        "context_management", "diagnostics", "user_profile_id", "workspace_id",
+        "model", "messages", "system", "stream", "max_tokens", "temperature", "top_p", "seed", "stop_sequences",
+        "tools", "tool_choice", "output_config", "output_format", "thinking", "thread",
     }),
 )  # fmt: skip
-_OUTPUT = Fields(frozenset({"format"}), frozenset({"effort"}))
-_THINKING = Fields(frozenset({"type", "budget_tokens"}), frozenset({"display"}))
+_OUTPUT = Fields(frozenset({"format"}))
+_THINKING = Fields(frozenset({"type", "budget_tokens"}))
 _THOUGHTS: Mapping[str, Thinking] = {"enabled": "on", "adaptive": "auto", "disabled": "off"}
 _MESSAGE = Fields(frozenset({"role", "content"}))
 _TOOL = Fields(
-    frozenset({"name", "description", "input_schema", "type", "strict"}),
-    frozenset({"cache_control", "eager_input_streaming", "input_examples"}),
-    {"defer_loading": (False,), "allowed_callers": (["direct"],)},
+    frozenset({"name", "description", "input_schema", "type", "strict", "defer_loading"}),
+    neutral={"allowed_callers": (["direct"],)},
 )
-_HARMLESS = frozenset({"cache_control", "citations", "caller"})
 _BLOCKS: Mapping[str, Fields] = {
-    "text": Fields(frozenset({"type", "text"}), _HARMLESS),
-    "tool_use": Fields(frozenset({"type", "id", "name", "input"}), _HARMLESS),
-    "tool_result": Fields(frozenset({"type", "tool_use_id", "content", "is_error"}), _HARMLESS),
+    "text": Fields(frozenset({"type", "text"})),
+    "tool_use": Fields(frozenset({"type", "id", "name", "input"})),
+    "tool_result": Fields(frozenset({"type", "tool_use_id", "content", "is_error"})),
     # Thoughts of earlier turns never become part of a prompt.
-    "thinking": Fields(frozenset({"type", "thinking", "signature"}), _HARMLESS),
-    "redacted_thinking": Fields(frozenset({"type", "data"}), _HARMLESS),
+    "thinking": Fields(frozenset({"type", "thinking", "signature"})),
+    "redacted_thinking": Fields(frozenset({"type", "data"})),
 }
+_OF_SERVERS = ("_tool_use", "_tool_result")
 _ROLES: Mapping[str, tuple[Role, tuple[str, ...]]] = {
     "user": ("user", ("text", "tool_result")),
     "assistant": ("assistant", ("text", "tool_use", "thinking", "redacted_thinking")),
@@ -61,7 +67,7 @@ _TYPES = {
 }  # fmt: skip
 
 
-def read_request(body: bytes, model: str) -> ChatRequest:
+def read_request(body: bytes, model: ServedModel) -> ChatRequest:
     """Parse a request for a message by `model`. Raises ApiError, which names the field."""
     request = read_count(body, model)
     if not request.asked.limited:
@@ -69,10 +75,13 @@ def read_request(body: bytes, model: str) -> ChatRequest:
     return request
 
 
-def read_count(body: bytes, model: str) -> ChatRequest:
+def read_count(body: bytes, model: ServedModel) -> ChatRequest:
     """The same for a request whose tokens are to be counted: it need not say how long the answer may be."""
     ignored = set[str]()
     document = read_document(body, model, _REQUEST, ignored)
+    if document.get("thread"):  # Anthropic's tool runner goes on without one if it hears so in these words
+        unsupported = {"error_code": "thread_unsupported_request", "unsupported": ["thread"]}
+        raise ApiError(400, "thread is not supported here: leave it out", "thread", details=unsupported)
     output = typed(document, "output_config", dict, {})
     _OUTPUT.check(output, ignored, "output_config.")
     length = answer_length(document, "max_tokens")
@@ -84,7 +93,8 @@ def read_count(body: bytes, model: str) -> ChatRequest:
         # `output_format` is the older name, from when this was a beta.
         format=read_format(output, "format", "output_config.") or read_format(document, "output_format"),
     )
-    return ChatRequest(asked, typed(document, "stream", bool, False), True, tuple(sorted(ignored)))
+    stream = typed(document, "stream", bool, False)
+    return ChatRequest(asked, document["model"], stream, True, tuple(sorted(ignored)))
 
 
 def _thinking(document: Mapping[str, Any], sampling: Sampling, ignored: set[str]) -> Sampling:
@@ -106,7 +116,9 @@ def _messages(document: Mapping[str, Any], ignored: set[str]) -> tuple[Message, 
     for number, value in enumerate(typed(document, "messages", list, [])):
         found += _turn(value, f"messages[{number}]", ignored)
     if found and found[-1][0].role == "assistant":
-        raise ApiError(400, "the last message must not be the assistant's: answers are not continued", "messages")
+        raise ApiError(
+            400, "assistant message prefill is not supported: the conversation must end with a user message", "messages"
+        )
     return checked([message for message, _ in found], [place for _, place in found], "messages")
 
 
@@ -128,13 +140,16 @@ def _blocks(value: Any, place: str, kinds: tuple[str, ...], ignored: set[str]) -
     """The blocks of a content with their places; a text is a block of text."""
     if isinstance(value, str):
         value = [{"type": "text", "text": value}]
-    if not isinstance(value, list):
+    if not isinstance(value, list | None):
         raise ApiError(400, f"{place} must be a text or a list of blocks", place)
-    for number, block in enumerate(value):
+    for number, block in enumerate(value or []):
         where = f"{place}[{number}]"
-        kind = object_at(block, where).get("type")
+        kind = typed(object_at(block, where), "type", str, "", f"{where}.")
+        if "tool_use" in kinds and kind not in kinds and kind.endswith(_OF_SERVERS):
+            ignored.add(kind)
+            continue
         if kind not in kinds:
-            raise ApiError(400, f"{where} must be a block of {', '.join(kinds)}", where, "unsupported_value")
+            raise unreadable(kind, where, where)
         _BLOCKS[kind].check(block, ignored, f"{where}.")
         if kind == "text":
             typed(block, "text", str, None, f"{where}.")
@@ -143,9 +158,34 @@ def _blocks(value: Any, place: str, kinds: tuple[str, ...], ignored: set[str]) -
 
 def _result(block: Mapping[str, Any], place: str) -> Message:
     """A tool's result. Chat templates have no place to say that it is an error, so its text does."""
-    text = text_of(block.get("content") or "", f"{place}.content")
+    text = text_of(_with_references(block.get("content"), place), f"{place}.content")
     failed = typed(block, "is_error", bool, False, f"{place}.")
     return Message("tool", f"Error: {text}" if failed else text, call_id=identifier(block, "tool_use_id", place))
+
+
+def _with_references(content: Any, place: str) -> Any:
+    """The content of a result, where a reference to a tool is a text that says so."""
+    if not isinstance(content, list):
+        return content or ""
+    return [
+        {"type": "text", "text": f"The tool {_reference(part, place)} can be called now."}
+        if isinstance(part, dict) and part.get("type") == "tool_reference"
+        else part
+        for part in content
+    ]
+
+
+def _reference(part: Mapping[str, Any], place: str) -> str:
+    return str(typed(part, "tool_name", str, "", f"{place}."))
+
+
+def _referenced(document: Mapping[str, Any]) -> set[str]:
+    """The tools that results refer to, in messages that have been read."""
+    contents = [turn.get("content") for turn in typed(document, "messages", list, [])]
+    blocks = [block for content in contents if isinstance(content, list) for block in content]
+    results = [block["content"] for block in blocks if isinstance(block.get("content"), list)]
+    parts = [part for result in results for part in result if isinstance(part, dict)]
+    return {part["tool_name"] for part in parts if isinstance(part.get("tool_name"), str)}
 
 
 def _call(block: Mapping[str, Any], place: str) -> ToolCall:
@@ -154,12 +194,23 @@ def _call(block: Mapping[str, Any], place: str) -> ToolCall:
     return ToolCall(identifier(block, "id", place), name, arguments)
 
 
+def _shown(document: Mapping[str, Any], ignored: set[str]) -> list[tuple[str, dict[str, Any]]]:
+    """The tools to offer, with their places. Deferred ones wait for a reference, if a tool of the client's finds them.
+
+    Anthropic's own search is left out, and all tools are offered then.
+    """
+    given = typed(document, "tools", list, [])
+    tools = list(functions_among(given, "tools", ("custom", None), ignored))
+    deferred = [one for one in tools if one[1].get("defer_loading") is True]
+    if len(deferred) == len(tools) or any(str(tool.get("type")).startswith("tool_search") for tool in given):
+        return tools
+    known = _referenced(document)
+    return [one for one in tools if one not in deferred or one[1].get("name") in known]
+
+
 def _tools(document: Mapping[str, Any], ignored: set[str]) -> Tools:
     definitions = []
-    for number, tool in enumerate(typed(document, "tools", list, [])):
-        place = f"tools[{number}]"
-        if object_at(tool, place).get("type", "custom") != "custom":
-            raise ApiError(400, f"{place} is a tool of Anthropic's servers", place, "unsupported_value")
+    for place, tool in _shown(document, ignored):
         _TOOL.check(tool, ignored, f"{place}.")
         schema = typed(tool, "input_schema", dict, {}, f"{place}.")
         described = {"name": tool.get("name"), "description": tool.get("description"), "parameters": schema}
@@ -180,8 +231,8 @@ def _tools(document: Mapping[str, Any], ignored: set[str]) -> Tools:
 class MessageReply:
     """The documents of one message. Its blocks follow one another: a new one ends the one before."""
 
-    def __init__(self, request: ChatRequest, model: str) -> None:
-        self._model, self._stops = model, request.asked.sampling.stop
+    def __init__(self, request: ChatRequest) -> None:
+        self._model, self._stops = request.model, request.asked.sampling.stop
         self._id = f"msg_{uuid4().hex}"
         self._blocks = 0  # begun so far
         self._open: int | str | None = None  # a call's number, "text" or "thinking"
@@ -257,7 +308,8 @@ class MessageReply:
 def error_document(error: ApiError) -> dict[str, Any]:
     """Anthropic's form of an error. It has no place for the field that is meant, which the message names."""
     kind = _TYPES.get(error.status, "invalid_request_error" if error.status < 500 else "api_error")
-    return {"type": "error", "error": {"type": kind, "message": str(error)}}
+    details = {"details": error.details} if error.details else {}
+    return {"type": "error", "error": {"type": kind, "message": str(error), **details}}
 
 
 def _thought(text: str) -> dict[str, Any]:
@@ -287,5 +339,5 @@ def _usage(completion: Completion) -> dict[str, Any]:
     }
 
 
-MESSAGES = Dialect(read_request, MessageReply, error_document)
+MESSAGES = Dialect(read_request, MessageReply, error_document, event({"type": "ping"}))
 COUNTING = Counting(read_count, lambda tokens: {"input_tokens": tokens})

@@ -1,4 +1,4 @@
-"""The API's responses in OpenAI's format: completions, chunks, models, errors."""
+"""The API's responses in OpenAI's format: completions, chunks, errors."""
 
 from __future__ import annotations
 
@@ -88,17 +88,11 @@ def usage(completion: Completion) -> dict[str, Any]:
     }
 
 
-def models(name: str, context: int | None) -> dict[str, Any]:
-    """A list of the one model, with vLLM's field for the context once that is known."""
-    entry = {"id": name, "object": "model", "created": 0, "owned_by": "winnow", "max_model_len": context}
-    return {"object": "list", "data": [{key: value for key, value in entry.items() if value is not None}]}
-
-
 def _finish(completion: Completion) -> str:
     finish = _FINISHES[completion.generation.finish]
     return "tool_calls" if completion.calls and finish == "stop" else finish
 
 
 CHAT = Dialect(
-    read_request, lambda request, model: ChatReply(model, request.include_usage), lambda error: error.document
+    read_request, lambda request: ChatReply(request.model, request.include_usage), lambda error: error.document
 )

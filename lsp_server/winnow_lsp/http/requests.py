@@ -1,4 +1,4 @@
-"""Reads requests strictly: what would change the answer and is not supported is refused by name, never ignored.
+"""Reads requests: what would change the answer's meaning and is not supported is refused, other fields are ignored.
 
 Here is what the APIs have in common, and chat completions.
 """
@@ -9,7 +9,7 @@ import json
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from winnow_engine.chat.complete import DEFAULT_ANSWER, CompletionRequest
@@ -19,11 +19,14 @@ from winnow_lsp.http.conversation import read_messages, read_tools
 from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.fields import Fields, typed
 from winnow_lsp.http.formats import read_format
+from winnow_lsp.http.served_model import ServedModel
 
 _MOST_STOPS = 16
 _MOST_LEVELS = 100
 _MOST_SEED = 2**32 - 1
-_SWITCHES = ("enable_thinking", "thinking")
+UNLIMITED = -1
+"""A number that some clients send for "as many as there are", or for any seed."""
+_SWITCHES = {"enable_thinking", "thinking"}
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 _CHAT = Fields(
@@ -32,9 +35,10 @@ _CHAT = Fields(
         "seed", "stop", "tools", "tool_choice", "parallel_tool_calls", "reasoning_effort", "chat_template_kwargs",
         "thinking_token_budget", "thinking_budget_tokens", "response_format",
     }),
-    ignored=frozenset({
-        "user", "metadata", "safety_identifier", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
-        "service_tier", "store", "prediction", "verbosity",
+    refused=frozenset({
+        "n", "logprobs", "top_logprobs", "logit_bias", "functions", "function_call", "modalities",
+        "audio", "documents", "continue_final_message", "grammar", "json_schema", "structured_outputs", "guided_json",
+        "guided_regex", "guided_choice", "guided_grammar",
     }),
     neutral={
         "n": (1,),
@@ -45,49 +49,51 @@ _CHAT = Fields(
         "presence_penalty": (0,),
         "modalities": (["text"],),
         "store": (False,),
+        "continue_final_message": (False,),
     },
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """A request of any API, streamed or not. `ignored` names fields that do not count.
+    """A request of any API, streamed or not. `ignored` names fields that do not count, `model` the model as asked for.
 
-    `user` is whose key came with it, where users have keys.
+    `namespaces` has the namespace and the own name of tools that are offered by both joined. `user` is whose key came
+    with it, where users have keys.
     """
 
     asked: CompletionRequest
+    model: str
     stream: bool
     include_usage: bool
     ignored: tuple[str, ...] = ()
+    namespaces: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     user: str | None = None
 
 
-def read_request(body: bytes, model: str) -> ChatRequest:
+def read_request(body: bytes, model: ServedModel) -> ChatRequest:
     """Parse a request for a chat completion by the one `model` being served. Raises ApiError, which names the field."""
     ignored = set[str]()
     document = read_document(body, model, _CHAT, ignored)
     length = answer_length(document, "max_completion_tokens", "max_tokens")
     asked = CompletionRequest(
         messages=read_messages(document, ignored),
-        sampling=_thinking(document, read_sampling(document, length, "stop")),
+        sampling=_thinking(document, read_sampling(document, length, "stop"), ignored),
         limited=length is not None,
-        tools=read_tools(document),
+        tools=read_tools(document, ignored),
         format=read_format(document, "response_format"),
     )
     stream = typed(document, "stream", bool, False)
     options = typed(document, "stream_options", dict, {}) if stream else {}
-    return ChatRequest(asked, stream, options.get("include_usage") is True, tuple(sorted(ignored)))
+    usage = options.get("include_usage") is True
+    return ChatRequest(asked, document["model"], stream, usage, tuple(sorted(ignored)))
 
 
-def _thinking(document: Mapping[str, Any], sampling: Sampling) -> Sampling:
+def _thinking(document: Mapping[str, Any], sampling: Sampling, ignored: set[str]) -> Sampling:
     """Thinking and its limit, in the fields of OpenAI, Ollama, vLLM and llama-server. Raises ApiError."""
-    told = typed(document, "chat_template_kwargs", dict, {})
-    for name in told:
-        typed(told, name, bool, None, "chat_template_kwargs.")
-    if told.keys() - _SWITCHES:
-        wanted = " and ".join(_SWITCHES)
-        raise ApiError(400, f"chat_template_kwargs may have {wanted} only", "chat_template_kwargs")
+    given = typed(document, "chat_template_kwargs", dict, {})
+    ignored |= given.keys() - _SWITCHES
+    told = {name: typed(given, name, bool, True, "chat_template_kwargs.") for name in given.keys() & _SWITCHES}
     thinking = with_effort(typed(document, "reasoning_effort", str, ""))
     if told:
         thinking = "on" if all(told.values()) else "off"
@@ -102,8 +108,8 @@ def with_effort(effort: str) -> Thinking:
     return "off" if effort in ("none", "minimal") else "on"
 
 
-def read_document(body: bytes, model: str, fields: Fields, ignored: set[str]) -> dict[str, Any]:
-    """The fields of a request for `model` that are given. Raises ApiError unless all of them are among `fields`."""
+def read_document(body: bytes, model: ServedModel, fields: Fields, ignored: set[str]) -> dict[str, Any]:
+    """The fields of a request for `model` that are given, and `model`. Raises ApiError for those that are refused."""
     try:
         text = body.decode()
         document = read_json(text)
@@ -116,9 +122,7 @@ def read_document(body: bytes, model: str, fields: Fields, ignored: set[str]) ->
         _check_characters(document)
     given = {name: value for name, value in document.items() if value is not None}
     fields.check(given, ignored)
-    if given.get("model", model) != model:
-        raise ApiError(404, f"there is no model {given['model']!r} here, only {model!r}", "model", "model_not_found")
-    return given
+    return given | {"model": model.asked(given.get("model"))}
 
 
 def _check_depth(document: dict[str, Any]) -> None:
@@ -141,9 +145,9 @@ def _check_characters(document: dict[str, Any]) -> None:
 
 
 def answer_length(document: Mapping[str, Any], *names: str) -> int | None:
-    """The most tokens of the answer, from the first field that is given. Raises ApiError."""
+    """The most tokens of the answer, from the first field that says it. Raises ApiError."""
     for name in names:
-        if name in document:
+        if document.get(name, UNLIMITED) != UNLIMITED:
             length = int(typed(document, name, int, 0))
             if length < 1:
                 raise ApiError(400, f"{name} must be at least 1, not {length}", name)
@@ -154,10 +158,12 @@ def answer_length(document: Mapping[str, Any], *names: str) -> int | None:
 def read_sampling(document: Mapping[str, Any], length: int | None, stop: str) -> Sampling:
     """The request's sampling; `stop` names the field of the stop strings. Raises ApiError."""
     temperature = typed(document, "temperature", (int, float), 0.0)
-    seed = typed(document, "seed", int, secrets.randbelow(_MOST_SEED))
+    seed = typed(document, "seed", int, UNLIMITED)
+    seed = secrets.randbelow(_MOST_SEED) if seed == UNLIMITED else seed % _MOST_SEED
     stops = _stops(document.get(stop, []), stop)
     try:
         top_p = typed(document, "top_p", (int, float), 1.0)
+        temperature, top_p = (0.0, 1.0) if top_p == 0 else (temperature, top_p)  # the likeliest token alone
         return Sampling(temperature, top_p, seed, DEFAULT_ANSWER if length is None else length, stops)
     except ValueError as error:  # its message begins with the name of the field
         raise ApiError(400, str(error), str(error).partition(" ")[0]) from error
@@ -165,10 +171,6 @@ def read_sampling(document: Mapping[str, Any], length: int | None, stop: str) ->
 
 def _stops(given: Any, name: str) -> tuple[str, ...]:
     stops = [given] if isinstance(given, str) else given
-    if (
-        not isinstance(stops, list)
-        or len(stops) > _MOST_STOPS
-        or not all(isinstance(one, str) and one for one in stops)
-    ):
-        raise ApiError(400, f"{name} must be a text, or a list of at most {_MOST_STOPS}, none of them empty", name)
-    return tuple(stops)
+    if not isinstance(stops, list) or len(stops) > _MOST_STOPS or not all(isinstance(one, str) for one in stops):
+        raise ApiError(400, f"{name} must be a text, or a list of at most {_MOST_STOPS}", name)
+    return tuple(stop for stop in stops if stop)

@@ -5,7 +5,8 @@ Nothing is stored: each request brings the whole conversation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from time import time
 from typing import Any
@@ -17,45 +18,56 @@ from winnow_engine.errors import TargetProtocolError
 from winnow_engine.prompting.answer_format import AnswerFormat
 from winnow_engine.prompting.messages import Message, Role
 from winnow_engine.prompting.tools import CallDelta, ToolCall, Tools
-from winnow_lsp.http.conversation import checked, definition, identifier, named, offered, role_of, text_of
+from winnow_lsp.http.conversation import (
+    arguments_of,
+    checked,
+    definition,
+    functions_among,
+    identifier,
+    named,
+    offered,
+    role_of,
+    text_of,
+)
 from winnow_lsp.http.dialect import Counting, Dialect, event
 from winnow_lsp.http.errors import ApiError
-from winnow_lsp.http.fields import Fields, json_object, object_at, typed
+from winnow_lsp.http.fields import Fields, object_at, typed
 from winnow_lsp.http.formats import read_format
 from winnow_lsp.http.requests import ChatRequest, answer_length, read_document, read_sampling, with_effort
+from winnow_lsp.http.served_model import ServedModel
 
 _REQUEST = Fields(
     read=frozenset({
-        "model", "input", "instructions", "stream", "max_output_tokens", "temperature", "top_p", "tools", "tool_choice",
-        "parallel_tool_calls", "text", "include", "reasoning",
+        "model", "input", "instructions", "stream", "max_output_tokens", "temperature", "top_p", "seed", "stop",
+        "tools", "tool_choice", "parallel_tool_calls", "text", "include", "reasoning",
     }),
-    ignored=frozenset({
-        "user", "metadata", "safety_identifier", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
-        "service_tier", "store", "truncation", "max_tool_calls", "stream_options",
-        "context_management",
-    }),
+    refused=frozenset({"previous_response_id", "conversation", "prompt", "top_logprobs"}),
     neutral={"background": (False,), "top_logprobs": (0,), "store": (False,)},
 )  # fmt: skip
-_TEXT = Fields(frozenset({"format"}), frozenset({"verbosity"}))
-_REASONING = Fields(frozenset({"effort"}), frozenset({"summary", "generate_summary"}))
+_TEXT = Fields(frozenset({"format"}))
+_REASONING = Fields(frozenset({"effort"}))
 _OF_FUNCTION = frozenset({"name", "description", "parameters", "strict"})
-_TOOL = Fields(
-    _OF_FUNCTION | {"type"},
-    frozenset({"output_schema"}),
-    {"defer_loading": (False,), "allowed_callers": (["direct"],)},
-)
-_HARMLESS = frozenset({"id", "status", "phase", "caller"})
+# Functions that a search of OpenAI's would load are offered from the beginning.
+_TOOL = Fields(_OF_FUNCTION | {"type", "defer_loading"}, neutral={"allowed_callers": (["direct"],)})
+# Ids and states of items come with every conversation that goes on: nobody need hear that they do not count.
+_COMMON = frozenset({"type", "id", "status", "phase", "caller"})
+_CALL = Fields(_COMMON | {"call_id", "name", "namespace", "arguments", "input"})
+_RESULT = Fields(_COMMON | {"call_id", "name", "output"})
 _ITEMS: Mapping[str, Fields] = {
-    "message": Fields(frozenset({"type", "role", "content"}), _HARMLESS),
-    "function_call": Fields(frozenset({"type", "call_id", "name", "arguments"}), _HARMLESS),
-    "function_call_output": Fields(frozenset({"type", "call_id", "output"}), _HARMLESS),
+    "message": Fields(_COMMON | {"role", "content"}),
+    "function_call": _CALL,
+    "custom_tool_call": _CALL,
+    "function_call_output": _RESULT,
+    "custom_tool_call_output": _RESULT,
 }
+_OF_SERVERS = ("_call", "_call_output", "_list_tools", "_search_output", "_approval_request", "_approval_response")
+_UNREADABLE = "message.output_text.logprobs"
 _ROLES: Mapping[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 _LOGPROBS: Mapping[str, dict[str, Any]] = {"output_text": {"logprobs": []}, "reasoning_text": {}}
 _PARTS = ("input_text", "output_text", "text")
 
 
-def read_request(body: bytes, model: str) -> ChatRequest:
+def read_request(body: bytes, model: ServedModel) -> ChatRequest:
     """Parse a request for a response by `model`. Raises ApiError, which names the field."""
     ignored = set[str]()
     document = read_document(body, model, _REQUEST, ignored)
@@ -64,19 +76,19 @@ def read_request(body: bytes, model: str) -> ChatRequest:
     reasoning = typed(document, "reasoning", dict, {})
     _REASONING.check(reasoning, ignored, "reasoning.")
     thinking = with_effort(typed(reasoning, "effort", str, "", "reasoning."))
-    for wanted in typed(document, "include", list, []):
-        if wanted != "reasoning.encrypted_content":  # of no use where thoughts are sent as they are
-            raise ApiError(400, f"include has {wanted!r}, which is not supported here", "include", "unsupported_value")
+    if _UNREADABLE in typed(document, "include", list, []):
+        raise ApiError(400, f"include has {_UNREADABLE}, which there is not here", "include", "unsupported_value")
     length = answer_length(document, "max_output_tokens")
+    tools, namespaces = _tools(document, ignored)
     asked = CompletionRequest(
         messages=_messages(document, ignored),
         sampling=replace(read_sampling(document, length, "stop"), thinking=thinking),
         limited=length is not None,
-        tools=_tools(document, ignored),
+        tools=tools,
         format=read_format(text, "format", "text."),
     )
-    # Ids and states of items come with every conversation that goes on: nobody need hear that they do not count.
-    return ChatRequest(asked, typed(document, "stream", bool, False), True, tuple(sorted(ignored - _HARMLESS)))
+    stream = typed(document, "stream", bool, False)
+    return ChatRequest(asked, document["model"], stream, True, tuple(sorted(ignored)), namespaces)
 
 
 def _messages(document: Mapping[str, Any], ignored: set[str]) -> tuple[Message, ...]:
@@ -100,41 +112,72 @@ def _messages(document: Mapping[str, Any], ignored: set[str]) -> tuple[Message, 
 
 
 def _item(item: Mapping[str, Any], place: str, ignored: set[str]) -> Message | None:
-    kind = item.get("type", "message")
-    if kind == "reasoning":  # thoughts of earlier turns never become part of a prompt
+    """The message of an item. None for a thought, which never becomes part of a prompt, and for OpenAI's own tools."""
+    kind = typed(item, "type", str, "message", f"{place}.")
+    if kind not in _ITEMS and kind.endswith(_OF_SERVERS):
+        ignored.add(f"input.{kind}")
+    if kind == "reasoning" or (kind not in _ITEMS and kind.endswith(_OF_SERVERS)):
         return None
-    if not isinstance(kind, str) or kind not in _ITEMS:
+    if kind not in _ITEMS:
         raise ApiError(400, f"{place} must be one of {', '.join(_ITEMS)}", place, "unsupported_value")
     _ITEMS[kind].check(item, ignored, f"{place}.")
     if kind == "message":
         return _said(item, place)
     call_id = identifier(item, "call_id", place)
-    if kind == "function_call_output":
+    if kind.endswith("_output"):
         return Message("tool", text_of(item.get("output"), f"{place}.output", _PARTS), call_id=call_id)
-    arguments = typed(item, "arguments", str, "", f"{place}.")
-    json_object(arguments, f"{place}.arguments")
-    return Message("assistant", "", (ToolCall(call_id, named(item, place)["name"], arguments or "{}"),))
+    return Message("assistant", "", (ToolCall(call_id, _joined(item, place), _arguments(item, place)),))
+
+
+def _arguments(item: Mapping[str, Any], place: str) -> str:
+    """The arguments of a call; those of a custom tool are a text."""
+    if item.get("type") == "custom_tool_call":
+        return json.dumps({"input": typed(item, "input", str, "", f"{place}.")})
+    return arguments_of(typed(item, "arguments", str, "", f"{place}."))
+
+
+def _joined(function: Mapping[str, Any], place: str) -> str:
+    """The name of a function with that of its namespace, if it has one."""
+    name, namespace = str(named(function, place)["name"]), typed(function, "namespace", str, "", f"{place}.")
+    return f"{namespace}{'' if namespace.endswith('__') else '__'}{name}" if namespace else name
 
 
 def _said(item: Mapping[str, Any], place: str) -> Message:
     return Message(role_of(item, _ROLES, place), text_of(item.get("content"), f"{place}.content", _PARTS))
 
 
-def _tools(document: Mapping[str, Any], ignored: set[str]) -> Tools:
-    definitions = []
-    for number, tool in enumerate(typed(document, "tools", list, [])):
-        place = f"tools[{number}]"
-        _check_function(object_at(tool, place), place)
-        _TOOL.check(tool, ignored, f"{place}.")
-        definitions.append(definition({name: tool[name] for name in tool.keys() & _OF_FUNCTION}, place))
+def _tools(document: Mapping[str, Any], ignored: set[str]) -> tuple[Tools, dict[str, tuple[str, str]]]:
+    """The tools on offer, and the namespaces and own names of those that are offered by both joined."""
+    definitions, namespaces = list[Mapping[str, Any]](), dict[str, tuple[str, str]]()
+    for place, tool in _functions(document, ignored):
+        _TOOL.check({name: value for name, value in tool.items() if name != "namespace"}, ignored, f"{place}.")
+        name = _joined(tool, place)
+        if tool.get("namespace"):
+            namespaces[name] = tool["namespace"], tool["name"]
+        definitions.append(definition({**{key: tool[key] for key in tool.keys() & _OF_FUNCTION}, "name": name}, place))
     choice = document.get("tool_choice") or "auto"
     if isinstance(choice, dict):
         _check_function(choice, "tool_choice")
     elif choice not in ("none", "auto", "required"):
         raise ApiError(400, "tool_choice must be none, auto, required or a function", "tool_choice")
-    only = named(choice, "tool_choice")["name"] if isinstance(choice, dict) else None
+    only = _joined(choice, "tool_choice") if isinstance(choice, dict) else None
     parallel = typed(document, "parallel_tool_calls", bool, True)
-    return offered(definitions, "named" if only else str(choice), only, parallel)
+    return offered(definitions, "named" if only else str(choice), only, parallel), namespaces
+
+
+def _functions(document: Mapping[str, Any], ignored: set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The functions, those of namespaces too, with their places. A namespace's first one tells what that is for."""
+    given = typed(document, "tools", list, [])
+    for place, tool in functions_among(given, "tools", ("function", "namespace"), ignored):
+        if tool["type"] == "function":
+            yield place, tool
+            continue
+        about = typed(tool, "description", str, "", f"{place}.")
+        inner = typed(tool, "tools", list, [], f"{place}.")
+        for where, one in functions_among(inner, f"{place}.tools", ("function",), ignored):
+            described = "\n\n".join(text for text in (about, typed(one, "description", str, "", f"{where}.")) if text)
+            yield where, {**one, "namespace": named(tool, place)["name"], "description": described}
+            about = ""
 
 
 def _check_function(value: Mapping[str, Any], place: str) -> None:
@@ -145,8 +188,8 @@ def _check_function(value: Mapping[str, Any], place: str) -> None:
 class ResponseReply:
     """The documents of one response. Its items follow one another: a new one ends the one before."""
 
-    def __init__(self, request: ChatRequest, model: str) -> None:
-        self._request, self._model = request.asked, model
+    def __init__(self, request: ChatRequest) -> None:
+        self._request, self._model, self._namespaces = request.asked, request.model, request.namespaces
         self._id, self._created = f"resp_{uuid4().hex}", int(time())
         self._number = -1  # of the last event
         self._items = list[dict[str, Any]]()
@@ -157,7 +200,7 @@ class ResponseReply:
         text, thought = completion.generation.text, completion.generation.thought
         items = [_item_of("reasoning_text", thought.text, "completed")] if thought else []
         items += [_item_of("output_text", text, "completed")] if text else []
-        items += [_function_call(call, "completed") for call in completion.calls]
+        items += [self._function_call(call, "completed") for call in completion.calls]
         return self._ended(completion, items)
 
     def first(self) -> bytes:
@@ -198,13 +241,19 @@ class ResponseReply:
     def _of_call(self, piece: CallDelta) -> bytes:
         begun = b""
         if piece.id:
-            begun = self._begin(piece.index, _function_call(ToolCall(piece.id, piece.name, ""), "in_progress"))
+            begun = self._begin(piece.index, self._function_call(ToolCall(piece.id, piece.name, ""), "in_progress"))
         if self._open != piece.index:
             raise TargetProtocolError("the target's server sends several calls at the same time")
         if not piece.arguments:
             return begun
         self._items[-1]["arguments"] += piece.arguments
         return begun + self._of_item("function_call_arguments.delta", delta=piece.arguments)
+
+    def _function_call(self, call: ToolCall, status: str) -> dict[str, Any]:
+        namespace, name = self._namespaces.get(call.name, (None, call.name))
+        own = {"call_id": call.id, "name": name, "arguments": call.arguments}
+        within = {"namespace": namespace} if namespace else {}
+        return {"id": f"fc_{uuid4().hex}", "type": "function_call", "status": status, **own, **within}
 
     def _begin(self, what: int | str, item: dict[str, Any]) -> bytes:
         done = self._done()
@@ -269,11 +318,6 @@ def _item_of(kind: str, text: str | None, status: str) -> dict[str, Any]:
 
 def _part(kind: str, text: str) -> dict[str, Any]:
     return {"type": kind, "text": text, **({"annotations": []} if kind == "output_text" else {}), **_LOGPROBS[kind]}
-
-
-def _function_call(call: ToolCall, status: str) -> dict[str, Any]:
-    own = {"call_id": call.id, "name": call.name, "arguments": call.arguments}
-    return {"id": f"fc_{uuid4().hex}", "type": "function_call", "status": status, **own}
 
 
 def _usage(completion: Completion) -> dict[str, Any]:

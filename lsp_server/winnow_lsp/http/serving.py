@@ -19,6 +19,7 @@ from winnow_lsp.http.app import app
 from winnow_lsp.http.guard import Guard
 from winnow_lsp.http.listening import listening_socket, web_server
 from winnow_lsp.http.requests import ChatRequest
+from winnow_lsp.http.served_model import ServedModel
 
 
 class EngineService:
@@ -27,10 +28,10 @@ class EngineService:
     Belongs to the event loop.
     """
 
-    def __init__(self, models: ModelConfig, store: Store, budget: int) -> None:
+    def __init__(self, models: ModelConfig, store: Store, budget: int, aliases: tuple[str, ...] = ()) -> None:
         self._engine, self._budget = Engine(models, store), budget
         self._sent = SentConversations()
-        self.model = served_name(models.target)
+        self.model = ServedModel(served_name(models.target), aliases)
 
     @property
     def context_limit(self) -> int | None:
@@ -85,9 +86,10 @@ def serve_http(
     port: int,
     guard: Guard,
     ready: Callable[[str, int], None],
+    aliases: tuple[str, ...] = (),
 ) -> None:
     """Serve until told to stop; `ready` gets the address. Raises OSError if the address is not available."""
     with listening_socket(host, port) as listening:
-        application = app(lambda: EngineService(models, store, budget), guard)
+        application = app(lambda: EngineService(models, store, budget, aliases), guard)
         ready(*listening.getsockname()[:2])
         web_server(application).run([listening])

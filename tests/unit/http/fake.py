@@ -20,23 +20,27 @@ from winnow_lsp.http.app import app
 from winnow_lsp.http.guard import Guard
 from winnow_lsp.http.listening import listening_socket, web_server
 from winnow_lsp.http.requests import ChatRequest
+from winnow_lsp.http.served_model import ServedModel
 
 PATIENCE_S = 120
 CHAT = "/v1/chat/completions"
 HELLO: dict[str, Any] = {"messages": [{"role": "user", "content": "Hello?"}]}
 READY = ModelState("m", "ready")
+MODEL = ServedModel("m", ("other", "claude-*"))
 
 
 class Fake:
-    """Says its pieces; `error` comes after them, `hangs` waits until it is cancelled."""
+    """Says its pieces after `waits_s`; `error` comes after them, `hangs` waits until it is cancelled."""
 
-    model = "m"
+    model = MODEL
     context_limit = 4096
     finish: Finish = "eos"
     calls: tuple[ToolCall, ...] = ()
 
-    def __init__(self, *pieces: TurnPiece, error: Exception | None = None, hangs: bool = False) -> None:
-        self.pieces, self.error, self.hangs = pieces, error, hangs
+    def __init__(
+        self, *pieces: TurnPiece, error: Exception | None = None, hangs: bool = False, waits_s: float = 0
+    ) -> None:
+        self.pieces, self.error, self.hangs, self.waits_s = pieces, error, hangs, waits_s
         self.states = (READY, READY)
         self.asked, self.cancelled, self.closed = threading.Event(), threading.Event(), False
         self.begun = 0
@@ -45,6 +49,8 @@ class Fake:
         self.asked.set()
         self.begun += 1
         try:
+            if self.waits_s:
+                await asyncio.sleep(self.waits_s)
             for piece in self.pieces:
                 await asyncio.to_thread(on_piece, piece)
             await self._hang()

@@ -15,6 +15,7 @@ from winnow_engine.errors import (
     WinnowError,
 )
 from winnow_lsp.host.engines import ModelState
+from winnow_lsp.http import app
 from winnow_lsp.http.app import MOST_REQUESTS
 from winnow_lsp.http.guard import MOST_BYTES, Guard
 
@@ -66,6 +67,32 @@ async def test_an_error_before_the_first_word_has_its_status(
         answer = await client.post(CHAT, json={**HELLO, "stream": stream})
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
     assert answer.json()["error"]["message"] == str(error)
+
+
+PINGS = [
+    (CHAT, ": still reading", 'data: {"error": '),
+    ("/v1/responses", ": still reading", "event: response.failed"),
+    ("/v1/messages", 'event: ping\ndata: {"type": "ping"}', "event: error"),
+]
+
+
+@pytest.mark.parametrize(("path", "ping", "failed"), PINGS)
+async def test_a_stream_shows_that_the_prompt_is_still_read(
+    path: str, ping: str, failed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app, "_HEADERS_S", 0.0)
+    monkeypatch.setattr(app, "PING_S", 0.05)
+    fake = Fake(waits_s=0.3, error=TargetError("gone"))
+    async with serving(fake) as client:
+        body = {"input": "Hello?"} if "responses" in path else {**HELLO, "max_tokens": 9}
+        answer = await client.post(path, json={**body, "stream": True})
+    assert (answer.status_code, answer.headers["x-accel-buffering"]) == (200, "no")
+    first, *pings, last = [
+        event for event in answer.text.split("\n\n") if event and "response.in_progress" not in event
+    ]
+    assert len(pings) > 1
+    assert "data: " in first
+    assert (set(pings[:2]), failed in answer.text, "gone" in last) == ({ping}, True, True)
 
 
 async def test_an_error_in_a_stream_is_its_last_event() -> None:
@@ -138,8 +165,14 @@ async def test_connections_on_which_nothing_is_asked_keep_nobody_out() -> None:
 async def test_models_and_health() -> None:
     fake = Fake()
     async with serving(fake) as client:
-        (model,) = (await client.get("/v1/models")).json()["data"]
-        assert (model["id"], model["max_model_len"]) == ("m", 4096)
+        model, other = (await client.get("/v1/models")).json()["data"]
+        assert (model["id"], model["max_model_len"], other["id"]) == ("m", 4096, "other")
+        assert (await client.get("/v1/models/m")).json() == model
+        assert (await client.get("/v1/models/claude-5")).json()["id"] == "claude-5"
+        unknown = await client.get("/v1/models/a/b")
+        assert (unknown.status_code, unknown.json()["error"]["code"]) == (404, "model_not_found")
+        answer = await client.post(CHAT, json={**HELLO, "model": "claude-5"})
+        assert (answer.status_code, answer.json()["model"]) == (200, "claude-5")
         assert (await client.get("/health")).json() == {"status": "ok"}
         fake.states = (READY, ModelState("m", "loading"))
         assert (await client.get("/health")).status_code == 503

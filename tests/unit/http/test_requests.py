@@ -8,11 +8,13 @@ from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
 from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.requests import read_request
 
+from .fake import MODEL
+
 HELLO = [{"role": "user", "content": "Hello?"}]
 
 
 def read(**fields: Any):
-    return read_request(json.dumps({"messages": HELLO, **fields}).encode(), "m")
+    return read_request(json.dumps({"messages": HELLO, **fields}).encode(), MODEL)
 
 
 def test_what_is_asked_is_read_and_the_rest_has_its_defaults() -> None:
@@ -93,7 +95,6 @@ REFUSED: list[tuple[dict[str, Any], str, int]] = [
     ({"tools": [TOOL], "tool_choice": "sometimes"}, "tool_choice", 400),
     ({"tools": {}}, "tools", 400),
     ({"tools": ["f"]}, "tools[0]", 400),
-    ({"tools": [TOOL, {"type": "web_search"}]}, "tools[1]", 400),
     ({"tools": [{"type": "function", "function": {}}]}, "tools[0].function.name", 400),
     ({"tools": [{"type": "function", "function": {"name": "<|im_end|>"}}]}, "tools[0].function.name", 400),
     (
@@ -105,15 +106,8 @@ REFUSED: list[tuple[dict[str, Any], str, int]] = [
     ({"parallel_tool_calls": "no"}, "parallel_tool_calls", 400),
     ({"messages": [*HELLO, {**CALLED, "tool_calls": [{**CALL, "id": ""}]}]}, "messages[1].tool_calls[0].id", 400),
     ({"messages": [*HELLO, {**CALLED, "tool_calls": CALL}]}, "messages[1].tool_calls", 400),
-    (
-        {"messages": [*HELLO, {**CALLED, "tool_calls": [{**CALL, "function": {"name": "f", "arguments": "{"}}]}]},
-        "messages[1].tool_calls[0].function.arguments",
-        400,
-    ),
     ({"messages": [*HELLO, CALLED, {**RESULT, "tool_call_id": "2"}]}, "messages[2].tool_call_id", 400),
     ({"messages": [*HELLO, RESULT, CALLED]}, "messages[1].tool_call_id", 400),
-    ({"messages": [*HELLO, CALLED, {**RESULT, "content": None}]}, "messages[2].content", 400),
-    ({"messages": [{**HELLO[0], "tool_calls": [CALL]}]}, "messages[0].tool_calls", 400),
     ({"response_format": "json"}, "response_format", 400),
     ({"response_format": {"type": ["json_object"]}}, "response_format.type", 400),
     ({"response_format": {"type": "json_schema"}}, "response_format.json_schema.schema", 400),
@@ -128,9 +122,7 @@ REFUSED: list[tuple[dict[str, Any], str, int]] = [
         400,
     ),
     ({"logprobs": True}, "logprobs", 400),
-    ({"presence_penalty": 0.5}, "presence_penalty", 400),
     ({"logit_bias": {"5": 1}}, "logit_bias", 400),
-    ({"frobnicate": 1}, "frobnicate", 400),
     ({"model": "gpt-5"}, "model", 404),
     ({"model": ["m"]}, "model", 404),
     ({"messages": []}, "messages", 400),
@@ -140,7 +132,7 @@ REFUSED: list[tuple[dict[str, Any], str, int]] = [
     ({"messages": ["Hello"]}, "messages[0]", 400),
     ({"messages": [*HELLO, {"role": "tool", "content": "a"}]}, "messages[1].tool_call_id", 400),
     ({"messages": [{"role": ["user"], "content": "a"}]}, "messages[0].role", 400),
-    ({"messages": [{"role": "user", "content": None}]}, "messages[0].content", 400),
+    ({"messages": [{"role": "user", "content": None}]}, "messages", 400),
     ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages[0].content", 400),
     ({"messages": [*HELLO, {"role": "assistant", "content": "", "tool_calls": [1]}]}, "messages[1].tool_calls[0]", 400),
     ({"max_tokens": 0}, "max_tokens", 400),
@@ -150,9 +142,9 @@ REFUSED: list[tuple[dict[str, Any], str, int]] = [
     ({"temperature": float("nan")}, "temperature", 400),
     ({"temperature": 10**400}, "temperature", 400),
     ({"temperature": "hot"}, "temperature", 400),
-    ({"top_p": 0}, "top_p", 400),
-    ({"seed": -1}, "seed", 400),
-    ({"stop": [""]}, "stop", 400),
+    ({"top_p": -1}, "top_p", 400),
+    ({"messages": [{**HELLO[0], "images": ["iVBOR"]}]}, "messages[0].images", 400),
+    ({"continue_final_message": True}, "continue_final_message", 400),
     ({"stop": ["x"] * 99}, "stop", 400),
     ({"stop": 5}, "stop", 400),
     ({"stream": "yes"}, "stream", 400),
@@ -171,4 +163,4 @@ def test_what_cannot_be_done_is_refused_by_name(fields: dict[str, Any], param: s
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'"a"', b"\xff", b"[" * 100_000])
 def test_a_body_that_is_no_object_is_refused(body: bytes) -> None:
     with pytest.raises(ApiError, match="the body is not"):
-        read_request(body, "m")
+        read_request(body, MODEL)
