@@ -16,7 +16,9 @@ import stat
 import struct
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import platformdirs
 
 PLATFORM = sys.platform
 """As in `sys.platform`: linux, darwin or win32."""
@@ -29,6 +31,7 @@ READ_FLAGS = os.O_RDONLY | sum(
 _UCRED = struct.Struct("3i")  # Linux, struct ucred: process, user, group
 _XUCRED = struct.Struct("=IIh2x16I")  # macOS, struct xucred: version, user, number of groups, groups
 _SOL_LOCAL, _LOCAL_PEERCRED, _LOCAL_PEERPID = 0, 1, 2  # macOS, sys/un.h
+_BELOW_HOME = {"cache": ".cache", "config": ".config", "data": ".local/share"}  # XDG Base Directory
 _CGROUP = Path("/sys/fs/cgroup")
 _LEAST_CRASH = 0xC0000000  # Windows, NTSTATUS: severity "error"
 
@@ -63,6 +66,26 @@ def is_file(path: Path) -> bool:
 def expanded(path: str) -> Path:
     """A path with the home folder for `~`; as given where there is no such user."""
     return Path(os.path.expanduser(path))  # noqa: PTH111 - Path.expanduser raises RuntimeError
+
+
+def home() -> Path | None:
+    """The user's home folder; None where neither HOME nor an account says where that is, as in some containers."""
+    folder = expanded("~")
+    return folder if folder.is_absolute() else None
+
+
+def user_folder(kind: Literal["cache", "config", "data"]) -> Path | None:
+    """Winnow's folder of that kind of the user; None without a home, unless the environment names the folder.
+
+    A relative one, which the XDG specification says to ignore, could lead into a repository.
+    """
+    try:
+        folder = Path(getattr(platformdirs, f"user_{kind}_dir")("winnow"))
+    except RuntimeError:
+        return None
+    if folder.is_absolute():
+        return folder
+    return own / _BELOW_HOME[kind] / "winnow" if (own := home()) else None
 
 
 def is_folder(path: Path) -> bool:

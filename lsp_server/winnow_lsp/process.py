@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import MutableMapping
+from contextlib import suppress
 from pathlib import Path
 
+from winnow_engine.errors import WorkspaceError
+from winnow_engine.platform import expanded
 from winnow_engine.storage.folders import cache_folder
 
 _FOLDERS = ("NUMBA_CACHE_DIR", "WINNOW_CACHE_DIR", "WINNOW_MODELS_DIR")
@@ -26,7 +29,7 @@ def _name_folders_in_full(environment: MutableMapping[str, str]) -> None:
     """Make relative folders absolute: the shared server inherits them, and runs in another directory."""
     for name in _FOLDERS:
         if folder := environment.get(name):
-            environment[name] = str(Path(folder).expanduser().absolute())
+            environment[name] = str(expanded(folder).absolute())
 
 
 def _use_avx512(environment: MutableMapping[str, str], cpuinfo: Path) -> None:
@@ -48,7 +51,8 @@ def _share_compiled_code(environment: MutableMapping[str, str]) -> None:
 
     Otherwise it lies beside the source, and each new environment compiles for seconds.
     """
-    environment.setdefault("NUMBA_CACHE_DIR", str(cache_folder(environment) / "numba"))
+    with suppress(WorkspaceError):  # whatever needs the folder says that there is none
+        environment.setdefault("NUMBA_CACHE_DIR", str(cache_folder(environment) / "numba"))
 
 
 def _wait_politely(environment: MutableMapping[str, str]) -> None:

@@ -7,15 +7,22 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Literal
 
 import psutil
 import pytest
 
 from winnow_engine import platform as system
+from winnow_engine.encoder.profiles import users_profile
+from winnow_engine.errors import WinnowError
+from winnow_engine.models.cache import default_directory
 from winnow_engine.platform import read_regular
+from winnow_engine.storage.folders import cache_folder
 from winnow_engine.targets.local.selfcheck import describe_exit
-from winnow_lsp.host.roots import file_path
+from winnow_lsp.host.roots import file_path, is_everything
 from winnow_lsp.host.socket_path import Peer
+from winnow_lsp.host.user_files import read_settings_file, user_file
+from winnow_lsp.process import prepare
 
 On = Callable[[str], None]
 
@@ -142,3 +149,37 @@ def test_a_containers_limit_bounds_free_memory(monkeypatch: pytest.MonkeyPatch, 
     assert system.free_memory() > 1000
     (tmp_path / "memory.max").write_text("1000\n")
     assert system.free_memory() == 600
+
+
+def test_a_user_without_a_home_has_only_the_folders_that_the_environment_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_account(_: int) -> None:
+        raise KeyError
+
+    monkeypatch.setattr("pwd.getpwuid", no_account)
+    for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "WINNOW_CACHE_DIR", "WINNOW_MODELS_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    assert (system.home(), system.user_folder("config"), user_file("winnow.toml")) == (None, None, None)
+    assert (read_settings_file(), is_everything(tmp_path), users_profile("f")) == (({}, ()), False, None)
+    environment: dict[str, str] = {}
+    prepare(environment)
+    assert "NUMBA_CACHE_DIR" not in environment
+    for folder, variable in ((cache_folder, "WINNOW_CACHE_DIR"), (default_directory, "WINNOW_MODELS_DIR")):
+        with pytest.raises(WinnowError, match=variable):
+            folder()
+        monkeypatch.setenv(variable, "~no-such/here")  # a name that no account has is a folder's
+        assert folder() == Path("~no-such/here")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert system.user_folder("config") == tmp_path / "winnow"
+
+
+@pytest.mark.parametrize(("kind", "folder"), [("cache", ".cache"), ("config", ".config"), ("data", ".local/share")])
+def test_a_relative_folder_of_the_environment_is_ignored(
+    kind: Literal["cache", "config", "data"], folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv(f"XDG_{kind.upper()}_HOME", "here")
+    assert system.user_folder(kind) == tmp_path / folder / "winnow"
+    monkeypatch.setenv("HOME", "here")
+    assert system.home() is None

@@ -18,7 +18,7 @@ from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 from winnow_engine.errors import GitError
 from winnow_engine.git.program import Git
 from winnow_engine.git.repository import directories
-from winnow_engine.platform import read_regular
+from winnow_engine.platform import home, read_regular
 
 RULE_FILES = frozenset({".gitignore", ".winnowignore", ".git"})
 """What a directory has that says what is ignored in it."""
@@ -141,6 +141,6 @@ def _global_excludes() -> Path:
         named = os.fsdecode(Git(Path("/")).outcome(*command, timeout_s=5)[1]).strip()
     except GitError:
         named = ""  # no git, so no configuration of git
-    config = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    config = os.environ.get("XDG_CONFIG_HOME") or (home() or Path("/")) / ".config"
     excludes = Path(named) if named else Path(config) / "git" / "ignore"
     return excludes.resolve()  # often a link into a folder of settings

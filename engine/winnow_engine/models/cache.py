@@ -7,14 +7,12 @@ import os
 from enum import StrEnum
 from pathlib import Path
 
-import platformdirs
-
 from winnow_engine.core import Cancellation
-from winnow_engine.errors import ModelDamagedError, ModelNotFoundError, UnsupportedModelError
+from winnow_engine.errors import ModelDamagedError, ModelError, ModelNotFoundError, UnsupportedModelError
 from winnow_engine.models import registry
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.models.registry import RegisteredModel
-from winnow_engine.platform import expanded, is_file
+from winnow_engine.platform import expanded, is_file, user_folder
 
 _HASH_BLOCK = 4 << 20
 
@@ -28,9 +26,15 @@ class FileState(StrEnum):
 
 
 def default_directory() -> Path:
-    """`$WINNOW_MODELS_DIR`, or `models` in the platform's cache directory for Winnow."""
-    override = os.environ.get("WINNOW_MODELS_DIR")
-    return Path(override).expanduser() if override else Path(platformdirs.user_cache_dir("winnow")) / "models"
+    """`$WINNOW_MODELS_DIR`, or `models` in the platform's cache directory for Winnow.
+
+    Raises ModelError for a user who has neither.
+    """
+    if override := os.environ.get("WINNOW_MODELS_DIR"):
+        return expanded(override)
+    if folder := user_folder("cache"):
+        return folder / "models"
+    raise ModelError("this user has no home folder with models: set WINNOW_MODELS_DIR to their folder, or HOME")
 
 
 def path(name: str, directory: Path | None = None) -> Path:

@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-import platformdirs
+from winnow_engine.errors import WorkspaceError
+from winnow_engine.platform import expanded, user_folder
 
 _OURS, _TEMPORARY = ".winnow-", ".tmp"  # a folder may be the user's, with temporary files of others
 _ABANDONED_S = 3600.0  # no write pauses that long
@@ -23,9 +24,11 @@ _NO_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EACCES}  # network shares; a fold
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """`$WINNOW_CACHE_DIR`, or the platform's cache directory for Winnow."""
+    """`$WINNOW_CACHE_DIR`, or the platform's cache directory for Winnow. Raises WorkspaceError if there is neither."""
     override = environment.get("WINNOW_CACHE_DIR")
-    return Path(override).expanduser() if override else Path(platformdirs.user_cache_dir("winnow"))
+    if folder := expanded(override) if override else user_folder("cache"):
+        return folder
+    raise WorkspaceError("this user has no home folder for the cache: set WINNOW_CACHE_DIR, or HOME")
 
 
 def make_folder(folder: Path, mode: int = 0o777) -> None:

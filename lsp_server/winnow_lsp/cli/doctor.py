@@ -81,7 +81,7 @@ def _findings() -> Iterator[Check]:
 
 def _settings() -> Iterator[Check]:
     """The user's file, if there is one; what is wrong with it was said when it was read."""
-    if is_file(file := user_file("winnow.toml")):
+    if (file := user_file("winnow.toml")) and is_file(file):
         yield Check(True, "settings", str(file))
 
 

@@ -15,12 +15,12 @@ from winnow_engine.config import SPECULATE
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.models.cache import given_file
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET, MODELS
-from winnow_engine.platform import expanded, is_file
+from winnow_engine.platform import expanded, is_file, user_folder
 from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.cli.terminal import show
 from winnow_lsp.host.old_settings import GONE, RENAMED
 from winnow_lsp.host.settings import BY_NAME, Setting, Settings, read_values
-from winnow_lsp.host.user_files import read_settings_file, user_file
+from winnow_lsp.host.user_files import read_settings_file
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _MODELS = ("drafter", "target")
@@ -117,8 +117,8 @@ def file_settings() -> dict[str, Any]:
         raise click.UsageError(str(error)) from error
     for problem in problems:
         show(f"winnow: {problem}", err=True)
-    folder = user_file("winnow.toml").parent  # the working one may be anybody's repository
-    return {name: _with_absolute_paths(name, _beneath(folder, name, value)) for name, value in values.items()}
+    folder = user_folder("config")  # the working one may be anybody's repository
+    return {name: _with_absolute_paths(name, _beneath(folder, name, value)) for name, value in values.items() if folder}
 
 
 def _beneath(folder: Path, name: str, value: Any) -> Any:

@@ -9,7 +9,7 @@ from urllib.parse import unquote_to_bytes, urlsplit
 
 from winnow_engine.core import Folder
 from winnow_engine.errors import PositionError
-from winnow_engine.platform import path_of_uri
+from winnow_engine.platform import home, path_of_uri
 
 
 def file_path(uri: str) -> Path:
@@ -48,7 +48,7 @@ def named_folders(names: Mapping[Path, str]) -> Iterator[Folder]:
 def is_everything(folder: Path) -> bool:
     """True for the user's home or the whole disk, where some clients start servers when no folder is open."""
     resolved = folder.resolve()
-    return resolved in (Path.home().resolve(), Path(resolved.anchor))
+    return resolved == Path(resolved.anchor) or ((own := home()) is not None and resolved == own.resolve())
 
 
 def workspace_path(folders: Iterable[Folder], file: Path) -> str | None:

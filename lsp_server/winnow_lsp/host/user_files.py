@@ -10,18 +10,15 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import platformdirs
-
 from winnow_engine.errors import WorkspaceError
-from winnow_engine.platform import expanded
+from winnow_engine.platform import expanded, user_folder
 from winnow_lsp.host.settings import SECTION, read_values
 
 
-def user_file(name: str) -> Path:
-    """The path of one of these files, whether it exists or not."""
-    folder = Path(platformdirs.user_config_dir("winnow"))
-    # a relative XDG_CONFIG_HOME, which its specification says to ignore, could lead into the repository
-    return (folder if folder.is_absolute() else Path.home() / ".config" / "winnow") / name
+def user_file(name: str) -> Path | None:
+    """The path of one of these files, whether it exists or not; None for a user without a home."""
+    folder = user_folder("config")
+    return folder and folder / name
 
 
 def read_settings_file() -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -38,7 +35,8 @@ def workspace_set(name: str) -> list[Path]:
     path = user_file("workspaces.toml")
     sets = _read(path)
     if sets is None:
-        raise WorkspaceError(f"there is no set {name}: {path} does not exist; docs/settings.md says how")
+        missing = f"{path} does not exist" if path else "this user has no home folder"
+        raise WorkspaceError(f"there is no set {name}: {missing}; docs/settings.md says how")
     if name not in sets:
         raise WorkspaceError(f"{path} has no set {name}; it has {', '.join(sets) or 'none'}")
     folders = sets[name].get("folders") if isinstance(sets[name], dict) else None
@@ -47,11 +45,13 @@ def workspace_set(name: str) -> list[Path]:
     return [expanded(folder) for folder in folders]
 
 
-def _read(path: Path) -> dict[str, Any] | None:
+def _read(path: Path | None) -> dict[str, Any] | None:
     """The document in a file, None if there is no file."""
+    if path is None:
+        return None
     try:
         return tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
         raise WorkspaceError(f"{path} cannot be read: {error}") from error

@@ -21,8 +21,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import platformdirs
-
 from winnow_cuda.shapes import TransformerShape
 from winnow_engine.encoder.adapter import AdapterProfile
 from winnow_engine.encoder.heads import generic_heads, heads_of
@@ -32,6 +30,7 @@ from winnow_engine.encoder.weights import GgufTensors
 from winnow_engine.errors import NotJsonError, ProfileError
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.models.weights import weight_folders, weights_remedy
+from winnow_engine.platform import user_folder
 from winnow_engine.untrusted import read_json
 
 HEADS = Path(__file__).parent
@@ -117,8 +116,13 @@ class OpenedProfile:
 
 
 def user_directory() -> Path:
-    """The folder of the user's profiles: `profiles` in the platform's data directory for Winnow."""
-    return Path(platformdirs.user_data_dir("winnow")) / "profiles"
+    """The folder of the user's profiles: `profiles` in the platform's data directory for Winnow.
+
+    Raises ProfileError for a user without a home.
+    """
+    if folder := user_folder("data"):
+        return folder / "profiles"
+    raise ProfileError("this user has no home folder for profiles: set HOME")
 
 
 def fingerprint(tensors: GgufTensors) -> str:
@@ -136,6 +140,8 @@ def fingerprint_of(drafter: Path) -> str:
 
 def users_profile(name: str) -> ProfileFolder | None:
     """The user's own profile of the drafter with this fingerprint. ProfileError if one is malformed, or several fit."""
+    if user_folder("data") is None:
+        return None
     return _only(name, _folders_in(user_directory())) or _before_folders(name)
 
 
