@@ -69,6 +69,18 @@ class BudgetError(WinnowError):
     """The question, the selection or the budget does not fit the target's context."""
 
 
+class PromptTooLongError(BudgetError):
+    """A conversation has `tokens` that may not be cut, and a context of `context` tokens leaves it `most`."""
+
+    def __init__(self, tokens: int, most: int, context: int) -> None:
+        super().__init__(
+            f"what must not be cut (system messages, tools, the user's last message, new results) has {tokens:,} "
+            f"tokens: with the answer, too many for the target's context of {context:,}; "
+            "shorten it, or ask for a shorter answer"
+        )
+        self.tokens, self.most, self.context = tokens, most, context
+
+
 class TargetError(WinnowError):
     """The target model failed while evaluating or sampling."""
 

@@ -25,7 +25,10 @@ DEFAULT_ANSWER = 1024
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
-    """A conversation to complete. `limited` tells whether `sampling.max_tokens` was asked for, or is a default."""
+    """A conversation to complete. `limited` tells whether `sampling.max_tokens` was asked for, or is a default.
+
+    It is an upper bound: an answer gets no more than what the context has left.
+    """
 
     messages: Sequence[Message]
     sampling: Sampling
@@ -58,18 +61,20 @@ def complete(
 ) -> Completion:
     """Have the target continue a conversation, compressed as `fitting` says; `sent` is what that remembers.
 
-    Raises BudgetError if what is never cut does not fit, UnsupportedModelError if the target does not take such
+    Raises PromptTooLongError if what is never cut does not fit, UnsupportedModelError if the target does not take such
     conversations, CancelledError, and what the models raise.
     """
     assert assistant.target is not None
     target = assistant.target.wait_for(cancellation)
     sampling = asked.sampling
-    if not asked.limited:
-        sampling = replace(sampling, max_tokens=max(1, min(DEFAULT_ANSWER, target.context_limit // 4)))
+    context, short = target.context_limit, min(DEFAULT_ANSWER, target.context_limit // 4)
+    most = max(1, sampling.max_tokens if asked.limited else short)  # tokens of the answer, which the room may lessen
     original = target.chat_prompt(asked.messages, asked.tools, sampling.thinking)
-    room = target.context_limit - sampling.max_tokens - target.thinking_tokens(sampling)
-    fitting = Fitting(target, assistant.keys, budget, room, cancellation, sampling.thinking)
+    context -= target.thinking_tokens(sampling)
+    room, limit = context - min(most, context // 2), context - max(1, min(most, short))
+    fitting = Fitting(target, assistant.keys, budget, room, limit, cancellation, sampling.thinking)
     fitted = fitting.fit(asked.messages, asked.tools, original, sent)
+    sampling = replace(sampling, max_tokens=min(most, context - len(fitted.prompt)))
     turn = TurnRecorder(on_piece)
     generation = _generated(target, fitted.prompt, replace(asked, sampling=sampling), turn, cancellation)
     cancellation.check()

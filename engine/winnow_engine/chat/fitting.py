@@ -18,7 +18,7 @@ from typing import Any, Literal
 from winnow_engine.chat.compress import Compressor
 from winnow_engine.chat.passages import compressible
 from winnow_engine.core import Cancellation, Thinking
-from winnow_engine.errors import BudgetError
+from winnow_engine.errors import PromptTooLongError
 from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import Tools
@@ -150,13 +150,15 @@ class FittedConversation:
 class Fitting:
     """The limits: `budget` tokens of what may be cut, and `room` tokens for the whole prompt.
 
-    Tools, system messages, the user's last one and what the assistant has not seen yet are never cut.
+    If that is too little for what is never cut, the prompt may have `limit` tokens, which shortens the answer. Tools,
+    system messages, the user's last one and what the assistant has not seen yet are never cut.
     """
 
     target: Target
     keys: Loading[KeyCache]
     budget: int
     room: int
+    limit: int
     cancellation: Cancellation
     thinking: Thinking = "auto"
 
@@ -165,7 +167,7 @@ class Fitting:
     ) -> FittedConversation:
         """The prompt to send. `original` is the one with everything; `sent` learns what is sent instead.
 
-        Raises BudgetError if what is never cut does not fit, CancelledError, and what the models raise.
+        Raises PromptTooLongError if what is never cut does not fit, CancelledError, and what the models raise.
         """
         before = sent.find(messages, tools)
         given, prompt, compression = self._choose(messages, tools, original, before)
@@ -188,9 +190,10 @@ class Fitting:
         return self.target.chat_prompt(messages, tools, self.thinking)
 
     def _fits(self, messages: Sequence[Message], prompt: Any) -> bool:
-        if len(prompt) > self.room:
+        numbers = compressible(messages)
+        if len(prompt) > (self.room if numbers else self.limit):
             return False
-        return len(prompt) <= self.budget or self._count(messages, compressible(messages)) <= self.budget
+        return len(prompt) <= self.budget or self._count(messages, numbers) <= self.budget
 
     def _is_warm(self, again: Sequence[Message], prompt: Any, before: SentBefore) -> bool:
         """True if the target still remembers at least half of what it was sent before."""
@@ -208,9 +211,9 @@ class Fitting:
         compressor = Compressor(messages, self.keys.wait_for(self.cancellation), self.cancellation) if numbers else None
         least = compressor.within(0) if compressor else messages
         length = len(self._prompt(least, tools))
-        if compressor is None or length > self.room:
-            raise self._too_long(length)
-        room = length + share * (self.room - length)
+        if compressor is None or length > self.limit:
+            raise PromptTooLongError(length, self.limit, self.target.context_limit)
+        room = length + share * max(self.room - length, 0)
         most = self._most(self._count(least, numbers), share)
         tokens = min(int(share * min(self.budget, self.room)), compressor.tokens)
         while True:
@@ -230,10 +233,3 @@ class Fitting:
         be all that the target allows. What took more would not fit when it is asked again (`_fits`).
         """
         return least + share * (self.budget - least) if least < self.budget else 0
-
-    def _too_long(self, tokens: int) -> BudgetError:
-        return BudgetError(
-            f"what must not be cut (system messages, tools, the user's last message, new results) has {tokens:,} "
-            f"tokens: with the answer, too many for the target's context of {self.target.context_limit:,}; "
-            "shorten it, or ask for a shorter answer"
-        )

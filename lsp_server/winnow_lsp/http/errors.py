@@ -8,6 +8,7 @@ from typing import Any
 from winnow_engine.errors import (
     BudgetError,
     ModelError,
+    PromptTooLongError,
     SchemaError,
     TargetProtocolError,
     TargetRefusedError,
@@ -30,9 +31,12 @@ class ApiError(Exception):
         param: str | None = None,
         code: str | None = None,
         details: Mapping[str, Any] | None = None,
+        anthropic: str | None = None,
     ) -> None:
         super().__init__(message)
         self.status, self.param, self.code, self.details = status, param, code, details
+        self.anthropic = anthropic or message
+        """The message in Anthropic's API: clients look for that API's own words."""
 
     @property
     def document(self) -> dict[str, Any]:
@@ -44,8 +48,19 @@ class ApiError(Exception):
 def api_error(error: WinnowError) -> ApiError:
     """An engine's error as a response. Its class name is the code where OpenAI defines none."""
     if isinstance(error, BudgetError):
-        return ApiError(400, str(error), "messages", "context_length_exceeded")
+        return _too_long(error)
     if isinstance(error, SchemaError):
         return ApiError(400, str(error), error.field, "unsupported_value")
     status = 502 if isinstance(error, _REMOTE) else 503 if isinstance(error, ModelError) else 500
     return ApiError(400 if isinstance(error, UnsupportedModelError) else status, str(error), None, type(error).__name__)
+
+
+def _too_long(error: BudgetError) -> ApiError:
+    """In the words by which clients of each API know that they must shorten the conversation, then in our own."""
+    openai, anthropic = "The prompt exceeds the context window of this model", "prompt is too long"
+    if isinstance(error, PromptTooLongError):
+        openai = f"This model's maximum context length is {error.context} tokens. However, your messages resulted in "
+        openai += f"{error.tokens} tokens, and {error.most} leave room for an answer. Please reduce their length"
+        anthropic += f": {error.tokens} tokens > {error.most} maximum"
+    message, code = f"{openai}: {error}", "context_length_exceeded"
+    return ApiError(400, message, "messages", code, anthropic=f"{anthropic}; {error}")

@@ -309,7 +309,7 @@ def error_document(error: ApiError) -> dict[str, Any]:
     """Anthropic's form of an error. It has no place for the field that is meant, which the message names."""
     kind = _TYPES.get(error.status, "invalid_request_error" if error.status < 500 else "api_error")
     details = {"details": error.details} if error.details else {}
-    return {"type": "error", "error": {"type": kind, "message": str(error), **details}}
+    return {"type": "error", "error": {"type": kind, "message": error.anthropic, **details}}
 
 
 def _thought(text: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from winnow_engine.chat.complete import DEFAULT_ANSWER, CompletionRequest, compl
 from winnow_engine.chat.compress import question_of
 from winnow_engine.chat.fitting import SentConversations
 from winnow_engine.core import Cancellation, Sampling, Thinking
-from winnow_engine.errors import BudgetError
+from winnow_engine.errors import BudgetError, PromptTooLongError
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, Tools
 from winnow_engine.targets.base import Generation, Request
@@ -76,12 +76,24 @@ def test_what_may_not_be_cut_and_does_not_fit_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("context", "limit", "given"), [(100_000, None, DEFAULT_ANSWER), (400, None, 100), (400, 9, 9)]
-)
-def test_an_answer_without_a_limit_gets_one_that_leaves_room(context: int, limit: int | None, given: int) -> None:
+    ("context", "limit", "words", "given"),
+    [
+        (100_000, None, 1, DEFAULT_ANSWER), (400, None, 1, 100), (400, 9, 1, 9),
+        (400, 32_000, 1, 399), (400, 400, 1, 399), (400, 350, 200, 200), (400, 32_000, 300, 100),
+    ],
+)  # fmt: skip
+def test_an_answer_gets_what_it_asks_for_or_what_the_context_has_left(
+    context: int, limit: int | None, words: int, given: int
+) -> None:
     target = WordTarget(context)
-    run(target, [Message("user", "hello")], limit=limit)
+    run(target, [Message("user", "hello " * words)], limit=limit)
     assert target.asked[0][1].max_tokens == given
+
+
+def test_a_prompt_that_leaves_too_little_says_how_long_it_may_be() -> None:
+    with pytest.raises(PromptTooLongError) as raised:
+        run(WordTarget(400), [Message("user", "hello " * 301)], limit=32_000)
+    assert (raised.value.tokens, raised.value.most, raised.value.context) == (301, 300, 400)
 
 
 def asked(*contents: str) -> str:

@@ -71,7 +71,7 @@ class Conversation:
         keys: Any = SimpleNamespace(wait_for=lambda _: None)
         target: Any = self.target
         room = self.target.context_limit - limit
-        one = Fitting(target, keys, BUDGET, room, Cancellation())
+        one = Fitting(target, keys, BUDGET, room, room, Cancellation())
         original = self.target.chat_prompt(self.messages)
         fitted = one.fit(self.messages, NO_TOOLS, original, self.sent)
         unread = self.target.unread(fitted.prompt) or 0

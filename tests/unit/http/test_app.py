@@ -9,6 +9,7 @@ import pytest
 from winnow_engine.errors import (
     BudgetError,
     ModelNotFoundError,
+    PromptTooLongError,
     TargetError,
     TargetUnreachableError,
     UnsupportedModelError,
@@ -66,7 +67,22 @@ async def test_an_error_before_the_first_word_has_its_status(
     async with serving(Fake(error=error)) as client:
         answer = await client.post(CHAT, json={**HELLO, "stream": stream})
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
-    assert answer.json()["error"]["message"] == str(error)
+    assert answer.json()["error"]["message"].endswith(str(error))
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        (CHAT, "This model's maximum context length is 32768 tokens. However, your messages resulted in 40000 tokens"),
+        ("/v1/responses", "This model's maximum context length is 32768 tokens. However, "),
+        ("/v1/messages", "prompt is too long: 40000 tokens > 31744 maximum"),
+    ],
+)
+async def test_a_prompt_that_is_too_long_is_refused_in_words_that_clients_look_for(path: str, words: str) -> None:
+    body = {"input": "Hello?"} if "responses" in path else {**HELLO, "max_tokens": 9}
+    async with serving(Fake(error=PromptTooLongError(40_000, 31_744, 32_768))) as client:
+        answer = await client.post(path, json=body)
+    assert (answer.status_code, answer.json()["error"]["message"].startswith(words)) == (400, True)
 
 
 PINGS = [

@@ -7,6 +7,7 @@ import json
 import os
 import ssl
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -162,6 +163,8 @@ class HttpTarget:
 
     def _ask(self, request: Request[RemotePrompt], reply: StreamedReply, attempt: Attempt) -> None:
         """Make an attempt. If the server refuses the fields that it should ignore, make it again without them."""
+        left = self.context_limit - len(request.prompt) - request.sampling.max_tokens
+        attempt = replace(attempt, room=min(attempt.room, left))
         reply.begin(attempt)
         document = self._api.body(self.model, request, attempt)
         sent = {name: value for name, value in document.items() if name not in self._refused}
