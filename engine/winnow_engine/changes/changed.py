@@ -8,6 +8,7 @@ from functools import cached_property
 
 from winnow_engine.changes.lines import Hunk, hunks, line_texts
 from winnow_engine.git.trees import FileChange
+from winnow_engine.index.file_text import file_text
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class ChangedFile:
         cls, change: FileChange, contents: Mapping[str, bytes], path_of: Callable[[str], str] = str, unread: str = ""
     ) -> ChangedFile:
         """The file of a difference between trees. `contents` are by blob, `path_of` gives workspace paths."""
-        before, after = (contents.get(blob or "") for blob in (change.before_blob, change.after_blob))
+        before = _text(change.before or change.path, contents.get(change.before_blob or ""))
+        after = _text(change.path, contents.get(change.after_blob or ""))
         before_path = None if change.before is None else path_of(change.before)
         return cls(path_of(change.path), before_path, before, after, change.after is None, unread)
 
@@ -64,6 +66,10 @@ class ChangedFile:
     def hunks(self) -> tuple[Hunk, ...]:
         """The lines that differ."""
         return hunks(self.before_lines, self.after_lines)
+
+
+def _text(path: str, data: bytes | None) -> bytes | None:
+    return None if data is None else file_text(path, data)[0]
 
 
 @dataclass(frozen=True)

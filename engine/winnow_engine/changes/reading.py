@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from winnow_engine.changes.changed import ChangedFile, Changes
 from winnow_engine.changes.revisions import Revisions, Uncommitted, revisions_of
@@ -69,9 +70,10 @@ def _wanted(changed: Iterable[FileChange]) -> Iterator[str]:
 
 
 def _read(change: FileChange, folder: Folder, prefix: str, contents: Mapping[str, bytes]) -> ChangedFile:
-    sides = [contents.get(blob) for blob in (change.before_blob, change.after_blob) if blob is not None]
-    unread = _why_unread(change) or why_no_code(sides)
-    return ChangedFile.of(change, {} if unread else contents, lambda path: _path(path, folder, prefix), unread)
+    file = ChangedFile.of(change, contents, lambda path: _path(path, folder, prefix), _why_unread(change))
+    sides = [text for path, text in ((change.before, file.before), (change.after, file.after)) if path is not None]
+    unread = file.unread or why_no_code(sides)
+    return replace(file, before=None, after=None, unread=unread) if unread else file
 
 
 def _path(path: str, folder: Folder, prefix: str) -> str:

@@ -19,6 +19,7 @@ from winnow_engine.git.objects import blobs
 from winnow_engine.git.repository import Repository
 from winnow_engine.git.trees import REGULAR, Entry, index_files, tree_files
 from winnow_engine.index.content_rules import unreadable_content
+from winnow_engine.index.file_text import file_text
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.lines import with_lf
 from winnow_engine.index.name_rules import reason_against_path
@@ -82,7 +83,9 @@ def working_changes(repository: Repository, folder: Folder, before: str, workspa
     differing = [path for path in present if path in entries and not has.holds(path)]
     added = [path for path in present if path not in entries and not _is_in_another(folder.root, path, inner)]
     removed = [path for path in entries if path not in present and path not in sparse and _is_gone(has, path)]
-    contents = blobs(repository.git, [entries[path].blob for path in (*differing, *removed)])
+    blob_paths = {entries[path].blob: path for path in (*differing, *removed)}
+    found = blobs(repository.git, list(blob_paths))
+    contents = {blob: file_text(blob_paths[blob], data)[0] for blob, data in found.items()}
     removed = [path for path in removed if _is_text(contents.get(entries[path].blob))]
     pairs = dict(_renames(has, added, removed, contents))
     for path in differing:

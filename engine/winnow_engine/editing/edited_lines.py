@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from winnow_engine.core import UnitKind
 from winnow_engine.errors import EditError
+from winnow_engine.index.file_text import NOTEBOOK
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.languages.base import Language
@@ -78,7 +79,7 @@ def parsed_file(file: IndexedFile) -> ParsedFile:
 def lines_to_edit(workspace: Workspace, cursor: Cursor) -> EditedLines:
     """The function around a cursor, else the units there; a part of it where it is very long.
 
-    Raises PositionError for a cursor nowhere in the workspace, EditError for bytes that are not UTF-8.
+    Raises PositionError for a cursor nowhere in the workspace, EditError for a file that an edit would damage.
     """
     cursor = workspace.settled(cursor)
     file = workspace.files[workspace.file_number(cursor.path)]
@@ -112,9 +113,9 @@ def _without_blank_end(passage: EditedLines) -> EditedLines:
 
 
 def _readable(passage: EditedLines) -> EditedLines:
-    start, end = passage.file.lines.span(passage.start_line, passage.end_line)
-    try:
-        passage.file.data[start:end].decode()
-    except UnicodeDecodeError as error:
-        raise EditError(f"{passage.file.path} is not UTF-8 here: change it by hand") from error
+    made_of = passage.file.content.made_of
+    if made_of == NOTEBOOK:
+        raise EditError(f"{passage.file.path} is a notebook: change its cells by hand")
+    if made_of:
+        raise EditError(f"{passage.file.path} is not UTF-8 but {made_of}: open it as such, or convert it")
     return passage

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from winnow_engine.index.encodings import is_utf8
+
 _HEAD_BYTES = 8192
 _HEAD_LINES = 10
 _LONGEST_LINE = 5_000
@@ -24,12 +26,14 @@ _GENERATED = re.compile(
 
 
 def unreadable_content(data: bytes) -> str | None:
-    """Reason why these bytes are not text, or None. Text in an encoding other than UTF-8 is still text."""
+    """Reason why these bytes, a `file_text`, are not text, or None."""
     if not data.strip():
         return "empty"
-    head = data[:_HEAD_BYTES]
-    if b"\0" in head:
+    if b"\0" in data:
         return "binary: NUL byte"
+    if not is_utf8(data):
+        return "binary: text in no known encoding"
+    head = data[:_HEAD_BYTES]
     if len(head.translate(None, _TEXT_BYTES)) > _MOST_CONTROLS * len(head):
         return "binary: mostly control characters"
     return None

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from winnow_engine.config import FileRules
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.index import content_rules, name_rules
 from winnow_engine.index.entry_rules import EntryRules, is_directory, relative_to, unreadable
+from winnow_engine.index.file_text import file_text
 from winnow_engine.index.ignore import RULE_FILES, IgnoreRules, rules_above
 from winnow_engine.index.stat_cache import Content, StatCache
 from winnow_engine.platform import is_folder, read_regular
@@ -22,13 +23,14 @@ from winnow_engine.storage.store import content_key
 from winnow_engine.untrusted import printable
 
 _DIRECTORY = "directory"
+_REPLACED = "\ufffd".encode()  # in place of bytes that are not UTF-8
 Skipped = Callable[[str, str], None]
 """Called with the path of each file left out and the reason; a directory stands for everything below it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file that counts: its path relative to the root, with forward slashes, and its bytes."""
+    """A file that counts: its path relative to the root, with forward slashes, and its text."""
 
     path: str
     data: bytes
@@ -83,9 +85,10 @@ def explain(root: Path, path: Path, rules: FileRules | None = None) -> Verdict:
     reasons: dict[str, str] = {}
     walk = _Walk(root, rules or FileRules(), reasons.__setitem__, {})
     for candidate in walk.candidates(only=relative):
-        if walk.read(candidate) is not None:
+        if content := walk.read(candidate):
             asked = candidate.asked_for_by
-            return Verdict(True, f"taken back by {asked}" if asked else "no rule leaves it out")
+            reason = f"taken back by {asked}" if asked else "no rule leaves it out"
+            return Verdict(True, f"{reason}; read as {content.made_of}" if content.made_of else reason)
     otherwise = _DIRECTORY if is_folder(root / relative) else "no such file"
     return Verdict(False, next(iter(reasons.values()), otherwise))
 
@@ -221,18 +224,33 @@ class _Walk:
         """A candidate's content: of the open document, or on disk. Raises OSError."""
         asked_for, opened = candidate.asked_for_by is not None, self._open.get(candidate.path)
         if opened is not None:
-            return self._judged(candidate.path, opened, asked_for)
+            misread = candidate.status and _REPLACED in opened
+            return self._misread(candidate, opened) if misread else self._judged(candidate.path, opened, asked_for)
         path, status = candidate.path, candidate.status
         assert status is not None, "a file that is not on disk is an open document"
-        read = lambda: self._judged(path, read_regular(self._root / path, self._max_bytes + 1), asked_for)  # noqa: E731
+        read = lambda: self._judged(path, self._read_from_disk(path), asked_for)  # noqa: E731
         return self._stats.content(str(self._root), path, asked_for, status, read)
 
+    def _misread(self, candidate: _CandidateFile, opened: bytes) -> Content:
+        """A document of which the editor could not read some bytes: as it is on disk, if it was not edited since."""
+        asked_for, on_disk = candidate.asked_for_by is not None, self._read_from_disk(candidate.path)
+        content = self._judged(candidate.path, on_disk, asked_for)
+        if on_disk.decode("utf-8", "replace").encode() == opened:
+            return content
+        return replace(self._judged(candidate.path, opened, asked_for), made_of=content.made_of)
+
+    def _read_from_disk(self, path: str) -> bytes:
+        return read_regular(self._root / path, self._max_bytes + 1)
+
     def _judged(self, path: str, data: bytes, asked_for: bool) -> Content:
-        """The bytes, or the rule on content that leaves them out."""
-        reason = self._rules.too_large(len(data)) or content_rules.unreadable_content(data)
+        """The text, or the rule on content that leaves it out."""
+        if reason := self._rules.too_large(len(data)):
+            return Content(reason=reason)
+        text, made_of = file_text(path, data)
+        reason = content_rules.unreadable_content(text)
         if reason is None and not asked_for:
-            reason = content_rules.machine_written(data)
-        return Content.of(path, data) if reason is None else Content(reason=reason)
+            reason = content_rules.machine_written(text)
+        return Content.of(path, text, made_of) if reason is None else Content(reason=reason)
 
     def _unsaved(self, folder: _Folder) -> Iterator[_CandidateFile]:
         """Open documents of a folder that are not on disk and that no rule on names leaves out."""

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.errors import FileChangedError
+from winnow_engine.index.file_text import file_text
 from winnow_engine.index.postings import Strings
 from winnow_engine.platform import read_regular
 from winnow_engine.storage.store import content_key
@@ -27,9 +28,10 @@ _LONGEST_TICK_S = 3.0  # FAT counts in steps of two seconds
 _SAVE_EVERY_S = 10.0
 _SAVE_SHARE = 0.02  # of the files, new since the last time; they are saved at once
 _64_BITS = (1 << 64) - 1
-_TEXTS = ("roots", "paths", "reasons")
+_TEXTS = ("roots", "paths", "reasons", "made_of")
 
 Stamp = tuple[int, ...]
+_SIZE = 2  # its place in a stamp
 Key = tuple[str, str, bool]
 """The root, a file's path below it, and whether the user's rules ask for the file."""
 
@@ -38,7 +40,7 @@ Key = tuple[str, str, bool]
 class Content:
     """A file's content by its key, or the rule on content that leaves it out.
 
-    The bytes are in `held`, or are read at `place`, which had this stamp.
+    The text is in `held`, or is read at `place`, which had this stamp. `made_of` is the second part of `file_text`.
     """
 
     key: str = ""
@@ -48,24 +50,27 @@ class Content:
     place: str = ""
     local_path: str = ""
     stamp: Stamp = ()
+    made_of: str = ""
 
     @classmethod
-    def of(cls, local_path: str, data: bytes) -> Content:
-        """These bytes."""
-        return cls(content_key(local_path, data), len(data), held=data, local_path=local_path)
+    def of(cls, local_path: str, text: bytes, made_of: str = "") -> Content:
+        """This text."""
+        return cls(content_key(local_path, text), len(text), held=text, local_path=local_path, made_of=made_of)
 
     def read(self) -> bytes:
-        """The bytes. FileChangedError if the file has others by now, or cannot be read."""
+        """The text. FileChangedError if the file has others by now, or cannot be read."""
         if self.held is not None:
             return self.held
         assert self.place, self
         try:
-            data = read_regular(self.place, self.size + 1)
-            unchanged = len(data) == self.size and _stamp(Path(self.place).lstat()) == self.stamp
+            size = self.stamp[_SIZE]
+            data = read_regular(self.place, size + 1)
+            unchanged = len(data) == size and _stamp(Path(self.place).lstat()) == self.stamp
         except OSError as error:
             raise FileChangedError(f"{self.place} cannot be read any more: {error.strerror}; ask again") from error
-        if unchanged or content_key(self.local_path, data) == self.key:
-            return data
+        text, _ = file_text(self.local_path, data)
+        if unchanged or content_key(self.local_path, text) == self.key:
+            return text
         raise FileChangedError(f"{self.place} has changed since the workspace was read; ask again")
 
     def settled(self, place: str, stamp: Stamp) -> Content:
@@ -147,7 +152,7 @@ class StatCache:
             "keys": np.frombuffer(hashes, np.uint8).reshape(-1, 20),
         }
         roots, paths = [root for root, *_ in self._known], [path for _, path, _ in self._known]
-        texts = roots, paths, [one.reason or "" for one in contents]
+        texts = roots, paths, [one.reason or "" for one in contents], [one.made_of for one in contents]
         for name, text in zip(_TEXTS, texts, strict=True):
             packed = Strings.of(text)
             columns |= {name: packed.text, f"{name}_ends": packed.ends}
@@ -158,9 +163,9 @@ class StatCache:
         texts = (Strings(columns[name], columns[f"{name}_ends"]).all for name in _TEXTS)
         keys = columns["keys"].tobytes().hex()
         rows = zip(*texts, *(columns[name].tolist() for name in ("stamps", "seen", "numbers")), strict=True)
-        for number, (root, path, reason, stamp, seen_s, (size, asked_for, settled)) in enumerate(rows):
+        for number, (root, path, reason, made_of, stamp, seen_s, (size, asked_for, settled)) in enumerate(rows):
             key = "" if reason else keys[40 * number : 40 * number + 40]
-            content = Content(key, size, reason or None, None, f"{root}/{path}", path, tuple(stamp))
+            content = Content(key, size, reason or None, None, f"{root}/{path}", path, tuple(stamp), made_of)
             self._known[root, path, bool(asked_for)] = _Known(tuple(stamp), seen_s, content, bool(settled))
 
 
@@ -176,4 +181,5 @@ def _stamp(status: os.stat_result) -> Stamp:
 
 def _is_told(stamp: Stamp, content: Content) -> bool:
     """True if the system tells about this file; it says nothing of some that are no files on a disk."""
-    return stamp[1] != 0 and (content.reason is not None or content.size == stamp[2])
+    told = content.size == stamp[_SIZE] or (content.made_of and stamp[_SIZE])
+    return stamp[1] != 0 and bool(content.reason is not None or told)

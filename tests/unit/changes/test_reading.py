@@ -206,6 +206,18 @@ def test_names_that_are_not_utf8(top: Path, changes: Of) -> None:
     assert changes(top).files == ()
 
 
+@pytest.mark.parametrize("encoding", ["cp1251", "utf-16"])
+def test_both_sides_of_a_change_are_read_in_their_encoding(top: Path, changes: Of, encoding: str) -> None:
+    before = "# Проверка срока действия скидки\nX = 1\n"
+    git.commit(top, "legacy", {"old.py": before.encode(encoding)})
+    assert changes(top).files == ()
+    git.write(top, {"old.py": before.replace("1", "2").encode(encoding)})
+    git.git(top, "add", "--all")
+    for asked in ("", "staged"):
+        (file,) = changes(top, asked).files
+        assert (file.before, file.after) == (before.encode(), before.replace("1", "2").encode())
+
+
 def test_a_hostile_object_cannot_be_read_but_says_so(top: Path, changes: Of) -> None:
     git.commit(top, "large", {"large.txt": "x = 1\n" * 900_000})
     (file,) = changes(top, "HEAD").files

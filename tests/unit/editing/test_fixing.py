@@ -127,9 +127,17 @@ def test_there_must_be_such_a_line(reading, line: int) -> None:
         task(reading, line=line)
 
 
-def test_a_file_that_is_not_utf8_is_left_to_its_owner(reading) -> None:
-    with pytest.raises(EditError, match="not UTF-8"):
-        task(reading, text=b"def f():\n    return 'caf\xe9'\n", line=2)
+@pytest.mark.parametrize(
+    ("path", "text", "why"),
+    [
+        ("a.py", b"def f():\n    return 'caf\xe9'\n", "not UTF-8 but cp1252"),
+        ("a.py", b"# caf\xe9\ndef f():\n    return 1\n", "not UTF-8 but cp1252"),
+        ("a.ipynb", b'{"cells": [{"cell_type": "code", "source": ["def f():\\n", "    return 1"]}]}', "a notebook"),
+    ],
+)
+def test_a_file_that_an_edit_would_damage_is_left_to_its_owner(reading, path: str, text: bytes, why: str) -> None:
+    with pytest.raises(EditError, match=why):
+        task(reading, text=text, line=2, path=path)
 
 
 def test_a_fix_needs_a_problem() -> None:

@@ -4,7 +4,7 @@ from winnow_engine.index.languages.base import DocComment, Language, from_packag
 
 LANGUAGE = Language(
     name="python",
-    suffixes=(".py", ".pyi", ".pyw"),
+    suffixes=(".py", ".pyi", ".pyw", ".ipynb"),
     grammar=from_package("tree_sitter_python"),
     outline="""
         (function_definition name: (identifier) @name) @definition.function

@@ -14,6 +14,7 @@ from lsprotocol import types
 
 from winnow_engine.core import Unit, UnitKind
 from winnow_engine.errors import NotApplicableError, ReadOnlyError
+from winnow_engine.index.file_text import file_text
 from winnow_engine.index.symbols import analyse
 from winnow_engine.index.units import enclosing
 from winnow_engine.platform import read_regular
@@ -46,7 +47,7 @@ async def units_of(editor: EditorState, uri: str) -> tuple[Unit, ...]:
             data = text.encode("utf-8", "replace") if text is not None else read_regular(file_path(uri), limit)
         except OSError:
             return ()
-        return analyse(path, data).units if len(data) <= limit else ()
+        return analyse(path, file_text(path, data)[0]).units if len(data) <= limit else ()
 
     return await asyncio.to_thread(analysed)
 
