@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -30,12 +30,12 @@ def _address(_context: click.Context, _parameter: click.Parameter, value: str | 
     return (match["host"] or "127.0.0.1").strip("[]"), int(match["port"])
 
 
-def guard_for(address: Address) -> Guard:
-    """The guard of an address. A usage error if anybody could ask there."""
+def guard_for(address: Address, origins: Sequence[str] = ()) -> Guard:
+    """The guard of an address, which lets in pages of `origins`. A usage error if anybody could ask there."""
     from winnow_lsp.http.guard import Guard
 
     try:
-        return Guard.of(address[0])
+        return Guard.of(address[0], origins)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
 

@@ -58,6 +58,12 @@ _LEVELS = ["error", "warning", "info", "debug"]
     multiple=True,
     help="Another name of the model for --http, or a pattern such as 'claude-*'; may be repeated.",
 )
+@click.option(
+    "--allow-origin",
+    metavar="ORIGIN",
+    multiple=True,
+    help="Let pages of http://localhost:PORT use --http; may be repeated.",
+)
 @click.pass_context
 def serve(
     context: click.Context, /, stdio: bool, shared: bool, status: bool, stop: bool, log_level: str, **options: Any
@@ -112,7 +118,7 @@ def _agents(engines: Engines) -> Serve:
 def _serve_http(address: Address, options: dict[str, Any]) -> int:
     from winnow_lsp.http.serving import serve_http
 
-    guard = guard_for(address)
+    guard = guard_for(address, options["allow_origin"])
     for name in options["settings"]:
         if not BY_NAME[name].field.startswith("models."):
             raise click.UsageError(f"--set {name} has no effect with --http, which takes settings of models only")
@@ -127,7 +133,7 @@ def _serve_http(address: Address, options: dict[str, Any]) -> int:
 def _refuse_models(context: click.Context) -> None:
     """An option that would have no effect is an error."""
     for name in on_command_line(context):
-        if name in ("--drafter", "--target", "--set", "--budget", "--model-alias"):
+        if name in ("--drafter", "--target", "--set", "--budget", "--model-alias", "--allow-origin"):
             raise click.UsageError(f"{name} goes with --http; editors send it as a setting")
 
 

@@ -14,6 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -102,11 +103,24 @@ def app(open_service: Callable[[], Service], guard: Guard) -> Starlette:
     ]
     refuse: Any = _refused
     application = Starlette(
-        routes=routes, middleware=[Middleware(_Counted)], lifespan=lifespan, exception_handlers={HTTPException: refuse}
+        routes=routes, middleware=_middleware(guard), lifespan=lifespan, exception_handlers={HTTPException: refuse}
     )
     application.state.requests = 0
     application.router.redirect_slashes = False
     return application
+
+
+def _middleware(guard: Guard) -> list[Middleware]:
+    if not guard.origins:
+        return [Middleware(_Counted)]
+    cors = Middleware(
+        CORSMiddleware,
+        allow_origins=guard.origins,
+        allow_methods=("GET", "POST"),
+        allow_headers=("*",),  # those that the page asks for
+        expose_headers=(IGNORED_HEADER,),
+    )
+    return [cors, Middleware(_Counted)]
 
 
 class _Counted:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hmac
 import logging
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
@@ -22,16 +24,21 @@ MOST_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The rules of one server. Without a token and keys, only programs on this machine may ask."""
+    """The rules of one server. Without a token and keys, only programs on this machine may ask.
+
+    Pages may read its answers only if they are of one of the `origins`, such as `http://localhost:3000`.
+    """
 
     token: str | None
     keys: KeyFile | None = None
+    origins: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, host: str) -> Guard:
+    def of(cls, host: str, origins: Sequence[str] = ()) -> Guard:
         """The rules for serving on `host`, with the token and the file of keys that the environment names.
 
-        Raises ValueError if `host` is more than this machine and there are neither, or the file is unsound.
+        Raises ValueError if `host` is more than this machine and there are neither, or the file is unsound,
+        or an origin is not of this machine.
         """
         token, file = (os.environ.get(name, "").strip() or None for name in (TOKEN_VARIABLE, KEYS_VARIABLE))
         if token is None and file is None and not is_loopback(host):
@@ -39,7 +46,8 @@ class Guard:
                 f"{host} can be reached from other machines: put a token that they must send into {TOKEN_VARIABLE}, "
                 f"or name a file with a key for each user in {KEYS_VARIABLE}"
             )
-        return cls(token, KeyFile(Path(file)) if file else None)
+        allowed = tuple(map(_loopback_origin, origins))
+        return cls(token, KeyFile(Path(file)) if file else None, allowed)
 
     @property
     def knows_askers(self) -> bool:
@@ -69,6 +77,16 @@ class Guard:
             if len(body) > MOST_BYTES:
                 raise ApiError(413, f"the body is over {MOST_BYTES:,} bytes", code="request_too_large")
         return bytes(body)
+
+
+def _loopback_origin(text: str) -> str:
+    """An origin of this machine as browsers write it. Raises ValueError for any other."""
+    parts = urlsplit(text.rstrip("/").lower())
+    if parts.scheme in ("http", "https") and parts.netloc and is_loopback(parts.hostname or ""):
+        origin = f"{parts.scheme}://{parts.netloc}"
+        if origin == text.rstrip("/").lower() and "@" not in origin:
+            return origin
+    raise ValueError(f"{text!r} is no origin of pages on this machine: write http://localhost:PORT")
 
 
 def _sent(request: Request) -> str:

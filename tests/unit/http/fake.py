@@ -84,10 +84,12 @@ class Fake:
 
 
 @asynccontextmanager
-async def serving(fake: Fake, token: str | None = None) -> AsyncIterator[httpx.AsyncClient]:
+async def serving(
+    fake: Fake, token: str | None = None, origins: tuple[str, ...] = ()
+) -> AsyncIterator[httpx.AsyncClient]:
     """A client of a server that answers with `fake`."""
     listening = listening_socket("127.0.0.1", 0)
-    server = web_server(app(lambda: fake, Guard(token)))
+    server = web_server(app(lambda: fake, Guard(token, origins=origins)))
     task = asyncio.create_task(server._serve([listening]))
     while not server.started:
         await asyncio.sleep(0.01)

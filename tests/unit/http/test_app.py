@@ -243,6 +243,43 @@ async def test_a_page_cannot_send_what_needs_no_leave() -> None:
     assert "access-control-allow-origin" not in answer.headers
 
 
+PAGE = "http://localhost:3000"
+PREFLIGHT = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type,x-stainless-os"}
+
+
+async def test_pages_of_named_origins_may_ask_and_read() -> None:
+    async with serving(Fake("a"), token="secret", origins=(PAGE,)) as client:
+        leave = await client.options(CHAT, headers={"Origin": PAGE, **PREFLIGHT})
+        headers = {"Origin": PAGE, "Authorization": "Bearer secret"}
+        answer = await client.post(CHAT, json={**HELLO, "user": "me"}, headers=headers)
+    assert (leave.status_code, answer.status_code) == (200, 200)
+    assert leave.headers["access-control-allow-headers"] == "content-type,x-stainless-os"
+    for one in (leave, answer):
+        assert one.headers["access-control-allow-origin"] == PAGE
+        assert "access-control-allow-credentials" not in one.headers
+    assert answer.headers["access-control-expose-headers"] == "X-Winnow-Ignored"
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://localhost:3001", "https://localhost:3000", "http://evil.example.org", "null"]
+)
+@pytest.mark.parametrize("origins", [(), (PAGE,)])
+async def test_pages_of_other_origins_get_no_leave(origin: str, origins: tuple[str, ...]) -> None:
+    async with serving(Fake("a"), origins=origins) as client:
+        leave = await client.options(CHAT, headers={"Origin": origin, **PREFLIGHT})
+        answer = await client.post(CHAT, json=HELLO, headers={"Origin": origin})
+    assert leave.status_code in (400, 405)
+    assert not {"access-control-allow-origin"} & {*leave.headers, *answer.headers}
+
+
+@pytest.mark.parametrize("origin", ["*", "null", "http://evil.example.org", "http://localhost/a", "http://a@localhost",
+                                    "http://localhost.evil.org", "localhost:3000", "file://localhost"])  # fmt: skip
+def test_only_origins_of_this_machine_can_be_named(origin: str) -> None:
+    with pytest.raises(ValueError, match="no origin of pages on this machine"):
+        Guard.of("127.0.0.1", [origin])
+    assert Guard.of("127.0.0.1", ["http://LOCALHOST:3000/", "https://[::1]:8"]).origins == (PAGE, "https://[::1]:8")
+
+
 async def test_a_body_that_is_too_long_is_refused_while_it_comes() -> None:
     async def endless() -> AsyncIterator[bytes]:
         for _ in range(2 + MOST_BYTES // (1 << 20)):
