@@ -26,6 +26,7 @@ from winnow_engine.history.question import asked_past, with_past
 from winnow_engine.index.index_order import first_to_index
 from winnow_engine.index.indexing import ReadContext, record_names, restore_records
 from winnow_engine.index.parse_pool import ParsePool, open_parse_pool
+from winnow_engine.index.scope import in_scope
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.keys.encoders import Encoders, OpenFleet
 from winnow_engine.keys.key_cache import KeyCache
@@ -230,7 +231,8 @@ class Assistant:
         with clock.stage("read"), early:
             begin = partial(early.begin_for_question, budget)
             workspace = self.read(sources, cancellation, ReadContext(self._parse_pool, begin=begin))
-            question = workspace.located(question)  # PositionError or GitError now, not after the long part
+            # What is wrong with the question is raised now, not after the long part.
+            question = in_scope(workspace.located(question), workspace, cancellation)
             past = asked_past(question, sources, workspace, cancellation)
             changes = None if past else asked_changes(question, sources, workspace, cancellation)
         with clock.stage("load_drafter"):
@@ -247,7 +249,7 @@ class Assistant:
         with clock.stage("score"):
             wanted = budget.tokens(keys.tokens)
             asked = search(workspace, keys, cache.drafter, question, cancellation, wanted)
-            candidates = keys.units_in(workspace, question.paths)
+            candidates = keys.units_in(question.scope)
             scores = fuse(asked, read_fusion_weights(cache.drafter.fusion)).among(candidates)
             own = keys.tokens_of(candidates)
         if reranker is not None and cache.drafter.place == "resident":  # its GPU may have failed since

@@ -65,6 +65,14 @@ class PositionError(WinnowError):
     """A cursor position or selection does not exist in the workspace."""
 
 
+class PatternError(WinnowError):
+    """A regular expression cannot be read."""
+
+
+class NothingMatchesError(WinnowError):
+    """No line of the workspace matches a regular expression."""
+
+
 class BudgetError(WinnowError):
     """The question, the selection or the budget does not fit the target's context."""
 

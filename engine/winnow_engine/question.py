@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from winnow_engine.core import Scores
 
 
@@ -103,12 +106,25 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Scope:
+    """Units that may be kept, int64 [N] in ascending order, and a line that has to be kept of each, int64 [N]."""
+
+    units: NDArray[np.int64]
+    lines: NDArray[np.int64] | None = None
+
+    def line_of(self, unit: int) -> int | None:
+        """The line that has to be kept of one of the units, if there is one."""
+        return None if self.lines is None else int(self.lines[np.searchsorted(self.units, unit)])
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """A question, its cursor, and the turns before it, oldest first.
 
     `code` is the code at the cursor, once a workspace has located it (`Workspace.located`). With `paths`, nothing is
-    kept but code of these files and folders. `changes` names what changed, as `changes/revisions.py` understands it, or
-    is WHY or WHEN; `change` is that, once it has been read.
+    kept but code of these files and folders, and with `pattern`, but code with a line that this regular expression
+    matches; `scope` is what that comes to, once it is known (`index/scope.py`). `changes` names what changed, as
+    `changes/revisions.py` understands it, or is WHY or WHEN; `change` is that, once it has been read.
     """
 
     text: str
@@ -116,6 +132,8 @@ class Question:
     earlier: tuple[Turn, ...] = ()
     code: CodeAtCursor | None = None
     paths: tuple[str, ...] = ()
+    pattern: str = ""
+    scope: Scope | None = field(default=None, compare=False, repr=False)
     changes: str | None = None
     change: Change | None = field(default=None, compare=False, repr=False)
 

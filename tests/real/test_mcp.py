@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import subprocess
 import threading
 from collections.abc import AsyncIterator
@@ -114,6 +115,23 @@ async def test_paths_and_budgets_bound_what_is_found(user: User, smollm2: Path) 
                 if tool == "find_code" and not result.is_error:
                     spans = result.structured_content["spans"]
                     assert {span["path"] for span in spans} <= {"budget.py", "ranking.py"}
+
+
+async def test_an_expression_alone_lists_lines_and_with_a_question_bounds_what_is_ranked(user: User) -> None:
+    async with client(user, *HERE) as session:
+        listed = await call(session, "find_code", pattern="def density", paths="*.py")
+        [span] = listed["spans"]
+        assert (span["path"], span["name"], span["text"].partition(":")[0]) == ("budget.py", "density", str(DENSITY))
+        ranked = await call(session, "find_code", question=QUESTION, pattern=r"def \w*units?\w*\(", budget=300)
+        assert ranked["spans"]
+        assert all(re.search(r"def \w*units?\w*\(", span["text"]) for span in ranked["spans"])
+        scores = [span["score"] for span in ranked["spans"]]
+        assert scores == sorted(scores, reverse=True)
+        for question in ({}, {"question": QUESTION}):
+            nothing = await call(session, "find_code", pattern="no such thing", **question)
+            assert (nothing["spans"], nothing["notices"][0][:15]) == ([], "no line matches")
+        assert "no look-around" in await failure(session, "find_code", pattern="(?=x)")
+        assert "nothing to look for" in await failure(session, "find_code", question=" ")
 
 
 async def test_what_is_wrong_with_a_call_is_said(user: User, tmp_path: Path) -> None:

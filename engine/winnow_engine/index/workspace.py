@@ -6,7 +6,7 @@ A workspace has one folder or several. With several, paths begin with the folder
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -187,18 +187,6 @@ class Workspace:
         """The numbers of the units that hold some lines. PositionError if there is no such file or line."""
         return range(self.unit_at(path, start_line), self.unit_at(path, end_line) + 1)
 
-    def units_in(self, paths: Iterable[str]) -> NDArray[np.int64]:
-        """Numbers of the units of some files and folders, int64 [N]. PositionError if one of them has no file."""
-        found = set[int]()
-        for path in paths:
-            folder = f"{path.strip('/')}/".removeprefix("./")
-            inside = {n for n, file in enumerate(self.files) if f"{file.path}/".startswith(folder)}
-            if not inside:
-                raise PositionError(f"no file of the workspace is {path} or lies in it")
-            found |= inside
-        starts = self.unit_starts
-        return np.concatenate([np.arange(starts[n], starts[n + 1]) for n in sorted(found)] or [np.empty(0, np.int64)])
-
     def settled(self, cursor: Cursor) -> Cursor:
         """The cursor on lines that exist: editors also put it on the empty line after a file's last line end."""
         file = self.files[self.file_number(cursor.path)]
@@ -209,9 +197,8 @@ class Workspace:
     def located(self, question: Question) -> Question:
         """The question with its cursor on lines that exist, and with the code there.
 
-        Raises PositionError if the cursor, or one of the paths, is nowhere in the workspace.
+        Raises PositionError if the cursor is nowhere in the workspace.
         """
-        self.units_in(question.paths)
         if question.cursor is None:
             return question
         cursor = self.settled(question.cursor)

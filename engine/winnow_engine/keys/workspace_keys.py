@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Scores
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.question import Scope
 
 NO_UNIT = -1
 TOKENS_PER_BYTE = 0.24
@@ -98,9 +99,9 @@ class WorkspaceKeys:
         """The tokens of the units that have keys."""
         return int(self.unit_tokens.sum(dtype=np.int64))
 
-    def units_in(self, workspace: Workspace, paths: Sequence[str]) -> NDArray[np.int64]:
-        """The units that have keys, int64 [N]: those in some files and folders, or all if no paths are given."""
-        return np.intersect1d(self.units, workspace.units_in(paths)) if paths else self.units
+    def units_in(self, scope: Scope | None) -> NDArray[np.int64]:
+        """The units that have keys, int64 [N]: those that a question is limited to, if it is."""
+        return self.units if scope is None else np.intersect1d(self.units, scope.units)
 
     def tokens_of(self, units: NDArray[np.int64]) -> NDArray[np.int32]:
         """`unit_tokens` of some units, 0 for all others, int32 [U]."""

@@ -44,8 +44,8 @@ class UnitSource(Protocol):
         """All of a unit."""
 
     def cut(self, unit: int, tokens: int, must: tuple[int, int] | None) -> KeptUnit | None:
-        """The longest run of statements, of at most `tokens` tokens, that has lines `must` (default: the unit's
-        first line); None if there is none."""
+        """The longest run of statements, of at most `tokens` tokens, that has lines `must` (default: the line of
+        its scope, or else its first); None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ def keys_for(
     # A second round, after the drafter has scored what the first one encoded, chose no better.
     units = _chosen(question, workspace, joined(workspace, parts), cache, tokens, at_cursor, cancellation)
     keys = joined(workspace, cache.encode_ahead(workspace, parts, units, progress, cancellation))
-    found = keys.units_in(workspace, question.paths)
+    found = keys.units_in(question.scope)
     return keys if len(found) else cache.of(workspace, progress, cancellation)
 
 
@@ -92,7 +92,7 @@ def _chosen(
     sizes = np.maximum(workspace.unit_bytes * TOKENS_PER_BYTE, 1).astype(np.int32)
     worth = density(fuse(asked, _WEIGHTS).total + _BEST_OF_FILE * _best_of_file(asked), sizes)
     first = list(at_cursor)
-    wanted = workspace.units_in(question.paths) if question.paths else np.arange(len(worth))
+    wanted = question.scope.units if question.scope else np.arange(len(worth))
     rest = np.setdiff1d(wanted, first)
     best = _filling(rest[np.argsort(-worth[rest], kind="stable")], sizes, tokens - int(sizes[first].sum()))
     return [unit for unit in (*first, *best) if not keys.unit_tokens[unit]]

@@ -166,9 +166,9 @@ class Ranked:
 
     @property
     def _units(self) -> WorkspaceUnits:
-        return WorkspaceUnits(self.workspace, self.unit_tokens, self.drafter.count)
+        return WorkspaceUnits(self.workspace, self.unit_tokens, self.drafter.count, self.question.scope)
 
     @property
     def _focus(self) -> Focus | None:
         question = self.question
-        return self._units.focus(question.cursor) if question.cursor and not question.paths else None
+        return self._units.focus(question.cursor) if question.cursor and question.scope is None else None

@@ -115,9 +115,9 @@ class TwoLevelSearch:
         return found
 
     def _always(self, located: Question) -> NDArray[np.int64]:
-        """Units that may be kept whatever their score: at the cursor, in the paths asked about, near a change."""
+        """Units that may be kept whatever their score: at the cursor, in the question's scope, near a change."""
         workspace = self.workspace
-        starts, found = workspace.unit_starts, workspace.units_in(located.paths)
+        starts, found = workspace.unit_starts, located.scope.units if located.scope else np.empty(0, np.int64)
         if located.change:
             found = np.union1d(found, best(located.change.related, self.breadth.linked))
         if located.cursor:

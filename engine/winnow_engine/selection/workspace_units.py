@@ -10,17 +10,26 @@ from numpy.typing import NDArray
 from winnow_engine.core import Span, UnitKind
 from winnow_engine.index.units import cut_points
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.question import Cursor
+from winnow_engine.question import Cursor, Scope
 from winnow_engine.selection.budget import Focus, KeptUnit
 from winnow_engine.selection.fusion import FusedScores
 
 
 class WorkspaceUnits:
-    """The units of a workspace to fill a budget with. `tokens` is int32 [U]; `count` counts the tokens of a text."""
+    """The units of a workspace, or of the question's scope, to fill a budget with.
 
-    def __init__(self, workspace: Workspace, tokens: NDArray[np.int32], count: Callable[[str], int]) -> None:
+    `tokens` is int32 [U]; `count` counts the tokens of a text.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        tokens: NDArray[np.int32],
+        count: Callable[[str], int],
+        scope: Scope | None = None,
+    ) -> None:
         self.tokens = tokens
-        self._workspace, self._count = workspace, count
+        self._workspace, self._count, self._scope = workspace, count, scope
 
     def whole(self, unit: int) -> KeptUnit:
         """All of a unit."""
@@ -30,7 +39,8 @@ class WorkspaceUnits:
     def cut(self, unit: int, tokens: int, must: tuple[int, int] | None) -> KeptUnit | None:
         """As many statements as fit, from the one with the first line wanted on; None if the wanted lines do not."""
         file, found = self._workspace.units[unit]
-        first, last = must or (found.start_line, found.start_line)
+        line = (self._scope and self._scope.line_of(unit)) or found.start_line
+        first, last = must or (line, line)
         first, last = max(first, found.start_line), min(last, found.end_line)
         borders = [*cut_points(file.path, file.data, found), found.end_line + 1]
         start = max(border for border in borders if border <= first)

@@ -16,8 +16,8 @@ from winnow_engine.errors import NotJsonError
 from winnow_engine.untrusted import printable, read_json
 
 _OTHER_NAMES = {
-    "query": "question", "path": "paths", "glob": "paths", "file": "path", "file_path": "path", "line": "start_line",
-    "max_tokens": "budget",
+    "query": "question", "regex": "pattern", "path": "paths", "glob": "paths", "file": "path", "file_path": "path",
+    "line": "start_line", "max_tokens": "budget",
 }  # fmt: skip
 _LARGEST = 10**9
 _SHOWN_CHARACTERS = 40
@@ -32,10 +32,11 @@ class Arguments:
 
 @dataclass(frozen=True, slots=True)
 class FindCode(Arguments):
-    """Arguments of `find_code`."""
+    """Arguments of `find_code`: a question, a regular expression, or both."""
 
-    question: str
     budget: int
+    question: str = ""
+    pattern: str = ""
     paths: tuple[str, ...] = ()
 
 

@@ -23,9 +23,10 @@ INSTRUCTIONS = """\
 Winnow reads a whole repository and finds the code that answers a question in plain words, ranked, within a budget of \
 tokens. Call find_code first when you do not know the exact name to search for, when a question concerns behaviour \
 ("where are retries limited?") or several files at once, or when grep finds too much: one call replaces several rounds \
-of grep and reading files, and what it returns is the code itself with paths and line numbers. Use grep instead for a \
-known literal string or to list every occurrence. explain_place tells what some lines use and who uses them; outline \
-shows what is in a folder or file; ask has a language model on the user's machine answer, which takes seconds."""
+of grep and reading files, and what it returns is the code itself with paths and line numbers. For a known string, \
+give it as pattern: alone it lists every line that matches; with a question, the code that matches is ranked. \
+explain_place tells what some lines use and who uses them; outline shows what is in a folder or file; ask has a \
+language model on the user's machine answer, which takes seconds."""
 
 CAPABILITIES: dict[str, Any] = {"tools": {"listChanged": False}}
 _READ_STRUCTURED = ("claude-code",)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 
-from winnow_engine.core import Citation, Kept, Span
+from winnow_engine.core import Citation, Kept, Span, counted
 from winnow_engine.index.contents import ListedDefinition, ListedFile, ListedFolder, contents
 from winnow_engine.index.relations import Relation, relations
+from winnow_engine.index.scope import MatchingLines
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Cursor
 from winnow_engine.selection.ranking import Selection
-from winnow_lsp.mcp.arguments import ExplainPlace, OutlinePath
+from winnow_lsp.mcp.arguments import ExplainPlace, FindCode, OutlinePath
 from winnow_lsp.mcp.results import (
     CodePlace,
     CodeSpan,
@@ -23,6 +26,7 @@ from winnow_lsp.mcp.results import (
 )
 
 _NAMES_A_FILE = 12  # in the outline of a folder
+_LONGEST_LINE = 200
 
 
 def found_code(selection: Selection, budget: int, count: Callable[[str], int]) -> FoundCode:
@@ -34,6 +38,42 @@ def found_code(selection: Selection, budget: int, count: Callable[[str], int]) -
         return FoundCode(spans=list(some), index_complete=selection.stats.complete, notices=list(selection.notices))
 
     return fitted(made, spans, budget, count)
+
+
+def found_lines(workspace: Workspace, found: MatchingLines, asked: FindCode, count: Callable[[str], int]) -> FoundCode:
+    """Matching lines with the units that they lie in, as the result of `find_code`."""
+    rows = [(unit, line) for unit, lines in found.by_unit.items() for line in lines]
+
+    def made(some: Sequence[tuple[int, int]]) -> FoundCode:
+        spans = [_lines(workspace, unit, [line for _, line in lines]) for unit, lines in groupby(some, itemgetter(0))]
+        notices = [*asked.notices, *_about_lines(len(rows), len(some), found.complete)]
+        return FoundCode(spans=spans, index_complete=found.complete, notices=notices)
+
+    return fitted(made, rows[: asked.budget], asked.budget, count)
+
+
+def _about_lines(total: int, shown: int, complete: bool) -> Iterator[str]:
+    if not complete:
+        yield f"the search was given up after {counted(total, 'line')}: narrow it by paths"
+    if shown < total:
+        yield f"{shown:,} of {counted(total, 'line')} that match: a question ranks them, paths narrow them"
+
+
+def _lines(workspace: Workspace, unit: int, lines: Sequence[int]) -> CodeSpan:
+    file, found = workspace.units[unit]
+    texts = (f"{line}: {_shortened(file.text_of_lines(line, line).strip())}" for line in lines)
+    return CodeSpan(
+        path=file.path,
+        start_line=found.start_line,
+        end_line=found.end_line,
+        name=found.name,
+        kind=found.kind.value,
+        text="\n".join(texts),
+    )
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}…"
 
 
 def _code(workspace: Workspace, span: Span) -> CodeSpan:
@@ -73,7 +113,7 @@ def explained(workspace: Workspace, cursor: Cursor, asked: ExplainPlace, count: 
 
 
 def _related(one: Relation) -> Related:
-    return Related(name=one.name, path=one.file.path, line=one.line, inside=one.unit.name, text=one.text[:200])
+    return Related(name=one.name, path=one.file.path, line=one.line, inside=one.unit.name, text=_shortened(one.text))
 
 
 def outlined(workspace: Workspace, path: str, asked: OutlinePath, count: Callable[[str], int]) -> Outlined:

@@ -11,7 +11,8 @@ from typing import TypeVar
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import Config
 from winnow_engine.core import Budget, Cancellation, Kept
-from winnow_engine.errors import PositionError, WinnowError
+from winnow_engine.errors import NothingMatchesError, PositionError, WinnowError
+from winnow_engine.index.scope import files_in, matching_lines
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.question import Cursor, Question
 from winnow_engine.selection.ranking import Selection
@@ -20,7 +21,7 @@ from winnow_lsp.host.engines import Engine
 from winnow_lsp.host.queue import Asker, Work
 from winnow_lsp.mcp.arguments import Ask, ExplainPlace, FindCode, OutlinePath
 from winnow_lsp.mcp.paths import workspace_path, workspace_place
-from winnow_lsp.mcp.presentation import explained, found_code, outlined, place_of
+from winnow_lsp.mcp.presentation import explained, found_code, found_lines, outlined, place_of
 from winnow_lsp.mcp.progress import Reports
 from winnow_lsp.mcp.results import Explained, FoundCode, ModelAnswer, Outlined
 
@@ -38,27 +39,40 @@ class AgentRepository:
         self._indexing: asyncio.Task[None] | None = None
 
     async def find(self, sources: Sources, asked: FindCode, reports: Reports) -> FoundCode:
-        """The code that matters to a question, as much as it needs and the budget allows."""
-        question = Question(asked.question, paths=_paths(sources, asked.paths))
-        budget = code_budget(self._config.budget, asked.budget)
+        """The code that matters to a question, as much as it needs and the budget allows; or the lines that match."""
+        asked = replace(asked, paths=_paths(sources, asked.paths))
+        by_meaning = bool(asked.question.strip())
+        if not by_meaning and not asked.pattern:
+            raise ValueError("there is nothing to look for: give a question, a pattern, or both")
 
-        def work(assistant: Assistant, cancellation: Cancellation) -> tuple[FoundCode, bool]:
-            def select(question: Question) -> Selection:
-                return assistant.select(sources, question, budget, reports.progress, cancellation)
+        def work(assistant: Assistant, cancellation: Cancellation) -> FoundCode:
+            try:
+                find = self._ranked if by_meaning else _listed
+                return find(assistant, sources, asked, reports, cancellation)
+            except NothingMatchesError as error:
+                return FoundCode(spans=[], index_complete=True, notices=[*asked.notices, str(error)])
 
-            selection, notices = _on_known_paths(select, question, assistant, sources, cancellation)
-            selection = replace(selection, notices=(*asked.notices, *notices, *selection.notices))
-            found = found_code(selection, asked.budget, assistant.keys.wait_for(cancellation).drafter.count)
-            return found, selection.stats.complete
-
-        found, final = await self._run(work, reports)
-        if not final:
+        found = await self._run(work, reports)
+        if not found.index_complete and by_meaning:
 
             async def known() -> Sources:
                 return sources
 
             self.index(known)
         return found
+
+    def _ranked(
+        self, assistant: Assistant, sources: Sources, asked: FindCode, reports: Reports, cancellation: Cancellation
+    ) -> FoundCode:
+        budget = code_budget(self._config.budget, asked.budget, fill=bool(asked.pattern))
+
+        def select(question: Question) -> Selection:
+            return assistant.select(sources, question, budget, reports.progress, cancellation)
+
+        question = Question(asked.question, paths=asked.paths, pattern=asked.pattern)
+        selection, notices = _on_known_paths(select, question, assistant, sources, cancellation)
+        selection = replace(selection, notices=(*asked.notices, *notices, *selection.notices))
+        return found_code(selection, asked.budget, assistant.keys.wait_for(cancellation).drafter.count)
 
     async def explain(self, sources: Sources, asked: ExplainPlace, reports: Reports) -> Explained:
         """The definitions that a place uses, and its users."""
@@ -142,11 +156,11 @@ class AgentRepository:
         return await self._engine.queue.question(prepare, reports.moved, Asker(self))
 
 
-def code_budget(settings: Budget, tokens: int) -> Budget:
-    """The budget of code for a result of at most `tokens`."""
+def code_budget(settings: Budget, tokens: int, *, fill: bool = False) -> Budget:
+    """The budget of code for a result of at most `tokens`: as many as the question needs, or all of them."""
     return replace(
         settings,
-        keep_tokens=None,
+        keep_tokens=int(_CODE_SHARE * tokens) if fill else None,
         keep_ratio=None,
         patience_s=_UNLIMITED_S,
         most_tokens=int(_CODE_SHARE * tokens),
@@ -175,6 +189,16 @@ def lines_of_file(workspace: Workspace, path: str, first: int | None, last: int 
     return Cursor(path, min(start, end) or start, max(start, end))
 
 
+def _listed(
+    assistant: Assistant, sources: Sources, asked: FindCode, _: Reports, cancellation: Cancellation
+) -> FoundCode:
+    """The lines that match a pattern, in the order of files."""
+    workspace, count = _read(assistant, sources, cancellation)
+    paths, notices = known_paths(workspace, asked.paths)
+    found = matching_lines(workspace, files_in(workspace, paths), asked.pattern, cancellation)
+    return found_lines(workspace, found, replace(asked, notices=(*asked.notices, *notices)), count)
+
+
 def _on_known_paths(
     ask: Callable[[Question], T],
     question: Question,
@@ -195,7 +219,7 @@ def known_paths(workspace: Workspace, paths: Sequence[str]) -> tuple[tuple[str, 
     known = []
     for path in paths:
         with suppress(PositionError):
-            workspace.units_in([path])
+            files_in(workspace, [path])
             known.append(path)
     missing = [path for path in paths if path not in known]
     where = "looked in the others" if known else "looked everywhere"

@@ -64,11 +64,14 @@ class CodePlace(BaseModel):
 
 
 class CodeSpan(CodePlace):
-    """Code that matters to a question. `score` is the log-odds that it answers it."""
+    """Code that matters to a question. `score` is the log-odds that it answers it.
+
+    Where only an expression was searched for, there is no score, and the text has the lines that match, numbered.
+    """
 
     name: str
     kind: str
-    score: float
+    score: float | None = None
     text: str
 
 

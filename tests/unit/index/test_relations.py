@@ -10,6 +10,7 @@ import pytest
 from winnow_engine.errors import PositionError
 from winnow_engine.index.contents import ListedFile, ListedFolder, contents
 from winnow_engine.index.relations import relations
+from winnow_engine.index.scope import files_in
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Cursor
 
@@ -91,13 +92,4 @@ def test_a_path_with_nothing_is_refused(workspace: Workspace) -> None:
         with pytest.raises(PositionError):
             list(contents(workspace, path))
         with pytest.raises(PositionError):
-            workspace.units_in([path])
-
-
-def test_the_units_of_files_and_folders(workspace: Workspace) -> None:
-    def paths(*names: str) -> set[str]:
-        return {workspace.units[number][0].path for number in workspace.units_in(names)}
-
-    assert paths("shop/jobs") == {"shop/jobs/daily.py"}
-    assert paths("./other.py", "shop/tax.py") == {"other.py", "shop/tax.py"}
-    assert paths(".") == set(FILES)
+            files_in(workspace, [path])

@@ -8,8 +8,7 @@ from winnow_lsp.mcp.arguments import read_arguments
 from winnow_lsp.mcp.greeting import tools
 
 SCHEMAS = {tool["name"]: tool["inputSchema"] for tool in tools("")}
-FIND = {"question": "Where?", "budget": 2000}
-NAMES = "(the arguments are question, paths, budget)"
+NAMES = "(the arguments are question, pattern, paths, budget)"
 
 
 @pytest.mark.parametrize(
@@ -41,8 +40,9 @@ NAMES = "(the arguments are question, paths, budget)"
         ("find_code", {"limit": 3, "x\n": 1}, {}, [f"ignored: limit, x\\n {NAMES}"]),
         ("find_code", {"path": "a", "paths": "b"}, {"paths": ("b",)}, [f"ignored: path {NAMES}"]),
         ("find_code", {"question": ["Where?"]}, {}, []),
+        ("find_code", {"question": None, "regex": "a|b"}, {"pattern": "a|b"}, []),
         ("find_code", {"question": "", "query": "Where?"}, {}, []),
-        ("find_code", {"question": ""}, None, "question is missing: What you want to know"),
+        ("ask", {"question": ""}, None, "question is missing: The question, in a sentence"),
         ("find_code", {"question": {"text": "Where?"}}, None, "question has to be text"),
         ("find_code", {"question": "x" * 100_001}, None, "100,001 characters"),
         ("explain_place", {"filePath": "a.py", "startLine": "0"}, {"path": "a.py", "start_line": 1}, ["taken as 1"]),
@@ -64,6 +64,7 @@ def test_arguments_are_understood_or_said_to_be_wrong(
             read_arguments(SCHEMAS[tool], given)
         return
     found, said = read_arguments(SCHEMAS[tool], given)
-    assert found == (FIND if tool == "find_code" else {"budget": 2000}) | values
+    asked = {"question": "Where?"} if tool == "find_code" and "pattern" not in values else {}
+    assert found == {"budget": 2000} | asked | values
     assert len(said) == len(notices)
     assert all(notice in one for one, notice in zip(said, notices, strict=True))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from winnow_engine.core import Cancellation
+from winnow_engine.index.scope import in_scope
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.keys.workspace_keys import KeyBlock, WorkspaceKeys
 from winnow_engine.question import Cursor, Question
@@ -138,7 +139,7 @@ def test_what_was_not_scored_has_no_chance(workspace: Workspace) -> None:
 
 def test_units_at_the_cursor_and_in_the_paths_asked_about_are_scored(workspace: Workspace) -> None:
     question = Question(QUESTIONS[0], Cursor("m03.py", 9, 9), paths=("m04.py",))
-    found = two_levels(workspace, workspace.located(question), NARROW)
+    found = two_levels(workspace, in_scope(workspace.located(question), workspace, Cancellation()), NARROW)
     assert set(np.unique(found.file_numbers)) >= {3, 4}
     for number in (3, 4):
         assert (found.file_numbers == number).sum() == len(workspace.files[number].units)
