@@ -90,7 +90,9 @@ class PromptTooLongError(BudgetError):
 
 
 class TargetError(WinnowError):
-    """The target model failed while evaluating or sampling."""
+    """The target model failed while evaluating or sampling; `said` is what its server said, if it has one."""
+
+    said = b""
 
 
 class SnapshotError(TargetError):

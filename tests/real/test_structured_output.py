@@ -13,7 +13,7 @@ import httpx
 import jsonschema
 import openai
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 from schemas import SCHEMAS, record
 
 from .served import MODEL, post, serving
@@ -25,13 +25,13 @@ ASKED: list[Any] = [{"role": "user", "content": "Make up an example and answer i
 
 
 class Step(BaseModel):
-    title: str = Field(max_length=40)
-    minutes: int = Field(ge=1, le=90)
+    title: str
+    minutes: int
     kind: Literal["cut", "cook", "serve"]
 
 
 class Recipe(BaseModel):
-    name: str = Field(max_length=40)
+    name: str
     first: Step
     last: Step | None
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from winnow_engine.prompting.tools import Tools
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.remote.address import Address
-from winnow_engine.targets.remote.body import Attempt, RemotePrompt, request_body
+from winnow_engine.targets.remote.body import OPTIONAL, Attempt, RemotePrompt, request_body
 from winnow_engine.targets.remote.chunks import Chunk, read_chunk
 from winnow_engine.targets.remote.framing import SSE, Framing
 
@@ -46,7 +46,7 @@ class OpenAiApi:
 
     def optional(self, attempt: Attempt) -> Collection[str]:
         """As `Api.optional`."""
-        return attempt.fields
+        return (*attempt.fields, *OPTIONAL)
 
     def read(self, data: bytes, address: Address, stops: Sequence[str], tools: Tools) -> Chunk:
         """As `Api.read`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,10 @@ class RemotePrompt:
     def __len__(self) -> int:
         return self.tokens
 
+
+_LENGTH = "max_tokens"
+OPTIONAL = ("temperature", "top_p", "seed", "stream_options", _LENGTH)
+"""Fields that some servers or models refuse, beside those of an attempt."""
 
 _BUDGETS = ("thinking_token_budget", "thinking_budget_tokens")  # vLLM's and llama-server's
 
@@ -80,6 +84,14 @@ def request_body(model: str, request: Request[RemotePrompt], attempt: Attempt) -
     if request.format:
         document["response_format"] = request.format.document
     return document | _tools(prompt.tools) if prompt.tools else document
+
+
+def without(document: Mapping[str, Any], refused: Collection[str]) -> dict[str, Any]:
+    """The document without fields that a server refuses. Newer ones have another name for `max_tokens`."""
+    sent = {name: value for name, value in document.items() if name not in refused}
+    if _LENGTH in document.keys() - sent.keys():
+        sent["max_completion_tokens"] = document[_LENGTH]
+    return sent
 
 
 def _message(message: Message) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,12 +94,14 @@ class Client:
     async def stream(
         self, url: str, document: Mapping[str, Any], framing: Framing
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The events that answer `document`. Leaving early closes the connection, so that the server stops."""
+        """The events that answer `document`. Leaving early closes the connection, so that the server stops.
+
+        They also end where the connection breaks: who reads them knows whether the answer is complete.
+        """
         response = await self._sent(self._http.build_request("POST", url, json=document))
         try:
-            self._check_type(response, framing.content_type)
-            with self._whole_or_named():
-                yield framing.split(response.aiter_bytes())
+            self._check_type(response)
+            yield framing.split(_until_broken(response.aiter_bytes()))
         finally:
             await response.aclose()
 
@@ -108,7 +110,7 @@ class Client:
             async with asyncio.timeout(self.policy.short_s):
                 response = await self._sent(request)
                 try:
-                    self._check_type(response, "application/json")
+                    self._check_type(response)
                     body = await self._body(response, _MOST_BYTES)
                 finally:
                     await response.aclose()
@@ -172,12 +174,12 @@ class Client:
                     raise TargetProtocolError(f"{self.address.host} sent over {most:,} bytes")
         return body
 
-    def _check_type(self, response: httpx.Response, wanted: str) -> None:
+    def _check_type(self, response: httpx.Response) -> None:
+        """Refuse pages for people. Other types say little: servers send events as text, or with no type at all."""
         found = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if found != wanted:
+        if found in ("text/html", "application/xhtml+xml"):
             raise TargetProtocolError(
-                f"{self.address.host} sent {found or 'no content type'} instead of {wanted}: "
-                f"is there an OpenAI API at {self.address.base}?"
+                f"{self.address.host} sent {found} instead of JSON: is there an OpenAI API at {self.address.base}?"
             )
 
     @contextmanager
@@ -193,6 +195,12 @@ class Client:
     def _without_key(self, body: bytes) -> bytes:
         """The body without our key, which some servers repeat when they refuse it."""
         return body.replace(self._key.encode(), "…".encode()) if self._key else body
+
+
+async def _until_broken(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    with suppress(httpx.TransportError, httpx.DecodingError):
+        async for piece in pieces:
+            yield piece
 
 
 def _headers(key: str | None) -> dict[str, str]:

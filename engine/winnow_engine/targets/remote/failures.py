@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from html import unescape
 from typing import Any
 
 from winnow_engine.errors import (
@@ -23,6 +25,10 @@ _TOO_LONG = re.compile(
 )
 
 
+_PAGE = re.compile(rb"\s*<(?:!doctype |html)()", re.IGNORECASE)
+_TITLE = re.compile(rb"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+
+
 def failure(address: Address, status: int, body: bytes, location: str = "") -> WinnowError:
     """The error for a status other than 200. `location` is the response's header."""
     said = reason(body)
@@ -38,33 +44,48 @@ def failure(address: Address, status: int, body: bytes, location: str = "") -> W
         )
     if 300 <= status < 400:
         return TargetProtocolError(
-            f"{address.host} redirects to {_short(location) or 'nowhere'}, which is not followed: name the final URL"
+            f"{address.host} redirects to {short(location) or 'nowhere'}, which is not followed: name the final URL"
         )
     if status == 429:
         return TargetError(f"{address.host} is busy ({status}: {said}): try again later")
-    return TargetError(f"{address.host} failed ({status}: {said}): see its log")
+    error = TargetError(f"{address.host} failed ({status}: {said}): see its log")
+    error.said = body
+    return error
+
+
+def refused_fields(said: bytes, names: Iterable[str]) -> set[str]:
+    """Those of the fields that a refusal names."""
+    text = said.decode("utf-8", "replace")
+    return {name for name in names if re.search(rf"(?<![\w.]){re.escape(name)}", text)}
 
 
 def reason(body: bytes) -> str:
     """The message in an error's body, in one short line.
 
-    Servers put it under `error.message`, `error`, `message` or `detail`.
+    Servers put it under `error.message`, `error`, `message` or `detail`, and proxies into the title of a page.
     """
+    if page := _PAGE.match(body):
+        title = _TITLE.search(body)
+        return short(unescape((title or page)[1].decode("utf-8", "replace"))) or "a page of HTML"
     try:
         said = _message(read_json(body))
     except NotJsonError:
         said = ""
-    return _short(said or body.decode("utf-8", "replace")) or "no reason given"
+    return short(said or body.decode("utf-8", "replace")) or "no reason given"
 
 
 def _message(document: Any) -> str:
     inner = document.get("error", document) if isinstance(document, dict) else document
     if not isinstance(inner, dict):
         return inner if isinstance(inner, str) else ""
-    parts = [inner.get("code"), inner.get("message") or inner.get("detail")]
+    told = inner.get("message") or inner.get("detail")
+    if isinstance(told, list):  # as FastAPI refuses what it does not know
+        told = "; ".join(f"{one.get('loc')}: {one.get('msg')}" for one in told if isinstance(one, dict))
+    parts = [inner.get("code"), told]
     return ": ".join(str(part) for part in parts if isinstance(part, str) and part)
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """The text as one line that can be shown, with at most `MOST_SHOWN` characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= MOST_SHOWN else f"{line[:MOST_SHOWN]}…"

@@ -6,46 +6,66 @@ import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 
-from winnow_engine.errors import TargetProtocolError
+from winnow_engine.errors import NotJsonError, TargetProtocolError
+from winnow_engine.untrusted import read_json
 
+DONE = b"[DONE]"
 LONGEST_LINE = 1 << 20
 """In bytes. A chunk of an answer has some hundreds; an endless line must not fill memory."""
 
+_BOM = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"\r\n|\n|\r(?!$)")
 
 
 async def events(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """The data of each event, with its lines joined. An event is complete once a blank line follows.
 
-    Raises TargetProtocolError for an event over LONGEST_LINE.
+    Servers that forget the blank line send whole JSON in each line. One that does not stream sends JSON alone. Raises
+    TargetProtocolError for an event over LONGEST_LINE.
     """
-    held, data = b"", list[bytes]()
+    held, data, alone = b"", list[bytes](), False
     async for piece in stream:
-        *lines, held = _LINE_END.split(held + piece)
+        held += piece
+        alone = alone or (not data and held.lstrip().startswith(b"{"))
+        *lines, held = (held,) if alone else _LINE_END.split(held)
         for whole in _dispatch(lines, data):
             yield whole
         if len(held) + sum(map(len, data)) > LONGEST_LINE:
             raise TargetProtocolError(f"the target's server sent a line of over {LONGEST_LINE:,} bytes")
-    for whole in _dispatch([line for line in (held.rstrip(b"\r"),) if held.endswith(b"\r")], data):
+    if alone:
+        yield held
+    for whole in _dispatch([held.rstrip(b"\r")], data):
         yield whole
+    if _is_whole(data):
+        yield b"\n".join(data)
 
 
 def _dispatch(lines: list[bytes], data: list[bytes]) -> Iterator[bytes]:
     """Collect `data` fields. A blank line ends an event. Comments and other fields are ignored."""
     for line in lines:
         field, _, value = line.partition(b":")
-        if field == b"data":
+        if field.removeprefix(_BOM) == b"data":
+            if _is_whole(data):
+                yield b"\n".join(data)
+                data.clear()
             data.append(value.removeprefix(b" "))
         elif not line and data:
             yield b"\n".join(data)
             data.clear()
 
 
+def _is_whole(data: list[bytes]) -> bool:
+    text = b"\n".join(data)
+    try:
+        return text == DONE or isinstance(read_json(text), dict)
+    except NotJsonError:
+        return False
+
+
 @dataclass(frozen=True, slots=True)
 class Framing:
-    """A stream's content type, and what yields its documents from its bytes."""
+    """Yields a stream's documents from its bytes."""
 
-    content_type: str
     split: Callable[[AsyncIterator[bytes]], AsyncIterator[bytes]]
 
 
@@ -62,5 +82,5 @@ async def lines(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         yield held
 
 
-SSE = Framing("text/event-stream", events)
-NDJSON = Framing("application/x-ndjson", lines)
+SSE = Framing(events)
+NDJSON = Framing(lines)

@@ -6,6 +6,7 @@ from typing import Any
 
 from winnow_engine.errors import ModelNotFoundError, TargetProtocolError, WinnowError
 from winnow_engine.targets.remote.client import Client
+from winnow_engine.targets.remote.ollama import is_ollama
 
 UNKNOWN_CONTEXT = 4096
 """Tokens, if a server does not say: Ollama's default, beyond which it silently cuts prompts."""
@@ -19,20 +20,37 @@ async def find_model(client: Client, wanted: str | None) -> tuple[str, int | Non
     `wanted` must be one of the server's models; if it is None, the server must have exactly one. Raises
     ModelNotFoundError and what `Client` does.
     """
-    found = _models(await client.get(f"{client.address.base}/models"), client.address.host)
-    name = wanted or (next(iter(found)) if len(found) == 1 else None)
-    if name in found:
+    try:
+        listed = await client.get(f"{client.address.base}/models")
+    except ModelNotFoundError:
+        if not wanted:
+            raise
+        return wanted, None  # some gateways do not list what they have
+    found = _models(listed, client.address.host)
+    name = next((one for one in _spellings(wanted) if one in found), None) if wanted else _only(found)
+    if name:
         return name, context_of_entry(found[name]) or await _running_context(client)
-    listed = ", ".join(list(found)[:_MOST_LISTED]) or "none"
-    problem = f"has no model {name}" if name else f"has {len(found)} models"
-    raise ModelNotFoundError(
-        f"{client.address.host} {problem}: add one of these to the target's URL behind #: {listed}"
-    )
+    problem = f"has no model {wanted}" if wanted else f"has {len(found)} models"
+    if wanted and await is_ollama(client):
+        problem += f" (fetch it by: ollama pull {wanted})"
+    shown = ", ".join(list(found)[:_MOST_LISTED]) or "none"
+    raise ModelNotFoundError(f"{client.address.host} {problem}: add one of these to the target's URL behind #: {shown}")
+
+
+def _spellings(name: str) -> tuple[str, ...]:
+    """A name, and what Ollama lists for it: a model has a tag, `latest` if none is said."""
+    return (name, f"{name}:latest", name.removesuffix(":latest"))
+
+
+def _only(found: dict[str, dict[str, Any]]) -> str | None:
+    return next(iter(found)) if len(found) == 1 else None
 
 
 def _models(document: Any, host: str) -> dict[str, dict[str, Any]]:
+    """The models by name; some servers send the list alone."""
     try:
-        return {str(entry["id"]): entry for entry in document["data"]}
+        entries = document if isinstance(document, list) else document["data"] or ()
+        return {str(entry["id"]): entry for entry in entries}
     except (TypeError, LookupError) as error:
         raise TargetProtocolError(f"{host} lists its models in a form other than OpenAI's API") from error
 

@@ -12,14 +12,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from winnow_engine.core import Finish
 from winnow_engine.errors import NotJsonError, TargetAddressError, WinnowError
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import CallDelta, ToolCall, Tools
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.remote.address import Address
 from winnow_engine.targets.remote.body import Attempt, RemotePrompt
-from winnow_engine.targets.remote.chunks import Chunk, Usage, checked, text_of
+from winnow_engine.targets.remote.chunks import Chunk, Usage, checked, count_of, finish_of, text_of
 from winnow_engine.targets.remote.client import Client
 from winnow_engine.targets.remote.framing import NDJSON
 from winnow_engine.untrusted import read_json
@@ -29,7 +28,6 @@ _LEAST_CONTEXT, _CONTEXT_STEP = 8192, 4096
 # Keys and values of a context take memory as soon as it is set, so a model's 128k or more are not claimed unasked.
 _MOST_CONTEXT = 32_768
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d+)\s*$", re.MULTILINE)
-_FINISHES: Mapping[str, Finish] = {"stop": "eos", "length": "length"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +48,7 @@ async def find_ollama(client: Client, model: str) -> OllamaModel | None:
 
     Raises TargetAddressError for a model that Ollama runs on another machine.
     """
-    try:
-        version = await client.get(f"{client.address.root}/api/version")
-    except WinnowError:
-        return None
-    if not isinstance(version, dict) or not isinstance(version.get("version"), str):
+    if not await is_ollama(client):
         return None
     try:
         shown = await client.post(f"{client.address.root}/api/show", {"model": model})
@@ -68,6 +62,15 @@ async def find_ollama(client: Client, model: str) -> OllamaModel | None:
             "another, or name https://ollama.com/v1 as the target's server"
         )
     return OllamaModel(_longest(shown), await _loaded(client, model) or _configured(shown))
+
+
+async def is_ollama(client: Client) -> bool:
+    """Whether the server says its version as Ollama does."""
+    try:
+        version = await client.get(f"{client.address.root}/api/version")
+    except WinnowError:
+        return False
+    return isinstance(version, dict) and isinstance(version.get("version"), str)
 
 
 def elsewhere(model: str, entry: Mapping[str, Any]) -> bool:
@@ -156,11 +159,10 @@ def _chunk(document: dict[str, Any], stops: Sequence[str], tools: Tools) -> Chun
     if calls and not tools:
         raise ValueError("it has tool_calls, which were not asked for")
     text, thought = text_of(message.get("content")), text_of(message.get("thinking"))
-    if not document["done"]:
+    if not document.get("done"):
         return Chunk(text, thought, calls=calls)
-    reason = document.get("done_reason", "stop")
-    finish = "stop" if reason == "stop" and stops else _FINISHES[reason]
-    return Chunk(text, thought, finish, _usage(document), calls)
+    finish, notice = finish_of(document.get("done_reason") or "stop", stops)
+    return Chunk(text, thought, finish, _usage(document), calls, notice)
 
 
 def _delta(place: int, entry: dict[str, Any]) -> CallDelta:
@@ -171,7 +173,7 @@ def _delta(place: int, entry: dict[str, Any]) -> CallDelta:
 
 
 def _usage(document: Mapping[str, Any]) -> Usage | None:
-    read, written = _positive(document.get("prompt_eval_count")), _positive(document.get("eval_count"))
+    read, written = count_of(document, "prompt_eval_count"), count_of(document, "eval_count")
     return Usage(read, written) if read and written else None
 
 
@@ -182,21 +184,17 @@ async def _loaded(client: Client, model: str) -> int:
         found = [entry for entry in running["models"] if model in (entry.get("model"), entry.get("name"))]
     except (WinnowError, TypeError, LookupError, AttributeError):
         return 0
-    return _positive(found[0].get("context_length")) if found else 0
+    return count_of(found[0], "context_length") if found else 0
 
 
 def _longest(shown: Mapping[str, Any]) -> int:
     """The context that a model was trained for."""
     information = shown.get("model_info")
     known = information if isinstance(information, dict) else {}
-    return _positive(known.get(f"{known.get('general.architecture')}.context_length"))
+    return count_of(known, f"{known.get('general.architecture')}.context_length")
 
 
 def _configured(shown: Mapping[str, Any]) -> int:
     """The context in a model's file."""
     found = _NUM_CTX.search(str(shown.get("parameters", "")))
     return int(found[1][:9]) if found else 0
-
-
-def _positive(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

@@ -25,6 +25,7 @@ class StreamedReply:
         self._first_at: float | None = None
         self._shown: list[str] = []
         self._called = False
+        self._notices: list[str] = []
         self._thoughts_before: list[Thought] = []
         self._tokens_before = 0
         self._clear()
@@ -68,6 +69,8 @@ class StreamedReply:
             self.finish = "length"
             return False
         self.finish = chunk.finish or self.finish
+        if chunk.notice:
+            self._notices.append(chunk.notice)
         thinking = self._take(chunk)
         if self._characters > (most + self._attempt.room) * _MOST_CHARACTERS_A_TOKEN:
             raise TargetProtocolError("the target's server does not stop where it was asked to")
@@ -77,7 +80,7 @@ class StreamedReply:
         """Pass on what a chunk brings. Returns whether it belongs to a thought."""
         if chunk.grew:
             self._grow()
-        thinking = bool(chunk.thought) or self._thoughts.thinking
+        thinking = (bool(chunk.thought) and not chunk.text) or self._thoughts.thinking
         if chunk.thought:
             self._thoughts.add(chunk.thought)
         self._say(self._thoughts.feed(chunk.text))
@@ -90,6 +93,24 @@ class StreamedReply:
         if chunk.finish:
             self._say(self._thoughts.end())
         return thinking
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything has come in this attempt."""
+        return bool(self._said or self._thought or self._called)
+
+    def end(self, whole: bool) -> bool:
+        """End an answer that has no finish. It is kept as if it were too long, unless the server said it was `whole`.
+
+        False if there is nothing to keep, or a call that may lack its end.
+        """
+        if not self.begun or (self._called and not whole):
+            return False
+        self._say(self._thoughts.end())
+        self.finish = "eos" if whole else "length"
+        if not whole:
+            self._notices.append("the target's server ended its answer in the middle, without a reason to finish")
+        return True
 
     def late(self, policy: RetryPolicy, tools: bool) -> str:
         """The deadline that was missed, in words."""
@@ -121,7 +142,7 @@ class StreamedReply:
             decode_tokens=self._tokens_before + usage.answer,
             decode_s=0.0 if first is None else now - first,
             thought=_joined([*self._thoughts_before, *filter(None, [self.thought])]),
-            notices=notices,
+            notices=(*notices, *self._notices),
         )
 
     def _say(self, text: str) -> None:

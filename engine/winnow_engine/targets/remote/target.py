@@ -16,6 +16,7 @@ import httpx
 from winnow_engine.core import Cancellation, Progress, Sampling, Thinking
 from winnow_engine.errors import (
     BudgetError,
+    SchemaError,
     TargetError,
     TargetProtocolError,
     TargetTimeoutError,
@@ -26,10 +27,11 @@ from winnow_engine.prompting.tools import NO_TOOLS, Tools
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.remote.address import KEY_VARIABLE, Address
 from winnow_engine.targets.remote.api import Api, OpenAiApi
-from winnow_engine.targets.remote.body import Attempt, RemotePrompt
-from winnow_engine.targets.remote.chunks import DONE
+from winnow_engine.targets.remote.body import Attempt, RemotePrompt, without
 from winnow_engine.targets.remote.client import Client, RetryPolicy
 from winnow_engine.targets.remote.counting import Route, estimate, find_route
+from winnow_engine.targets.remote.failures import reason, refused_fields
+from winnow_engine.targets.remote.framing import DONE
 from winnow_engine.targets.remote.model_lookup import UNKNOWN_CONTEXT, find_model
 from winnow_engine.targets.remote.ollama import OllamaApi, find_ollama
 from winnow_engine.targets.remote.reply import StreamedReply
@@ -38,6 +40,10 @@ from winnow_engine.targets.thinking import cut_notice
 T = TypeVar("T")
 
 _POLL_S = 0.02
+# What servers name when they refuse the format of an answer.
+_OF_FORMATS = ("response_format", "json_schema", "json_object", "schema", "format", "grammar")
+# The fields that servers do not take, by their address and model, for as long as this process lives.
+_refused_by: dict[tuple[str, str], set[str]] = {}
 # A chat template adds at most this many tokens per conversation and per message, in the templates of 2026.
 _TEMPLATE_TOKENS, _MESSAGE_TOKENS = 24, 8
 # It adds these per call, and once to explain tools: 20 and 110 tokens with Qwen2.5, 350 with Qwen3-Coder.
@@ -61,7 +67,7 @@ class HttpTarget:
         self._api: Api = OpenAiApi()
         self._route: Route | None = None
         self._thinks = False  # has thought, although asked not to
-        self._refused: set[str] = set()  # fields that the server does not take
+        self._refused: set[str] = set()  # fields that the server does not take; `open` sets it
         self._closed = False
 
     @classmethod
@@ -74,6 +80,7 @@ class HttpTarget:
         key = os.environ.get(KEY_VARIABLE, "").strip() or None
         target = cls(address, key, policy or RetryPolicy())
         target._run(lambda client: target._inquire(client, context_limit))
+        target._refused = _refused_by.setdefault((address.base, target.model), set())
         return target
 
     @property
@@ -162,20 +169,33 @@ class HttpTarget:
         yield Attempt("off", _LONGEST_THOUGHT * limit, None, softly=True)
 
     def _ask(self, request: Request[RemotePrompt], reply: StreamedReply, attempt: Attempt) -> None:
-        """Make an attempt. If the server refuses the fields that it should ignore, make it again without them."""
+        """Make an attempt. If the server refuses fields that may be left out, make it again without them.
+
+        They are left out from then on if that helps. Raises SchemaError if it refuses the answer's format.
+        """
         left = self.context_limit - len(request.prompt) - request.sampling.max_tokens
         attempt = replace(attempt, room=min(attempt.room, left))
-        reply.begin(attempt)
-        document = self._api.body(self.model, request, attempt)
-        sent = {name: value for name, value in document.items() if name not in self._refused}
-        try:
-            self._run(lambda c: _unless_cancelled(self._stream(c, request, sent, reply), request.cancellation))
-        except TargetError as error:
-            refused = {name for name in self._api.optional(attempt) if name in sent and name in str(error)}
-            if not refused:
-                raise
-            self._refused |= refused
-            self._ask(request, reply, attempt)
+        document, left_out = self._api.body(self.model, request, attempt), set(self._refused)
+        while True:
+            reply.begin(attempt)
+            sent = without(document, left_out)
+            try:
+                self._run(lambda c: _unless_cancelled(self._stream(c, request, sent, reply), request.cancellation))  # noqa: B023
+            except TargetError as error:
+                refused = refused_fields(error.said, self._api.optional(attempt)) & sent.keys()
+                if not refused or reply.begun:
+                    self._check_format(request, error)
+                    raise
+                left_out |= refused
+            else:
+                self._refused |= left_out
+                return
+
+    def _check_format(self, request: Request[RemotePrompt], error: TargetError) -> None:
+        """Raise SchemaError if the server refused the format of an answer, which changes what the answer means."""
+        if request.format and refused_fields(error.said, _OF_FORMATS):
+            message = f"{self._address.host} does not take {request.format.field}: {reason(error.said)}"
+            raise SchemaError(request.format.field, message) from error
 
     def close(self) -> None:
         """Refuse further calls."""
@@ -194,13 +214,14 @@ class HttpTarget:
         self, client: Client, request: Request[RemotePrompt], document: dict[str, Any], reply: StreamedReply
     ) -> None:
         loop, policy, tools, api = asyncio.get_running_loop(), self._policy, request.prompt.tools, self._api
+        done = False
         try:
             async with (
                 asyncio.timeout(policy.first_token_s) as limit,
                 client.stream(api.url(self._address), document, api.framing) as events,
             ):
                 async for data in events:
-                    if data == DONE:
+                    if done := data == DONE:
                         break
                     chunk = api.read(data, self._address, request.sampling.stop, tools)
                     if not reply.add(chunk):
@@ -211,7 +232,7 @@ class HttpTarget:
         except TimeoutError:
             if not reply.finish:
                 raise TargetTimeoutError(f"{self._address.host} sent {reply.late(policy, bool(tools))}") from None
-        if not reply.finish:
+        if not reply.finish and not reply.end(done):
             raise TargetProtocolError(f"{self._address.host} {reply.broken_off(self.context_limit)}")
 
     def _run(self, work: Callable[[Client], Awaitable[T]]) -> T:

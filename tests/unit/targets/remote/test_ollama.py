@@ -148,9 +148,7 @@ ODD = (
     b"{}",
     b"no JSON",
     b'{"done": false, "message": {"content": 5}}',
-    b'{"done": true, "done_reason": "load"}',
     b'{"done": false, "message": {"tool_calls": [{"function": {"name": "f", "arguments": {}}}]}}',
-    b'{"done": false, "message": {"content": "cut"}}',
     b"",
 )
 
@@ -160,6 +158,20 @@ def test_what_is_no_answer_has_a_name(hostile: Hostile, line: bytes) -> None:
     as_ollama(hostile, lambda talk: talk.stream(line + b"\n", content_type="application/x-ndjson"))
     with pytest.raises(TargetProtocolError):
         ask(opened(hostile.url, "m"), SHORT)
+
+
+@pytest.mark.parametrize(
+    ("lines", "finish", "says"),
+    [
+        (b'{"done": true, "done_reason": "unload", "message": {"content": "He"}}\n', "eos", "of its own: unload"),
+        (b'{"done": false, "message": {"content": "He"}}\n', "length", "in the middle"),
+    ],
+)
+def test_an_answer_with_an_odd_end_is_kept(hostile: Hostile, lines: bytes, finish: str, says: str) -> None:
+    as_ollama(hostile, lambda talk: talk.stream(lines, content_type="application/x-ndjson"))
+    answer = ask(opened(hostile.url, "m"), SHORT)
+    assert (answer.text, answer.finish) == ("He", finish)
+    assert says in answer.notices[0]
 
 
 def test_an_endless_line_ends_with_an_error(hostile: Hostile) -> None:
