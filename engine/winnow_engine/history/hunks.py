@@ -13,7 +13,8 @@ from winnow_engine.errors import GitError
 from winnow_engine.git.objects import Commit
 from winnow_engine.history.effects import CommitEffect, FolderHistory
 from winnow_engine.history.question_terms import asked_in
-from winnow_engine.history.terms import stem, whole, words
+from winnow_engine.history.terms import stem, whole
+from winnow_engine.index.words import spelled_words
 
 _MOST_READ = 8  # files of a commit, those first whose paths fit
 _WHOLE_NAME = 1.5  # weight, beside that of the words in it
@@ -77,7 +78,7 @@ def _changed(unit: ChangedUnit) -> Iterator[str]:
 def _score(terms: Terms, texts: Sequence[str]) -> float:
     """The weights of the terms that occur in texts."""
     text = "\n".join(texts)
-    there = {*map(stem, words(text)), *map(whole, _NAME.findall(text))}
+    there = {*map(stem, spelled_words(text)), *map(whole, _NAME.findall(text))}
     return sum(weight for term, weight in terms.items() if term in there)
 
 

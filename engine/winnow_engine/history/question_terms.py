@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from winnow_engine.history.terms import stem, words
+from winnow_engine.history.terms import stem
+from winnow_engine.index.words import spelled_words
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _MOST_CHARACTERS = 4_000  # of a question
@@ -53,13 +54,13 @@ def asked_in(question: str) -> Asked:
     question = question[:_MOST_CHARACTERS]
     code = [part.strip("`") for part in _CODE.findall(question)]
     rest = _CODE.sub(" ", question)
-    plain = [word.lower() for word in words(rest)]
+    plain = [word.lower() for word in spelled_words(rest)]
     said = [word for word in plain if word not in _ASKING and stem(word) not in _WEAK_STEMS]
     terms: dict[str, float] = defaultdict(float)
     for word in plain:
         if word not in _ASKING:
             terms[stem(word)] += _WEAK if stem(word) in _WEAK_STEMS else 1.0
-    for word in words(" ".join(code)):
+    for word in spelled_words(" ".join(code)):
         terms[stem(word)] += 1.0
     alone = [name for name in _NAME.findall(rest) if name.lower() in said] if not code and len(said) == 1 else []
     return Asked(

@@ -9,17 +9,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-# Of letters that are not ASCII no case is known here, so they go on with a word.
-_WORD = re.compile(r"[A-Za-z\u0080-\U0010ffff][a-z\u0080-\U0010ffff]+|[A-Z]+(?![a-z\u0080-\U0010ffff])|\d+")
+from winnow_engine.index.words import spelled_words
+
 _VOWEL = re.compile(r"[aeiouy]")
 _NAME = "="  # before a whole name, which no word begins with
 _MOST_TERMS = 64  # of a question, those of the highest weight
 _K1, _B = 1.5, 0.75  # of BM25 (Robertson and Zaragoza 2009, eq. 3.15)
-
-
-def words(text: str) -> list[str]:
-    """`parseHTTPHeader_v2` → parse, HTTP, Header, 2. Single lower-case letters are left out."""
-    return _WORD.findall(text)
 
 
 def whole(name: str) -> str:
@@ -64,7 +59,7 @@ def _counts(messages: Sequence[str], columns: Mapping[str, int]) -> tuple[NDArra
     lengths = np.zeros(len(messages), np.int32)
     column_of: dict[str, int | None] = {}
     for row, message in enumerate(messages):
-        found = words(message)
+        found = spelled_words(message)
         lengths[row] = len(found)
         for word in found:
             if word not in column_of:

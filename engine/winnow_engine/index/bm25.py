@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -12,14 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.index.postings import Occurrences, Places, Postings
+from winnow_engine.index.words import words
 
 _K1, _B = 1.5, 0.75
-_WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])|\d+")
-
-
-def words(text: str) -> list[str]:
-    """`parseHTTPHeader_v2` → parse, http, header, 2. Single lower-case letters are left out."""
-    return [word.lower() for word in _WORD.findall(text)]
 
 
 def counted(texts: Iterable[str]) -> tuple[Occurrences, NDArray[np.int32]]:

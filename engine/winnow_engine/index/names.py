@@ -11,9 +11,9 @@ import numpy as np
 from winnow_engine.core import Scores
 from winnow_engine.index.postings import Occurrences, Places, Postings, Strings
 
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,}")
+_IDENTIFIER = re.compile(r"[^\W\d]\w{2,}")
 _MARKED = re.compile(r"`([^`]+)`|(\w+)\(|(\w+(?:(?:\.|::|#)\w+)+)")
-_WORD = re.compile(r"[A-Za-z]\w*")
+_WORD = re.compile(r"[^\W\d_]\w*")
 _LONGEST_RUN = 3  # words that may together be one name: "read header line" for `readHeaderLine`
 _SHORTEST_RUN = 6  # letters; "to do" is no name
 

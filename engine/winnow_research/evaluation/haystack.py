@@ -10,10 +10,10 @@ from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
 
 from winnow_engine.core import Span, Unit, UnitKind
-from winnow_engine.index.bm25 import words
 from winnow_engine.index.files import SourceFile
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.languages import for_path
+from winnow_engine.index.words import words
 from winnow_research.evaluation.cases import Case, Gold, Scene
 from winnow_research.evaluation.repositories import PinnedRepository
 

@@ -1,7 +1,9 @@
 import numpy as np
+import pytest
 
-from winnow_engine.index.bm25 import LexicalIndex, counted, words
+from winnow_engine.index.bm25 import LexicalIndex, counted
 from winnow_engine.index.postings import NO_PLACE, Places, Postings
+from winnow_engine.index.words import words
 
 
 def index_of(texts: list[str]) -> LexicalIndex:
@@ -10,6 +12,31 @@ def index_of(texts: list[str]) -> LexicalIndex:
 
 def test_words_are_cut_as_code_cuts_them() -> None:
     assert words("parseHTTPHeader_v2 (retry)") == ["parse", "http", "header", "2", "retry"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Prüfsumme der ÜbertragungsKanal, naïve ß", "prufsumme der ubertragungs kanal naive"),
+        ("u\u0308ber \uff26\uff55\uff4c\uff4c \ufb01le", "uber full file"),
+        ("Проверка срокаДействия ещё", "проверка срока деиствия еще"),
+        ("Έλεγχος λήξης", "ελεγχοσ ληξησ"),
+        ("检查订单", "检查 查订 订单"),
+        ("割引のHTTPServer、値", "割引 の http server 値"),
+        ("할인 만료를", "할인 만료 료를"),
+        ("हिन्दी में / فحص الخصم", "हिन्दी में فحص الخصم"),
+    ],
+)
+def test_words_of_all_scripts(text: str, expected: str) -> None:
+    assert words(text) == expected.split()
+
+
+def test_a_question_finds_its_words_in_any_script() -> None:
+    texts = ["Проверка срока действия скидки", "检查订单是否已付款", "割引の期限を確認する", "plain text"]
+    index = index_of(texts)
+    for place, question in enumerate(["Где проверка срока скидки?", "哪里检查订单?", "期限の確認はどこ"]):
+        assert index.score(question).argmax() == place
+        assert index.known_share(question) > 0.2
 
 
 def test_rare_word_outweighs_common_one() -> None:
