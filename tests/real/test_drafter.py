@@ -16,7 +16,7 @@ from winnow_engine.encoder.low_rank import write_tensors
 from winnow_engine.encoder.profile import join_arrays
 from winnow_engine.encoder.profiles import fingerprint_of, open_profile, shipped_profile
 from winnow_engine.encoder.weights import GgufTensors, shape_of
-from winnow_engine.errors import CancelledError, ProfileError
+from winnow_engine.errors import CancelledError, ProfileError, UnsupportedModelError
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.question import CodeAtCursor
 from winnow_research.calibration.profile_writing import write_profile
@@ -58,6 +58,16 @@ def best(drafter: Drafter, keys: FileKeys, question: str, code: CodeAtCursor | N
     offsets = np.cumsum([0, *keys.unit_tokens])
     evidence = drafter.score(keys.arrays, offsets, question, code)
     return int(sum((s - s.mean()) / s.std() for s in evidence.values()).argmax())
+
+
+def test_vectors_of_texts_are_near_where_the_texts_mean_the_same(qwen: Drafter, smollm2: Path) -> None:
+    vectors, tokens = qwen.text_vectors([*UNITS, *QUESTIONS], Cancellation())
+    assert vectors.shape == (10, 256)
+    assert tokens > 100
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(10), abs=1e-5)
+    assert (vectors[5:] @ vectors[:5].T).argmax(axis=1).tolist() == [0, 1, 2, 3, 4]
+    with pytest.raises(UnsupportedModelError, match="use the default drafter"):
+        Drafter(smollm2).text_vectors(["a"], Cancellation())
 
 
 def test_what_names_the_keys_in_an_index_stays(qwen_small: Path, smollm2: Path) -> None:

@@ -34,7 +34,8 @@ from winnow_engine.encoder.weights import Merge
 from winnow_engine.errors import ProfileError
 
 
-def _unit(x: Float32) -> Float32:
+def unit_length(x: Float32) -> Float32:
+    """The rows of `x` with length 1; rows of zeros stay."""
     return np.asarray(x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), 1e-12), np.float32)
 
 
@@ -57,7 +58,7 @@ class Head:
     def queries(self, hidden: Float32) -> tuple[Float32, Float32]:
         """Unit queries [N, columns] and weights [N]."""
         x = standardise(hidden, self.mu, self.sd)
-        return _unit(x @ self.q.T), _sigmoid(x @ self.qw[0])
+        return unit_length(x @ self.q.T), _sigmoid(x @ self.qw[0])
 
     def scores(self, similarity: Float32, tokens: Int64 | Float32) -> Float32:
         """e^sc0 · similarity + sc1 · ln(tokens / 100), float32 like `similarity`, whose last axis has the units."""
@@ -111,7 +112,7 @@ class AdapterProfile:
             sums[units] = of_runs + np.float32(0)  # which makes 0 of -0, as adding them up does
         else:
             np.add.at(sums, units, of_runs)
-        return {**read.tokens, "pooled": _unit(sums).astype(np.float16)}
+        return {**read.tokens, "pooled": unit_length(sums).astype(np.float16)}
 
     def score(
         self,
@@ -154,7 +155,7 @@ class AdapterProfile:
     def _pool_query(self, question: QuestionStates) -> Float32:
         """The question's vector, float32 [256]."""
         vectors, importance = self._pool.queries(question.encoded.hidden)
-        return _unit(importance @ vectors)
+        return unit_length(importance @ vectors)
 
 
 def _head(tensors: Tensors, name: str) -> Head:

@@ -8,10 +8,13 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+
 from winnow_cuda.backends import matrix_form, open_encoder, open_scorer, warm_up
 from winnow_cuda.blas_threads import one_blas_thread
-from winnow_cuda.shapes import Encoded, Float32, Int64
+from winnow_cuda.shapes import Encoded, Float16, Float32, Int64
 from winnow_engine.core import Cancellation
+from winnow_engine.encoder.adapter import unit_length
 from winnow_engine.encoder.file_encoder import FileEncoder, FileKeys, FileText
 from winnow_engine.encoder.kernel_cache import default_folder
 from winnow_engine.encoder.merged_weights import MergedWeights, name_of
@@ -21,6 +24,7 @@ from winnow_engine.encoder.profiles import OpenedProfile, fusion_for, open_profi
 from winnow_engine.encoder.segments import question_batch
 from winnow_engine.encoder.template import EncodedQuestion, Template
 from winnow_engine.encoder.weights import GgufTensors, load_weights, shape_of
+from winnow_engine.errors import UnsupportedModelError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.gguf_header import GgufHeader, read_header
@@ -90,6 +94,20 @@ class Drafter:
         CancelledError, within the time of a layer.
         """
         return self._files.encode(files, cancellation, fixed_batches)
+
+    def text_vectors(self, texts: Sequence[str], cancellation: Cancellation) -> tuple[Float32, int]:
+        """A vector of length 1 for each text, float32 [N, columns], as units get them; and the tokens of all texts.
+
+        Raises UnsupportedModelError without a trained adapter, and CancelledError.
+        """
+        vectors, tokens = list[Float16](), 0
+        files = (FileText("", (text,)) for text in texts)
+        for keys in self.encode(files, cancellation, fixed_batches=True):
+            if "pooled" not in keys.arrays:
+                raise UnsupportedModelError(f"{self.path.stem} makes no vectors of texts: use the default drafter")
+            vectors.append(keys.arrays["pooled"][0])
+            tokens += int(keys.unit_tokens.sum())
+        return unit_length(np.stack(vectors).astype(np.float32)), tokens
 
     def score(
         self,

@@ -1,15 +1,15 @@
-"""The routes: three APIs for one service, `/v1/models`, and `/health`."""
+"""The routes: the APIs of one service, `/v1/models`, and `/health`."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -20,20 +20,22 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from winnow_cuda.shapes import Float32
 from winnow_engine.chat.complete import Completion
-from winnow_engine.chat.turn import TurnPiece, TurnPieceSink
+from winnow_engine.chat.turn import TurnPieceSink
 from winnow_engine.errors import WinnowError
 from winnow_lsp.host.engines import ModelState
 from winnow_lsp.http import messages, responses
+from winnow_lsp.http.answering import Answering, StillReading
+from winnow_lsp.http.completions import COMPLETIONS
 from winnow_lsp.http.dialect import ApiReply, Counting, Dialect
+from winnow_lsp.http.embeddings import EmbeddingRequest, embeddings
+from winnow_lsp.http.embeddings import read_request as read_embedding
 from winnow_lsp.http.errors import ApiError, api_error
 from winnow_lsp.http.guard import Guard
-from winnow_lsp.http.listening import gone
 from winnow_lsp.http.replies import CHAT
 from winnow_lsp.http.requests import ChatRequest
 from winnow_lsp.http.served_model import ServedModel
-
-T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 _BODY_TIMEOUT_S = 60
@@ -52,6 +54,7 @@ class Service(Protocol):
     """The service behind the routes: one pair of models with a queue."""
 
     model: ServedModel
+    encoder: ServedModel
 
     @property
     def context_limit(self) -> int | None:
@@ -66,6 +69,9 @@ class Service(Protocol):
 
     async def count(self, request: ChatRequest) -> int:
         """The tokens of a request's prompt as it came. Cancelling the calling task stops the work."""
+
+    async def embed(self, texts: Sequence[str], user: str | None) -> tuple[Float32, int]:
+        """A vector for each text, float32 [N, columns], and their tokens. Cancelling the task stops the work."""
 
     async def close(self) -> None:
         """Free the models."""
@@ -93,10 +99,12 @@ def app(open_service: Callable[[], Service], guard: Guard) -> Starlette:
 
     routes = [
         answers("/v1/chat/completions", CHAT),
+        answers("/v1/completions", COMPLETIONS),
         answers("/v1/responses", responses.RESPONSES),
         counts("/v1/responses/input_tokens", responses.RESPONSES, responses.COUNTING),
         answers("/v1/messages", messages.MESSAGES),
         counts("/v1/messages/count_tokens", messages.MESSAGES, messages.COUNTING),
+        Route("/v1/embeddings", partial(_guarded, guard, CHAT, partial(_embed, guard)), methods=["POST"]),
         Route("/v1/models", partial(_guarded, guard, CHAT, _models)),
         Route("/v1/models/{name:path}", partial(_guarded, guard, CHAT, _model)),
         Route("/health", partial(_guarded, guard, CHAT, _health)),
@@ -174,7 +182,7 @@ async def _health(request: Request) -> Response:
 async def _answer(guard: Guard, dialect: Dialect, request: Request) -> Response:
     service: Service = request.app.state.service
     wanted = replace(dialect.read(await _body(guard, request), service.model), user=request.state.user)
-    answer, reply = _Answering(partial(service.complete, wanted), request), dialect.reply(wanted)
+    answer, reply = Answering(partial(service.complete, wanted), request), dialect.reply(wanted)
     if not wanted.stream:
         return JSONResponse(reply.whole(await answer.completion()), headers=_notes(wanted))
     await answer.begun(_HEADERS_S)  # an error until then still has its status
@@ -185,8 +193,15 @@ async def _answer(guard: Guard, dialect: Dialect, request: Request) -> Response:
 async def _count(guard: Guard, counting: Counting, request: Request) -> Response:
     service: Service = request.app.state.service
     wanted = replace(counting.read(await _body(guard, request), service.model), user=request.state.user)
-    counted = _Answering(lambda _: service.count(wanted), request)
+    counted = Answering(lambda _: service.count(wanted), request)
     return JSONResponse(counting.counted(await counted.completion()), headers=_notes(wanted))
+
+
+async def _embed(guard: Guard, request: Request) -> Response:
+    service: Service = request.app.state.service
+    wanted = read_embedding(await _body(guard, request), service.encoder)
+    found = Answering(lambda _: service.embed(wanted.texts, request.state.user), request)
+    return JSONResponse(embeddings(wanted, *await found.completion()), headers=_notes(wanted))
 
 
 async def _body(guard: Guard, request: Request) -> bytes:
@@ -199,7 +214,7 @@ async def _body(guard: Guard, request: Request) -> bytes:
         raise ApiError(408, f"the body did not come within {_BODY_TIMEOUT_S} s") from None
 
 
-def _notes(wanted: ChatRequest) -> dict[str, str]:
+def _notes(wanted: ChatRequest | EmbeddingRequest) -> dict[str, str]:
     """The header that names the fields which were left out; the log names each once. Some names are the client's."""
     names = [_UNSAFE.sub("?", name[:_LONGEST_NAME]) for name in wanted.ignored[:_MOST_NAMES]]
     for name in names:
@@ -212,11 +227,11 @@ def _log_once(name: str) -> None:
     _log.warning("left out of a request, as not supported here: %s", name)
 
 
-async def _events(answer: _Answering[Completion], reply: ApiReply, ping: bytes) -> AsyncIterator[bytes]:
+async def _events(answer: Answering[Completion], reply: ApiReply, ping: bytes) -> AsyncIterator[bytes]:
     try:
         yield reply.first()
         while (piece := await answer.piece(PING_S)) is not None:
-            yield ping if isinstance(piece, _StillReading) else reply.piece(piece)
+            yield ping if isinstance(piece, StillReading) else reply.piece(piece)
         yield reply.last(await answer.completion())
     except ClientDisconnect:
         pass
@@ -224,66 +239,6 @@ async def _events(answer: _Answering[Completion], reply: ApiReply, ping: bytes) 
         yield reply.failed(_told(error))
     finally:
         await answer.close()
-
-
-class _StillReading:
-    """No piece yet."""
-
-
-class _Answering(Generic[T]):
-    """One answer in progress, which `begin` starts. It is cancelled when its client disconnects."""
-
-    def __init__(self, begin: Callable[[TurnPieceSink], Coroutine[Any, Any, T]], request: Request) -> None:
-        self._loop, self._pieces = asyncio.get_running_loop(), asyncio.Queue[TurnPiece | None]()
-        self._first = self._loop.create_future()  # True once there is a piece, False for an answer without any
-        self._work = asyncio.ensure_future(begin(self._add))
-        self._work.add_done_callback(self._end)
-        self._watch = asyncio.ensure_future(gone(request))
-        self._watch.add_done_callback(lambda _: self._work.cancel())
-
-    def _add(self, piece: TurnPiece) -> None:
-        self._loop.call_soon_threadsafe(self._put, piece)
-
-    def _put(self, piece: TurnPiece | None) -> None:
-        self._pieces.put_nowait(piece)
-        if not self._first.done():
-            self._first.set_result(piece is not None)
-
-    def _end(self, work: asyncio.Future[T]) -> None:
-        if not work.cancelled():
-            work.exception()  # retrieved, lest asyncio log it where nobody waits for it any more
-        self._put(None)
-
-    async def begun(self, seconds: float) -> None:
-        """Wait for the first piece, for a while. Raises what ended the answer before it, or ClientDisconnect."""
-        done, _ = await asyncio.wait((self._first,), timeout=seconds)
-        if done and not self._first.result():
-            await self.completion()
-
-    async def piece(self, seconds: float) -> TurnPiece | _StillReading | None:
-        """The next piece, or None at the end; for a while."""
-        try:
-            async with asyncio.timeout(seconds):
-                return await self._pieces.get()
-        except TimeoutError:
-            return _StillReading()
-
-    async def completion(self) -> T:
-        """Wait for the whole answer. Raises what ended it; ClientDisconnect if the client left."""
-        try:
-            return await asyncio.shield(self._work)
-        except asyncio.CancelledError:
-            if self._work.cancelled():
-                raise ClientDisconnect from None
-            raise
-        finally:
-            await self.close()
-
-    async def close(self) -> None:
-        """Cancel what is still running."""
-        self._watch.cancel()
-        self._work.cancel()
-        await asyncio.wait((self._work, self._watch))
 
 
 def _told(error: Exception) -> ApiError:

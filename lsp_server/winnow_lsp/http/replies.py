@@ -35,7 +35,7 @@ class ChatReply:
         if completion.calls:
             calls = [call.document for call in completion.calls]
             message |= {"content": message["content"] or None, "tool_calls": calls}
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish(completion)}
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish_of(completion)}
         return self._document("chat.completion", [choice]) | {"usage": usage(completion)}
 
     def first(self) -> bytes:
@@ -54,7 +54,7 @@ class ChatReply:
 
     def last(self, completion: Completion) -> bytes:
         """The events that end a stream."""
-        end = self._event({}, _finish(completion))
+        end = self._event({}, finish_of(completion))
         if self.include_usage:
             end += data(self._document("chat.completion.chunk", []) | {"usage": usage(completion)})
         return end + DONE
@@ -88,7 +88,8 @@ def usage(completion: Completion) -> dict[str, Any]:
     }
 
 
-def _finish(completion: Completion) -> str:
+def finish_of(completion: Completion) -> str:
+    """The reason in OpenAI's words why an answer ended."""
     finish = _FINISHES[completion.generation.finish]
     return "tool_calls" if completion.calls and finish == "stop" else finish
 

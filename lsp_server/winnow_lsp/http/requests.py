@@ -29,6 +29,11 @@ UNLIMITED = -1
 _SWITCHES = {"enable_thinking", "thinking"}
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
+GUIDED = frozenset({
+    "grammar", "json_schema", "structured_outputs", "guided_json", "guided_regex", "guided_choice", "guided_grammar",
+})  # fmt: skip
+"""Fields of vLLM and llama-server for the form of an answer."""
+
 _CHAT = Fields(
     read=frozenset({
         "model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "temperature", "top_p",
@@ -37,9 +42,8 @@ _CHAT = Fields(
     }),
     refused=frozenset({
         "n", "logprobs", "top_logprobs", "logit_bias", "functions", "function_call", "modalities",
-        "audio", "documents", "continue_final_message", "grammar", "json_schema", "structured_outputs", "guided_json",
-        "guided_regex", "guided_choice", "guided_grammar",
-    }),
+        "audio", "documents", "continue_final_message",
+    }) | GUIDED,
     neutral={
         "n": (1,),
         "logprobs": (False,),
@@ -83,10 +87,14 @@ def read_request(body: bytes, model: ServedModel) -> ChatRequest:
         tools=read_tools(document, ignored),
         format=read_format(document, "response_format"),
     )
+    return ChatRequest(asked, document["model"], *read_stream(document), tuple(sorted(ignored)))
+
+
+def read_stream(document: Mapping[str, Any]) -> tuple[bool, bool]:
+    """True if the answer is to be streamed, and if its cost is to end the stream. Raises ApiError."""
     stream = typed(document, "stream", bool, False)
     options = typed(document, "stream_options", dict, {}) if stream else {}
-    usage = options.get("include_usage") is True
-    return ChatRequest(asked, document["model"], stream, usage, tuple(sorted(ignored)))
+    return stream, options.get("include_usage") is True
 
 
 def _thinking(document: Mapping[str, Any], sampling: Sampling, ignored: set[str]) -> Sampling:

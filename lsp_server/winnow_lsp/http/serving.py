@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from winnow_cuda.shapes import Float32
 from winnow_engine.chat.complete import Completion, complete, prompt_tokens
 from winnow_engine.chat.fitting import SentConversations
 from winnow_engine.chat.turn import TurnPieceSink
@@ -32,6 +33,7 @@ class EngineService:
         self._engine, self._budget = Engine(models, store), budget
         self._sent = SentConversations()
         self.model = ServedModel(served_name(models.target), aliases)
+        self.encoder = ServedModel(served_name(models.drafter), (self.model.name, *aliases))
 
     @property
     def context_limit(self) -> int | None:
@@ -64,6 +66,15 @@ class EngineService:
             return lambda cancellation: prompt_tokens(assistant, request.asked, cancellation)
 
         return await self._engine.queue.question(prepare, lambda _: None, Asker(request.user))
+
+    async def embed(self, texts: Sequence[str], user: str | None) -> tuple[Float32, int]:
+        """The drafter's vectors of texts, once it is this request's turn."""
+
+        def prepare() -> Work[tuple[Float32, int]]:
+            keys = self._engine.assistant().keys
+            return lambda cancellation: keys.wait_for(cancellation).drafter.text_vectors(texts, cancellation)
+
+        return await self._engine.queue.question(prepare, lambda _: None, Asker(user))
 
     async def close(self) -> None:
         """Free the models."""

@@ -3,12 +3,13 @@
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
 import httpx
+import numpy as np
 
 from winnow_engine.chat.complete import Completion
 from winnow_engine.chat.turn import ThoughtDelta, TurnPiece, TurnPieceSink
@@ -33,6 +34,7 @@ class Fake:
     """Says its pieces after `waits_s`; `error` comes after them, `hangs` waits until it is cancelled."""
 
     model = MODEL
+    encoder = ServedModel("e", ("m",))
     context_limit = 4096
     finish: Finish = "eos"
     calls: tuple[ToolCall, ...] = ()
@@ -74,6 +76,9 @@ class Fake:
             self.cancelled.set()
             raise
         return sum(len(message.content.split()) for message in request.asked.messages)
+
+    async def embed(self, texts: Sequence[str], user: str | None) -> tuple[Any, int]:
+        return np.array([[3.0, 4.0, 0.0, len(text)] for text in texts], np.float32), 5
 
     async def _hang(self) -> None:
         if self.hangs:

@@ -196,7 +196,7 @@ async def test_models_and_health() -> None:
         assert (await client.get("/health")).json() == {"status": "error", "error": "pull it"}
 
 
-@pytest.mark.parametrize("path", ["/", "/v1/completions", "/v1/chat/completions/"])
+@pytest.mark.parametrize("path", ["/", "/v1/edits", "/v1/chat/completions/"])
 async def test_other_paths_are_not_found_in_the_apis_form(path: str) -> None:
     async with serving(Fake()) as client:
         answer = await client.post(path, json=HELLO)

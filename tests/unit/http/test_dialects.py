@@ -226,16 +226,15 @@ def test_whatever_is_sent_is_read_or_refused(document: dict[str, Any], greets: b
             read(json.dumps(document).encode(), MODEL)
 
 
-PATHS = ("/v1/chat/completions", "/v1/responses", "/v1/responses/input_tokens", "/v1/messages",
-         "/v1/messages/count_tokens")  # fmt: skip
+PATHS = ("/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/responses", "/v1/responses/input_tokens",
+         "/v1/messages", "/v1/messages/count_tokens")  # fmt: skip
 
 
 @given(st.dictionaries(FIELDS, VALUES, max_size=4) | st.binary(max_size=20), st.sampled_from(PATHS), st.booleans())
 @settings(max_examples=200, deadline=None)
 def test_no_body_is_answered_with_a_500(document: Any, path: str, greets: bool) -> None:
     if greets and isinstance(document, dict):
-        asked = {"input": "Hello?"} if "responses" in path else {"messages": HELLO, "max_tokens": 9}
-        document = document | asked
+        document = document | {"input": "Hello?", "prompt": "Hi", "messages": HELLO, "max_tokens": 9}
     body = document if isinstance(document, bytes) else json.dumps(document).encode()
     application = app(lambda: Fake("a"), Guard(None))
     application.state.service = Fake("a")

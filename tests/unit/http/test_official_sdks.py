@@ -8,6 +8,7 @@ import anthropic
 import openai
 import pytest
 
+from winnow_engine.chat.turn import ThoughtDelta
 from winnow_engine.core import Finish
 from winnow_engine.errors import BudgetError, TargetError, TargetUnreachableError, WinnowError
 from winnow_engine.prompting.tools import CallDelta, ToolCall
@@ -227,6 +228,70 @@ async def test_arguments_that_are_no_object_are_an_error_of_the_target() -> None
         await ask_anthropic(fake, lambda sdk: sdk.messages.create(**message()))
 
 
+async def test_older_completions_are_read_whole_and_streamed() -> None:
+    async def ask(sdk: openai.AsyncOpenAI) -> Any:
+        whole = await sdk.completions.create(model="m", prompt=["Say hello."], max_tokens=9)
+        usage: Any = {"include_usage": True}
+        stream = await sdk.completions.create(model="m", prompt="Say hello.", stream=True, stream_options=usage)
+        return whole, [chunk async for chunk in stream]
+
+    whole, chunks = await ask_openai(Fake("Hel", ThoughtDelta("Hm."), "lo"), ask)
+    assert (whole.object, whole.choices[0].text, whole.choices[0].finish_reason) == ("text_completion", "Hello", "stop")
+    assert ["".join(choice.text for choice in chunk.choices) for chunk in chunks] == ["Hel", "lo", "", ""]
+    assert (chunks[-2].choices[0].finish_reason, chunks[-1].usage.total_tokens) == ("stop", whole.usage.total_tokens)
+
+
+async def test_texts_become_vectors_of_the_length_that_is_wanted() -> None:
+    async def ask(sdk: openai.AsyncOpenAI) -> Any:
+        packed = await sdk.embeddings.create(model="e", input=["a", "bc"])  # as base64, which is the package's default
+        plain = await sdk.embeddings.create(model="m", input="a", dimensions=2, encoding_format="float")
+        return packed, plain, await sdk.models.retrieve("m")
+
+    packed, plain, model = await ask_openai(Fake(), ask)
+    assert [len(one.embedding) for one in packed.data] == [4, 4]
+    assert packed.data[1].embedding == pytest.approx([3 / 29**0.5, 4 / 29**0.5, 0, 2 / 29**0.5])
+    assert (plain.data[0].embedding, plain.usage.total_tokens) == (pytest.approx([0.6, 0.8]), 5)
+    assert (packed.model, plain.model, model.id) == ("e", "m", "m")
+
+
+WRONG = [
+    ("embeddings", {"input": ""}, "input"),
+    ("embeddings", {"input": []}, "input"),
+    ("embeddings", {"input": [[1, 2]]}, "input"),
+    ("embeddings", {"input": ["a"] * 2049}, "input"),
+    ("embeddings", {"input": "a", "dimensions": 5}, "dimensions"),
+    ("embeddings", {"input": "a", "encoding_format": "hex"}, "encoding_format"),
+    ("embeddings", {"input": "a", "model": "x"}, "model"),
+    ("completions", {"prompt": ["a", "b"]}, "prompt"),
+    ("completions", {"prompt": [1, 2]}, "prompt"),
+    ("completions", {"prompt": " "}, "prompt"),
+    ("completions", {"prompt": "def f(", "suffix": "return"}, "suffix"),
+    ("completions", {"prompt": "a", "echo": True}, "echo"),
+    ("completions", {"prompt": "a", "n": 2}, "n"),
+]
+
+
+@pytest.mark.parametrize(("route", "body", "param"), WRONG, ids=lambda value: str(value)[:40])
+async def test_what_these_routes_cannot_do_is_refused_by_name(route: str, body: dict[str, Any], param: str) -> None:
+    async with serving(Fake("a")) as client:
+        answer = await client.post(f"/v1/{route}", json=body)
+    assert (answer.status_code, answer.json()["error"]["param"]) == (404 if param == "model" else 400, param)
+
+
+async def test_the_tool_runner_goes_on_without_a_thread() -> None:
+    @anthropic.beta_async_tool
+    async def look(at: int) -> str:
+        """Look at a place."""
+        return f"seen {at}"
+
+    async def ask(sdk: anthropic.AsyncAnthropic) -> list[Any]:
+        asked: Any = {"model": "m", "max_tokens": 9, "messages": HELLO, "tools": [look]}
+        return [answer async for answer in sdk.beta.messages.tool_runner(**asked)]
+
+    (answer,) = await ask_anthropic(Fake("Sunny."), ask)
+    assert answer.content[0].text == "Sunny."
+
+
 async def test_who_may_not_ask_hears_it_in_their_apis_form() -> None:
     with pytest.raises(anthropic.AuthenticationError) as refused:
         await ask_anthropic(Fake(), lambda sdk: sdk.messages.create(**message()), key="wrong")
@@ -265,6 +330,8 @@ async def test_what_is_ignored_is_named_in_a_header() -> None:
 
 
 ROUTES: list[tuple[str, dict[str, Any]]] = [
+    ("/v1/completions", {"prompt": "Hi"}),
+    ("/v1/embeddings", {"input": "Hi"}),
     ("/v1/responses", {"input": "Hi"}),
     ("/v1/responses/input_tokens", {"input": "Hi"}),
     ("/v1/messages", message()),
