@@ -26,6 +26,7 @@ from winnow_engine.errors import (
     WorkspaceError,
 )
 from winnow_lsp.cli.lazy import LazyGroup
+from winnow_lsp.cli.standard_streams import READER_LEFT, drop_unread_output, prepare_streams, use_utf8
 from winnow_lsp.cli.terminal import show
 from winnow_lsp.host.old_settings import renewed_options
 from winnow_lsp.process import prepare
@@ -100,6 +101,18 @@ def winnow() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; errors the user can meet become one line on stderr."""
+    if arguments is None:
+        use_utf8()
+    prepare_streams()
+    try:
+        return _run(arguments)
+    except SystemExit as error:
+        if drop_unread_output() or isinstance(error.__context__, BrokenPipeError):  # of click, and of Rich
+            return READER_LEFT
+        raise
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         prepare()
         code = winnow.main(_renewed(arguments), prog_name="winnow", standalone_mode=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from typing import Any
 
 import click
@@ -19,7 +20,8 @@ def harmless(text: str) -> str:
 
 def show_json(document: Any, indent: int | None = None) -> None:
     """Print a JSON document. JSON itself has escapes for some control characters, and these for all others."""
-    text = json.dumps(document, indent=indent, ensure_ascii=False)
+    escaped = (sys.stdout.encoding or "utf-8").lower() != "utf-8"
+    text = json.dumps(document, indent=indent, ensure_ascii=escaped)
     click.echo(_NOT_ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import socket
+import stat
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager, suppress
@@ -52,12 +53,18 @@ async def serve_stdio(make_server: MakeServer) -> int:
 
 async def _standard_streams() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     loop, output = asyncio.get_running_loop(), take_standard_output()
-    if not has_pollable_pipes():
+    if not (has_pollable_pipes() and _is_pollable(sys.stdin.fileno()) and _is_pollable(output.fileno())):
         return await asyncio.open_connection(sock=bridged(os.fdopen(sys.stdin.fileno(), "rb", closefd=False), output))
     reader = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer)
     transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, output)
     return reader, asyncio.StreamWriter(transport, protocol, None, loop)
+
+
+def _is_pollable(descriptor: int) -> bool:
+    """True for a pipe, a socket or a terminal. The system cannot wait for a file, nor for /dev/null."""
+    mode = os.fstat(descriptor).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)
 
 
 async def serve_tcp(make_server: MakeServer, host: str, port: int, ready: Callable[[str, int], None]) -> None:
