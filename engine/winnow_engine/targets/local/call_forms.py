@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,9 +13,10 @@ from winnow_engine.prompting.tools import Tools
 from winnow_engine.targets.local.schemas import fault, json_rule
 
 _OBJECT: dict[str, Any] = {"type": "object"}
-# Some models write a call as JSON alone, whatever their template says: text is what does not look like that.
+# Some models write a call as JSON alone, whatever their template says. Text is what nobody would read as that.
 _BARE = '{"name": "'
-_TEXT = r"""/(.|\n)*/ & ~/((.|\n)*\n)?[ \t\n]*(```[a-z]*[ \t\n]*)?\{[ \t\n]*"(name|arguments|parameters)"(.|\n)*/"""
+_ANY, _SPACE = r"(.|\n)*", r"[ \t\n]*"
+_LINES, _BEGUN = rf"({_ANY}\n)?", rf"{_SPACE}(```[a-z]*{_SPACE})?\{{{_SPACE}"
 _PARAMETER_END = "\n</parameter>"
 
 
@@ -64,7 +66,7 @@ def answer_grammar(wanted: AnswerFormat | None, tools: Tools, form: CallForm | N
     rules["calls"] = f'call ("\\n" {_literal(form.opening)} call)*' if tools.parallel and not tools.only else "call"
     rules["bare"] = f"{_literal(_BARE)} ({' | '.join(names)}) {_literal('}')}"
     rules[f"value[suffix={_literal(_PARAMETER_END)}]"] = "/(.|\\n)*/"
-    rules |= _free(form, answer)
+    rules |= _answer_or_calls(form, answer) if answer else _text_and_calls(form, [one["name"] for one in functions])
     if tools.wanted:  # its name stands in the prefix
         number = [one["name"] for one in functions].index(tools.wanted)
         rules["start"] = f"arguments_{number} {_literal(form.closing)}"
@@ -73,16 +75,27 @@ def answer_grammar(wanted: AnswerFormat | None, tools: Tools, form: CallForm | N
     return "\n".join(f"{name}: {rule}" for name, rule in rules.items())
 
 
-def _free(form: CallForm, answer: str) -> dict[str, str]:
-    """Rules for an answer that may have calls, or else is `answer`, or text that nobody would read as a call."""
+def _answer_or_calls(form: CallForm, answer: str) -> dict[str, str]:
     bare = "" if form.in_tags else "bare | "
-    if answer:
-        return {"start": f"{bare}{_literal(form.opening)} calls | answer", "answer": answer}
+    return {"start": f"{bare}{_literal(form.opening)} calls | answer", "answer": answer}
+
+
+def _text_and_calls(form: CallForm, names: list[str]) -> dict[str, str]:
+    """Rules for text, calls in the form of the template, and, unless that has tags, calls as JSON alone."""
+    escaped = [re.escape(name).replace("/", r"\/") for name in names]
+    called = rf'"name"{_SPACE}:{_SPACE}"'
+    other = rf'{_LINES}{_BEGUN}({called}({"|".join(escaped)})"|"(arguments|parameters)"){_ANY}'
+    rules = {"TEXT": f"/{_ANY}/ & ~/{other}/", "LINES": f"/{_LINES}/ & ~/{other}/", "WS": r"/[ \t\n]{1,24}/"}
+    calls = list[str]()
+    for number, name in enumerate([] if form.in_tags else escaped):
+        rules[f"called_{number}[lazy]"] = f'LINES /{_BEGUN}{called}{name}"/'
+        key = r'WS? "," WS? ("\"arguments\"" | "\"parameters\"") WS? ":" WS?'
+        calls.append(f'called_{number} {key} arguments_{number} WS? "}}" (WS? "```")?')
     trigger, _, rest = form.opening.partition("\n")
-    if not rest:
-        return {"start": f"{bare}TEXT", "TEXT": _TEXT}
-    begun = f"TEXT {_literal(trigger)}"
-    return {"start": f"{bare}(begun {_literal(chr(10) + rest)} call)* TEXT", "begun[lazy]": begun, "TEXT": _TEXT}
+    if rest:
+        rules["begun[lazy]"] = f"TEXT {_literal(trigger)}"
+        calls.append(f"begun {_literal(chr(10) + rest)} call")
+    return rules | {"start": f"({' | '.join(calls)})* TEXT"}
 
 
 def _tags(schema: Mapping[str, Any], field: str) -> Iterator[str]:

@@ -163,9 +163,12 @@ def test_only_sound_calls_of_strict_tools_may_come_in_free_text(loaded: Loaded, 
     followed = GrammarVocabulary(loaded.vocabulary)
     good = json.dumps({"colour": "red", "number": 7})
     begun = form.opening + "pick" + form.middle
-    texts = {"Well, {}": True, "```json\n{}\n```": True, '{"name": "pick", "arguments": {}}': False}
+    texts = {"Well, {}": True, '```json\n{"name": "other"}\n```': True, f"{begun}": True}
+    texts |= {'Yes:\n{"name": "pick", "arguments": {}}': False, '{"arguments": {}, "name": "pick"}': False}
     if not form.in_tags:
         texts |= {f"{begun} {good}{form.closing}": True, f"{begun} {{}}": False, f'Yes:\n{begun} {{"colour": "b': False}
+        bare = '{"name": "pick",\n  "arguments": '
+        texts |= {f"Yes:\n```json\n{bare}{good}\n}}\n``` Well?": True, f'```{bare}{{"colour": "b': False}
     for text, fits in texts.items():
         start, tokens = followed.follow(grammar or "", ThoughtStream(), "f"), loaded.vocabulary.tokenize(text).tolist()
         assert (start._matcher.validate_tokens(tokens) == len(tokens)) is fits, text
