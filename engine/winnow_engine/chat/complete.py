@@ -71,7 +71,7 @@ def complete(
     most = max(1, sampling.max_tokens if asked.limited else short)  # tokens of the answer, which the room may lessen
     original = target.chat_prompt(asked.messages, asked.tools, sampling.thinking)
     context -= target.thinking_tokens(sampling)
-    room, limit = context - min(most, context // 2), context - max(1, min(most, short))
+    room, limit = context - min(most, context // 4), context - max(1, min(most, short))
     fitting = Fitting(target, assistant.keys, budget, room, limit, cancellation, sampling.thinking)
     fitted = fitting.fit(asked.messages, asked.tools, original, sent)
     sampling = replace(sampling, max_tokens=min(most, context - len(fitted.prompt)))
