@@ -36,7 +36,7 @@ class Syntax:
             raise GrammarError(f"the {language.name} grammar cannot be given this text")
         self.text = text
         self.language = language
-        self._root = _parse(language, text).root_node
+        self._root = _parse(language, language.seen(text)).root_node
         if self._root.has_error and _shattered(self._root):
             raise GrammarError(f"the {language.name} grammar makes next to nothing of this text")
 

@@ -94,3 +94,33 @@ def test_each_pair_comes_once() -> None:
 def test_a_name_defined_twice_is_in_both_units() -> None:
     analysis = analyse("a.py", b"def f():\n    pass\n\n\nclass A:\n    def f(self):\n        pass\n")
     assert units_of(analysis, analysis.symbols.definitions, "f") == ["f", "A.f"]
+
+
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [
+        ("class MYLIB_API Widget : public Base {", "Widget"),
+        ("class MYLIB_API EXPORT_IF(X) Widget final\n{", "Widget"),
+        ("struct my_export Widget\n    : public Base\n    , Other {", "Widget"),
+        ("template <typename T>\nclass [[nodiscard]] MYLIB_API Widget<T*> : Base<T> {", "Widget<T*>"),
+        ("class alignas(16) MYLIB_API Outer::Widget {", "Outer.Widget"),
+        ("UCLASS()\nclass GAME_API Widget : public AActor\n{\n    GENERATED_BODY()\npublic:", "Widget"),
+        ("class Widget : public Q\n{\n    Q_OBJECT\n    Q_PROPERTY(int w READ w)\npublic Q_SLOTS:", "Widget"),
+        ("class Widget : public Q {\n    Q_GADGET\nsignals:\n    void changed();\nprivate slots:", "Widget"),
+        ("FMT_BEGIN_NAMESPACE\nclass Widget {", "Widget"),
+        ("class Widget final : public Base {", "Widget"),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_macros_do_not_hide_classes(head: str, name: str, end: str) -> None:
+    text = f"{head}\n    void draw(Canvas& canvas) override {{ canvas.box(); }}\n}};\n".replace("\n", end)
+    units = analyse("widget.h", text.encode()).units
+    assert [unit.name for unit in units if unit.name] == [name, f"{name}.draw"]
+    assert units[-1].end_byte == len(text)
+
+
+def test_what_only_looks_like_a_macro_stays() -> None:
+    text = "enum class Color { RED };\nstruct FOO value = { 1 };\nstruct FOO make(int x) { return y; }\nint RED_API;\n"
+    found = analyse("a.h", text.encode())
+    assert {name for name, _ in found.symbols.references} >= {"FOO", "RED_API"}
+    assert [unit.name for unit in found.units if unit.name] == ["Color", "make"]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 # About 500 tokens: small enough to choose from, large enough to make sense alone. Entries of data do so with less.
 PIECE_BYTES = 2000
 DATA_PIECE_BYTES = 500
+_NOT_BLANK = re.compile(rb"[^\r\n]")
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ class Language:
     `documentation` says how a definition is documented.
 
     What stands outside definitions is cut into pieces of at most `piece_bytes`, where lines allow it.
-    Text in which `unsafe` is found would crash the grammar's native code, and is never given to it.
+    Text in which `unsafe` is found would crash the grammar's native code, and is never given to it. The grammar sees
+    blanks where the groups of `blanked` are found: macros that no grammar can know.
     """
 
     name: str
@@ -73,6 +75,19 @@ class Language:
     importers: tuple[str, ...] = ()
     piece_bytes: int = PIECE_BYTES
     unsafe: re.Pattern[bytes] | None = None
+    blanked: re.Pattern[bytes] | None = None
+
+    def seen(self, text: bytes) -> bytes:
+        """The text that the grammar sees, as long as the text itself and in the same lines."""
+        return text if self.blanked is None else self.blanked.sub(_blank, text)
+
+
+def _blank(found: re.Match[bytes]) -> bytes:
+    text = found[0]
+    for number in range(1, found.re.groups + 1):
+        start, end = (at - found.start() for at in found.span(number))
+        text = text[:start] + _NOT_BLANK.sub(b" ", text[start:end]) + text[end:] if found[number] else text
+    return text
 
 
 def from_package(package: str, function: str = "language") -> Callable[[], object]:

@@ -1,5 +1,7 @@
 """C."""
 
+import re
+
 from winnow_engine.index.languages.base import STARRED, Language, from_package
 
 # A function's name sits below one declarator per `*` of its result; C++ adds the `&`.
@@ -37,6 +39,19 @@ STATEMENTS = """
     (preproc_if (_) @statement)
 """
 
+# Macros that a grammar takes for names: `class MYLIB_API Widget : public Base {`, also with attributes; Qt's sections;
+# and lines of their own before a class, namespace or section.
+MACROS = re.compile(
+    rb"\b(?:class|struct|union)\s+"
+    rb"((?:(?:[A-Z_][A-Z0-9_]+|\w+_(?:api|export))\b(?:\s*\([^()\n]{0,200}\))?\s*"
+    rb"|(?:alignas|__declspec)\s*\([^()\n]{0,200}\)\s*|\[\[[^\]\n]{0,200}\]\]\s*){1,6})"
+    rb"(?!final\b)[A-Za-z_][\w:]*(?:\s*<[^;{}]{0,200}>)?\s*(?:\bfinal\s*)?(?:\{|:(?!:))"
+    rb"|\b(?:public|protected|private)\s+(Q_SLOTS|slots)\b|^[ \t]*((?:Q_SIGNALS|signals)[ \t]*:)"
+    rb"|^((?:[ \t]*[A-Z][A-Z0-9_]{2,}(?:\([^\n]{0,200}\))?[ \t]*\n\s*){1,9})"
+    rb"(?=(?:class|struct|union|enum|template|namespace|public|protected|private)\b)",
+    re.MULTILINE,
+)
+
 LANGUAGE = Language(
     name="c",
     suffixes=(".c",),
@@ -45,4 +60,5 @@ LANGUAGE = Language(
     statements=STATEMENTS,
     references="[(identifier) (type_identifier) (field_identifier)] @reference",
     documentation=STARRED,
+    blanked=MACROS,
 )

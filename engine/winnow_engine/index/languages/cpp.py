@@ -34,4 +34,5 @@ LANGUAGE = Language(
     statements=c.STATEMENTS + "(declaration_list (_) @statement)",
     references="[(identifier) (type_identifier) (field_identifier) (namespace_identifier)] @reference",
     documentation=STARRED,
+    blanked=c.MACROS,
 )
