@@ -62,11 +62,12 @@ def test_ask_prints_one_json_object_with_everything(run) -> None:
         assert 1 <= item["start_line"] <= item["end_line"] <= len(lines)
 
 
-def test_ask_streams_text_then_citations_and_one_line_of_stats(run) -> None:
+def test_ask_streams_text_then_citations_and_says_the_stats_beside_it(run) -> None:
     done = run("ask", QUESTION, *SMALL, *MODELS, "--budget", "900", "--set", "maxTokens=30", "--show-spans")
     assert done.returncode == 0, done.stderr
     assert "\nKept:\n" in done.stdout
-    assert done.stdout.rstrip().splitlines()[-1].startswith("workspace ")
+    assert done.stderr.rstrip().splitlines()[-1].startswith("workspace ")
+    assert "\nworkspace " not in done.stdout
 
 
 def test_the_default_drafter_keeps_the_right_unit(run, qwen_small: Path) -> None:
@@ -74,7 +75,7 @@ def test_the_default_drafter_keeps_the_right_unit(run, qwen_small: Path) -> None
     assert done.returncode == 0, done.stderr
     spans = json.loads(done.stdout)["spans"]
     assert ("segments.py", "cut") in [(span["path"], span["name"]) for span in spans]
-    assert [(s["path"], s["start_line"]) for s in spans] == sorted((s["path"], s["start_line"]) for s in spans)
+    assert [span["score"] for span in spans] == sorted((span["score"] for span in spans), reverse=True)
 
 
 def test_the_unit_at_the_cursor_is_always_kept(run) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from winnow_engine.question import Question
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
+from winnow_lsp.cli.last_conversation import keep_turns, last_turns
 from winnow_lsp.cli.local_servers import with_target
 from winnow_lsp.cli.options import json_option, place_options, question_of, server_option, workspaces_option
 from winnow_lsp.cli.progress import ProgressView
@@ -24,16 +26,24 @@ from winnow_lsp.host.waiting import thought_line
 @click.argument("question", required=False)
 @workspaces_option
 @place_options
+@click.option("-c", "--continue", "continues", is_flag=True, help="Continue the last conversation about the workspace.")
 @click.option("--show-spans", is_flag=True, help="Print the spans that were kept.")
 @json_option
 @setting_options("budget", "drafter", "target")
 @server_option
-def ask(question: str | None, show_spans: bool, server: bool, **options: Any) -> None:
-    """Answer QUESTION about the repositories in the workspace."""
-    show_answer(question_of(question, options), options, show_spans=show_spans, server=server)
+def ask(question: str | None, continues: bool, show_spans: bool, server: bool, **options: Any) -> None:
+    """Answer QUESTION about the repositories in the workspace.
+
+    What is piped in belongs to the question.
+    """
+    asked = question_of(question, options, reads_input=True)
+    if continues:
+        asked = replace(asked, earlier=last_turns(options))
+    reply = show_answer(asked, options, show_spans=show_spans, server=server)
+    keep_turns(asked, reply.answer, options)
 
 
-def show_answer(asked: Question, options: dict[str, Any], *, show_spans: bool, server: bool) -> None:
+def show_answer(asked: Question, options: dict[str, Any], *, show_spans: bool, server: bool) -> Reply:
     """Have a question answered by the shared server or here, and print the answer as it comes."""
     as_json, options = options["as_json"], with_target(options)
     streamed = False
@@ -55,6 +65,7 @@ def show_answer(asked: Question, options: dict[str, Any], *, show_spans: bool, s
         show_json(reply.as_json())
     else:
         _print(reply, show_spans, by_server)
+    return reply
 
 
 def _print(reply: Reply, show_spans: bool, by_server: bool) -> None:
@@ -71,4 +82,4 @@ def _print(reply: Reply, show_spans: bool, by_server: bool) -> None:
             show("\n".join(f"  {line}" for line in lines))
     for line in notice_lines(reply.notices, reply.stats, by_server=by_server):
         show(line, err=True)
-    click.echo(f"\n{stats_line(reply.stats)}")
+    click.echo(f"\n{stats_line(reply.stats)}", err=True)

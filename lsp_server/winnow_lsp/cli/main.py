@@ -95,7 +95,8 @@ class _Commands(LazyGroup):
 def winnow() -> None:
     """Ask your repository anything, on your own machine.
 
-    Exit codes: 0 answered, 1 the target failed, 2 usage, 3 no model, 4 workspace unreadable, 130 cancelled.
+    Exit codes: 0 answered, 1 the target failed, 2 usage, 3 no model, 4 workspace unreadable, 130 cancelled, 141 the
+    reader left.
     """
 
 

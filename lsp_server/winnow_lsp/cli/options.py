@@ -13,15 +13,17 @@ from click.core import ParameterSource
 from winnow_engine.changes.revisions import without_mention
 from winnow_engine.core import Folder
 from winnow_engine.errors import PositionError, WorkspaceError
-from winnow_engine.platform import is_file
+from winnow_engine.platform import is_file, user
 from winnow_engine.question import Cursor, Question, about_changes
 from winnow_engine.targets.remote.address import is_url
+from winnow_lsp.cli.piped import with_input
 from winnow_lsp.cli.setting_options import Decorator, config_of, setting_options
-from winnow_lsp.host.roots import named_folders, workspace_path
+from winnow_lsp.host.roots import is_everything, named_folders, workspace_path
 from winnow_lsp.host.socket_path import SWITCH
 from winnow_lsp.host.user_files import workspace_set
 
-_AT = re.compile(r"(?P<file>.+?):(?P<start>\d+)(?:-(?P<end>\d+))?")
+_AT = re.compile(r"(?P<file>.+?)(?::|#L)(?P<start>\d+)(?::\d+)?(?:-L?(?P<end>\d+)(?::\d+)?)?:?")
+"""As compilers and links write places. A column says nothing more: units are lines."""
 
 
 def shared(*decorators: Decorator) -> Decorator:
@@ -42,9 +44,9 @@ workspaces_option = click.option(
     "-w",
     "--workspace",
     multiple=True,
-    default=(".",),
     metavar="DIR|@NAME",
-    help="The repository [.], or a set; may be repeated.",
+    callback=lambda _context, _parameter, given: given or (str(_repository()),),
+    help="The repository [this one], or a set; may be repeated.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object.")
 place_options = shared(
@@ -84,8 +86,8 @@ def uses_server(server: bool, options: Mapping[str, Any]) -> bool:
     return server and not is_url(config_of(options).models.target)
 
 
-def question_of(text: str | None, options: dict[str, Any]) -> Question:
-    """The question, with the cursor and the changes among a command's options.
+def question_of(text: str | None, options: dict[str, Any], *, reads_input: bool = False) -> Question:
+    """The question, with what is piped in if the command `reads_input`, and the cursor and the changes in its options.
 
     `--changes` takes a question that follows it for its value. A value with a space is that; no revision has one.
     """
@@ -94,6 +96,8 @@ def question_of(text: str | None, options: dict[str, Any]) -> Question:
         text, changes = changes, "working"
     if text is not None and changes is None:
         text, changes = without_mention(text)
+    if reads_input:
+        text = with_input(text)
     if text is None and changes is None:
         raise click.UsageError("Missing argument 'QUESTION'.")
     try:
@@ -110,6 +114,23 @@ def folders_of(options: Mapping[str, Any]) -> tuple[Folder, ...]:
     """
     roots = dict.fromkeys(root.resolve() for one in options["workspace"] for root in _roots(one))
     return tuple(named_folders({root: root.name for root in roots}))
+
+
+def _repository() -> Path:
+    """The repository that the working directory counts in, which is said if it is another folder; else that directory.
+
+    What somebody else has put above it, such as `/tmp/.git`, makes no repository.
+    """
+    here = Path.cwd()
+    level = next((level for level in (here, *here.parents) if (level / ".git").exists()), here)
+    if level == here or is_everything(level) or (level / ".git").stat().st_uid not in (user(), here.stat().st_uid):
+        return here
+    from winnow_engine.index.files import enters
+
+    if not enters(level, here):
+        return here
+    click.echo(f"winnow: the workspace is the repository {level}; -w . for this folder alone", err=True)
+    return level
 
 
 def _roots(given: str) -> Sequence[Path]:

@@ -24,8 +24,8 @@ from winnow_lsp.host.stats import flat_stats
 @json_option
 @setting_options("budget", "drafter")
 def spans(question: str | None, **options: Any) -> None:
-    """Show which code would be kept for QUESTION, in path and line order."""
-    asked = question_of(question, options)
+    """Show which code would be kept for QUESTION, the best first."""
+    asked = question_of(question, options, reads_input=True)
     config, as_json = config_of(options), options["as_json"]
     with (
         cancel_on_interrupt() as cancellation,
@@ -33,16 +33,17 @@ def spans(question: str | None, **options: Any) -> None:
         ProgressView(as_json) as view,
     ):
         selection = helper.select(sources_of(options), asked, config.budget, view, cancellation)
+    best_first = sorted(selection.spans, key=lambda span: -span.score)
     if as_json:
         document = {
             "citations": [],
-            "spans": [asdict(span) for span in selection.spans],
+            "spans": [asdict(span) for span in best_first],
             "stats": flat_stats(selection.stats),
         }
         show_json(document | {"notices": list(selection.notices)})
         return
-    show("\n".join(spans_lines(selection.spans)))
+    show("\n".join(spans_lines(best_first)))
     stats = flat_stats(selection.stats)
     for line in notice_lines(selection.notices, stats):
         show(line, err=True)
-    click.echo(f"\n{stats_line(stats)}")
+    click.echo(f"\n{stats_line(stats)}", err=True)

@@ -1,0 +1,145 @@
+"""What a question of the command line is made of: words, piped text, a place, a repository."""
+
+import io
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from winnow_engine.question import Question, Turn
+from winnow_lsp.cli.last_conversation import keep_turns, last_turns
+from winnow_lsp.cli.main import main
+from winnow_lsp.cli.options import cursor_of, folders_of, question_of
+from winnow_lsp.cli.spans import spans
+
+TRACE = "Traceback: XYZZY\n"
+
+
+def asked(text: str | None, given: bytes, monkeypatch: pytest.MonkeyPatch, changes: str | None = None) -> Question:
+    reader, writer = os.pipe()
+    os.write(writer, given)
+    os.close(writer)
+    with os.fdopen(reader) as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        return question_of(text, {"changes": changes, "at": None, "workspace": (".",)}, reads_input=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "changes", "whole"),
+    [
+        ("Why?", TRACE.encode(), None, f"Why?\n\n```\n{TRACE}```"),
+        ("Why?", b"a\n```\nb", None, "Why?\n\n````\na\n```\nb\n````"),
+        ("Why?", b"caf\xe9", None, "Why?\n\n```\ncaf\N{REPLACEMENT CHARACTER}\n```"),
+        ("Why?", b"", None, "Why?"),
+        ("Why?", b" \n", None, "Why?"),
+        ("-", b"Where?\n", None, "Where?\n"),
+        (None, b"Where?\n", None, "Where?\n"),
+        (None, TRACE.encode(), "Could it fail?", f"Could it fail?\n\n```\n{TRACE}```"),
+    ],
+)
+def test_piped_text_belongs_to_the_question(
+    text: str | None, given: bytes, changes: str | None, whole: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = asked(text, given, monkeypatch, changes)
+    assert (question.text, question.changes) == (whole, "working" if changes else None)
+
+
+@pytest.mark.parametrize("text", [None, "-"])
+def test_no_words_at_all_are_no_question(text: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(click.UsageError, match="QUESTION"):
+        asked(text, b"", monkeypatch)
+
+
+def test_input_that_is_no_pipe_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = {"changes": None, "at": None, "workspace": (".",)}
+    with Path(os.devnull).open() as nothing:
+        for stdin in (nothing, io.StringIO("text")):
+            monkeypatch.setattr("sys.stdin", stdin)
+            assert question_of("Why?", options, reads_input=True).text == "Why?"
+
+
+@pytest.mark.parametrize(
+    ("place", "lines"),
+    [
+        ("a.py:3", (3, 3)),
+        ("a.py:3:7", (3, 3)),
+        ("a.py:3:7:", (3, 3)),
+        ("a.py:3-5", (3, 5)),
+        ("a.py:3:7-5:1", (3, 5)),
+        ("a.py#L3", (3, 3)),
+        ("a.py#L3-L5", (3, 5)),
+    ],
+)
+def test_places_are_taken_as_other_programs_write_them(place: str, lines: tuple[int, int], tmp_path: Path) -> None:
+    cursor = cursor_of(place, folders_of({"workspace": (str(tmp_path),)}))
+    assert cursor is not None
+    assert (cursor.path, cursor.start_line, cursor.end_line) == ("a.py", *lines)
+
+
+def workspace(folder: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Path:
+    monkeypatch.chdir(folder)
+    return Path(spans.make_context("spans", ["Where?", *arguments]).params["workspace"][0]).resolve()
+
+
+def test_the_repository_is_the_workspace_from_a_folder_that_counts_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    top = tmp_path / "top"
+    for name in ("src/deep", "ignored", "own/sub", "node_modules/x"):
+        (top / name).mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", top], check=True)
+    (top / ".gitignore").write_text("ignored/")
+    (top / "own" / ".git").write_text("gitdir: elsewhere")
+    assert workspace(top, monkeypatch) == top
+    assert not capsys.readouterr().err
+    assert workspace(top / "src" / "deep", monkeypatch) == top
+    assert capsys.readouterr().err.splitlines() == [
+        f"winnow: the workspace is the repository {top}; -w . for this folder alone"
+    ]
+    assert workspace(top / "src", monkeypatch, "-w", ".") == top / "src"
+    assert workspace(top / "ignored", monkeypatch) == top / "ignored"
+    assert workspace(top / "node_modules" / "x", monkeypatch) == top / "node_modules" / "x"
+    assert workspace(top / "own" / "sub", monkeypatch) == top / "own"
+    monkeypatch.setenv("HOME", str(top))  # a repository of the user's settings
+    assert workspace(top / "src", monkeypatch) == top / "src"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("winnow_lsp.cli.options.user", lambda: os.getuid() + 1)
+    monkeypatch.setattr(Path, "stat", _owned_by_another(top / ".git"))
+    assert workspace(top / "src", monkeypatch) == top / "src"
+
+
+def _owned_by_another(path: Path) -> Any:
+    real = Path.stat
+
+    def stat(self: Path, **options: Any) -> os.stat_result:
+        found = real(self, **options)
+        return os.stat_result((*found[:4], found.st_uid + 7, *found[5:])) if self == path else found
+
+    return stat
+
+
+@pytest.mark.parametrize("setting", [{}, {"cacheMegabytes": 0}])
+def test_the_last_conversation_about_a_workspace_is_kept(
+    setting: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
+    here, there = ({"workspace": (str(tmp_path / name),), "settings": setting} for name in "ab")
+    keep_turns(Question("Where?"), "There.", here)
+    if setting:
+        with pytest.raises(click.UsageError, match="no conversation"):
+            last_turns(here)
+        return
+    assert last_turns(here) == (Turn("Where?", "There."),)
+    keep_turns(Question("And why?", earlier=last_turns(here)), "So.", here)
+    assert last_turns(here) == (Turn("Where?", "There."), Turn("And why?", "So."))
+    with pytest.raises(click.UsageError, match="no conversation"):
+        last_turns(there)
+
+
+def test_ask_has_no_more_options_than_a_page_of_help_holds(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", "--help"]) == 0
+    assert sum(line.startswith("  -") for line in capsys.readouterr().out.splitlines()) <= 14
