@@ -27,7 +27,7 @@ from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.targets.drafts.base import Draft
 from winnow_engine.targets.local.grammar import AnswerGrammar
 from winnow_engine.targets.local.sampler import Sampler
-from winnow_engine.targets.local.text_stream import TextStream
+from winnow_engine.targets.text_stream import TextStream
 from winnow_engine.targets.thinking import ThoughtStream
 
 _MOST_ENDINGS = 3  # of thoughts, from outside; a model that begins to think once more is stopped

@@ -25,7 +25,7 @@ class RemotePrompt:
 
 
 _LENGTH = "max_tokens"
-OPTIONAL = ("temperature", "top_p", "seed", "stream_options", _LENGTH)
+OPTIONAL = ("temperature", "top_p", "seed", "stream_options", "stop", _LENGTH)
 """Fields that some servers or models refuse, beside those of an attempt."""
 
 _BUDGETS = ("thinking_token_budget", "thinking_budget_tokens")  # vLLM's and llama-server's

@@ -11,6 +11,7 @@ from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.remote.body import Attempt, RemotePrompt
 from winnow_engine.targets.remote.chunks import Chunk, Usage
 from winnow_engine.targets.remote.client import RetryPolicy
+from winnow_engine.targets.text_stream import StopStream
 from winnow_engine.targets.thinking import MARKERS, ThoughtStream
 
 # A server that does not stop by itself is stopped after this many characters per token that it may send.
@@ -43,6 +44,7 @@ class StreamedReply:
         self._untold: list[str] = []  # of a thought for which there is no room, so that it may be begun again
         on_thought = self._request.on_thought if self._attempt.room else self._untold.append
         self._thoughts = ThoughtStream(MARKERS, on_thought)
+        self._stops = StopStream(self._request.sampling.stop)  # also of servers that do not take them
         self._usage: Usage | None = None
         self._said = self._thought = self._characters = 0
 
@@ -72,6 +74,9 @@ class StreamedReply:
         if chunk.notice:
             self._notices.append(chunk.notice)
         thinking = self._take(chunk)
+        if self._stops.stopped:
+            self.finish = "stop"
+            return False
         if self._characters > (most + self._attempt.room) * _MOST_CHARACTERS_A_TOKEN:
             raise TargetProtocolError("the target's server does not stop where it was asked to")
         return not (thinking and self._attempt.limit is not None and self._thought > self._attempt.room)
@@ -91,7 +96,7 @@ class StreamedReply:
         for call in chunk.calls:
             self._call(call)
         if chunk.finish:
-            self._say(self._thoughts.end())
+            self._end_text()
         return thinking
 
     @property
@@ -106,7 +111,7 @@ class StreamedReply:
         """
         if not self.begun or (self._called and not whole):
             return False
-        self._say(self._thoughts.end())
+        self._end_text()
         self.finish = "eos" if whole else "length"
         if not whole:
             self._notices.append("the target's server ended its answer in the middle, without a reason to finish")
@@ -145,7 +150,14 @@ class StreamedReply:
             notices=(*notices, *self._notices),
         )
 
+    def _end_text(self) -> None:
+        self._say(self._thoughts.end())
+        self._show(self._stops.flush())
+
     def _say(self, text: str) -> None:
+        self._show(self._stops.feed(text))
+
+    def _show(self, text: str) -> None:
         if text:
             while self._untold:
                 self._request.on_thought(self._untold.pop(0))

@@ -164,6 +164,18 @@ def test_fields_that_a_server_refuses_are_left_out_from_then_on(hostile: Hostile
     assert first.keys() - later[0].keys() == {name}
 
 
+@pytest.mark.parametrize(("stop", "text"), [("lo", "Hel"), ("el", "H"), ("o!", "Hello"), ("Hello", "")])
+def test_a_stop_string_ends_an_answer_of_a_server_that_does_not_take_it(hostile: Hostile, stop: str, text: str) -> None:
+    refuse = lambda talk: talk.json(REFUSALS["OpenAI"]("stop"), 400)  # noqa: E731
+    hostile.chat = lambda talk: refuse(talk) if "stop" in talk.document else talk.stream(*GOOD)
+    pieces = list[str]()
+    answer = ask(hostile, Sampling(max_tokens=9, stop=(stop,)), on_text=pieces.append)
+    assert (answer.text, "".join(pieces), answer.finish) == (text, text, "stop")
+    hostile.chat = lambda talk: talk.stream(*GOOD)
+    assert ask(hostile, Sampling(max_tokens=9)).text == "Hello"
+    assert "stop" not in hostile.chats[-1].document
+
+
 def test_several_fields_may_be_refused_one_after_the_other(hostile: Hostile) -> None:
     refused = ["temperature", "max_tokens", "seed", "chat_template_kwargs"]
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow_engine.targets.local.text_stream import TextStream
+from winnow_engine.targets.text_stream import TextStream
 
 
 def stream(pieces: list[bytes], *stops: str) -> list[str]:
