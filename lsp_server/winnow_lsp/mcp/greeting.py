@@ -1,7 +1,7 @@
 """Answers to what a client asks before its first call, without the SDK, whose import takes longer than clients wait.
 
-MCP 2025-11-25, Lifecycle and Tools. They depend on nothing but the client's name and the version that it offers; a test
-compares them with what the SDK answers.
+MCP 2025-11-25 and 2026-07-28, Lifecycle and Tools. They depend on nothing but the client's name and the version that it
+offers; a test compares them with what the SDK answers.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ NAME, TITLE = "winnow", "Winnow"
 DISTRIBUTION = "winnow-lsp"
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The versions of the protocol that begin with `initialize`. A client that offers another one gets the last."""
+STATELESS_VERSION = "2026-07-28"
+"""The version whose requests each say who asks. Clients may first ask for `server/discover`."""
+_META = "io.modelcontextprotocol/"
 
 INSTRUCTIONS = """\
 Winnow reads a whole repository and finds the code that answers a question in plain words, ranked, within a budget of \
@@ -51,7 +54,7 @@ def tools(client: str) -> list[dict[str, Any]]:
 
 
 class Greeting:
-    """Answers one client's `initialize` and `tools/list`."""
+    """Answers one client's `initialize`, `server/discover` and `tools/list`."""
 
     def __init__(self) -> None:
         self.identity: int | str | None = None
@@ -75,6 +78,8 @@ class Greeting:
         return json.dumps(answer, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
 
     def _result(self, method: object, params: Any, identity: int | str) -> dict[str, Any] | None:
+        if self.identity is None and (client := _stateless_client(params)) is not None:
+            return self._stateless(method, client)
         if method == "initialize" and self.identity is None and _introduces(params):
             self.identity, self._client = identity, params["clientInfo"]["name"]
             return _introduction(params["protocolVersion"])
@@ -83,12 +88,27 @@ class Greeting:
             return {"tools": tools(self._client)}
         return None
 
+    def _stateless(self, method: object, client: str) -> dict[str, Any] | None:
+        about = {f"{_META}serverInfo": _server()}
+        result = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", "_meta": about}
+        if method == "server/discover":
+            offers = {"supportedVersions": [STATELESS_VERSION], "capabilities": CAPABILITIES}
+            return {**result, **offers, "instructions": INSTRUCTIONS}
+        if method == "tools/list":
+            self.listed = True
+            return {**result, "tools": tools(client)}
+        return None
+
+
+def _server() -> dict[str, str]:
+    return {"name": NAME, "title": TITLE, "version": version(DISTRIBUTION)}
+
 
 def _introduction(offered: str) -> dict[str, Any]:
     return {
         "protocolVersion": offered if offered in VERSIONS else VERSIONS[-1],
         "capabilities": CAPABILITIES,
-        "serverInfo": {"name": NAME, "title": TITLE, "version": version(DISTRIBUTION)},
+        "serverInfo": _server(),
         "instructions": INSTRUCTIONS,
     }
 
@@ -99,6 +119,17 @@ def _introduces(params: Any) -> bool:
         case {"protocolVersion": str(), "capabilities": dict(), "clientInfo": {"name": str(), "version": str()}}:
             return True
     return False
+
+
+def _stateless_client(params: Any) -> str | None:
+    """The name of the client whose request has these parameters and no others; None if they may be invalid."""
+    meta = params.get("_meta") if isinstance(params, dict) and len(params) == 1 else None
+    if not isinstance(meta, dict) or meta.get(f"{_META}protocolVersion") != STATELESS_VERSION:
+        return None
+    match meta.get(f"{_META}clientInfo"):
+        case {"name": str(name), "version": str()} if isinstance(meta.get(f"{_META}clientCapabilities"), dict):
+            return name
+    return None
 
 
 def _is_identity(value: object) -> bool:

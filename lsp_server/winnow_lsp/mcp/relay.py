@@ -62,13 +62,13 @@ class AgentRelay:
             while part := self._in.readline(_CHUNK):
                 greeted_before = self._greeting.identity is not None
                 answer = self._greeting.answer(part) if whole else None
-                greets = answer is not None and not greeted_before
+                greets = self._greeting.identity is not None and not greeted_before
                 whole = part.endswith(b"\n")
                 if answer is not None:
                     self._say(answer)
-                if answer is None or greets:  # the server has to know who the client is
-                    self._to_server.sendall(part)
-                if not greets and b"notifications/initialized" not in part:
+                # The server has to know who the client is; an empty line has it started.
+                self._to_server.sendall(part if answer is None or greets else b"\n")
+                if self._greeting.listed or (answer is None and b"notifications/initialized" not in part):
                     self._listed.set()
         self._listed.set()
 

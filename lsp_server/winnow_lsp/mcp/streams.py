@@ -42,11 +42,23 @@ async def _read(
 ) -> None:
     async with received:
         with suppress(ConnectionError, ValueError, anyio.BrokenResourceError):
-            while line := await reader.readline():
-                message = _message(line)
-                if isinstance(message, ValidationError):
-                    writer.write(_refusal(line, message))
-                await received.send(message)
+            while lines := await reader.readline():
+                for line in _each(lines):
+                    message = _message(line)
+                    if isinstance(message, ValidationError):
+                        writer.write(_refusal(line, message))
+                    await received.send(message)
+
+
+def _each(line: bytes) -> list[bytes]:
+    """The messages of a line: none, one, or the several of a batch (2025-03-26). Each is answered by itself."""
+    if not line.lstrip().startswith(b"["):
+        return [line] if line.strip() else []
+    try:
+        found = read_json(line)
+        return [json.dumps(one).encode() for one in found]
+    except (NotJsonError, RecursionError):
+        return [line]
 
 
 def _message(line: bytes) -> _Received:

@@ -9,10 +9,10 @@ import jsonschema
 import mcp_types as types
 import pytest
 from mcp.shared.message import SessionMessage
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from winnow_engine.config import FileRules
-from winnow_lsp.mcp.greeting import VERSIONS, Greeting, tools
+from winnow_lsp.mcp.greeting import STATELESS_VERSION, VERSIONS, Greeting, tools
 from winnow_lsp.mcp.server import TOOLS, make_server
 from winnow_lsp.mcp.workspace import Workspaces
 
@@ -33,6 +33,11 @@ def hello(version: object = "2025-06-18", identity: object = 0, name: object = "
     return request("initialize", {"protocolVersion": version, "capabilities": {}, "clientInfo": client}, identity)
 
 
+def stateless(name: str = "editor", version: str = STATELESS_VERSION) -> dict[str, object]:
+    about = {"protocolVersion": version, "clientCapabilities": {}, "clientInfo": {"name": name, "version": "1"}}
+    return {f"io.modelcontextprotocol/{key}": value for key, value in about.items()}
+
+
 async def answers(*lines: bytes) -> list[object]:
     """What the SDK answers."""
     server = make_server(Nothing(), Workspaces(Path(), FileRules()))  # type: ignore[arg-type]
@@ -50,8 +55,9 @@ async def answers(*lines: bytes) -> list[object]:
     return found
 
 
-def test_all_versions_that_begin_with_a_handshake_are_known() -> None:
+def test_all_versions_are_known() -> None:
     assert VERSIONS == HANDSHAKE_PROTOCOL_VERSIONS
+    assert (STATELESS_VERSION,) == MODERN_PROTOCOL_VERSIONS
 
 
 @pytest.mark.parametrize("version", [*VERSIONS, "2099-01-01", ""])
@@ -63,6 +69,16 @@ async def test_greeting_and_tools_are_what_the_sdk_would_say(version: str, name:
     assert all(line and line.endswith(b"}\n") for line in said)
     assert [json.loads(line or b"") for line in said] == await answers(*lines)
     assert (greeting.identity, greeting.listed) == ("a", True)
+
+
+@pytest.mark.parametrize("name", ["editor", "claude-code"])
+@pytest.mark.parametrize("extra", [{}, {"progressToken": 1}])
+async def test_stateless_requests_are_answered_as_the_sdk_would(name: str, extra: dict[str, object]) -> None:
+    params = {"_meta": {**stateless(name), **extra}}
+    greeting, lines = Greeting(), (request("server/discover", params, "a"), request("tools/list", params, 7))
+    said = [greeting.answer(line) for line in lines]
+    assert [json.loads(line or b"") for line in said] == await answers(*lines)
+    assert (greeting.identity, greeting.listed) == (None, True)
 
 
 def test_the_tools_are_plain_schemas() -> None:
@@ -92,6 +108,10 @@ def test_the_tools_are_plain_schemas() -> None:
         b"[" * 100_000,
         request("ping", {}),
         request("tools/list", {}),
+        request("tools/list", {"_meta": stateless(version="2099-01-01")}),
+        request("tools/list", {"_meta": stateless(), "cursor": "x"}),
+        request("tools/call", {"_meta": stateless()}),
+        *(request("server/discover", {"_meta": dict(list(stateless().items())[:count])}) for count in range(3)),
         request("initialize", {"protocolVersion": "2025-06-18"}),
         hello().replace(b'"params"', b'"other"'),
         hello().replace(b'"2.0"', b'"1.0"'),

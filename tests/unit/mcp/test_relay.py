@@ -17,6 +17,8 @@ from winnow_lsp.mcp.relay import AgentRelay
 def server(connection):
     heard = []
     for line in connection.makefile("rb"):
+        if not line.strip():
+            continue
         message = json.loads(line)
         heard.append(message.get("method", "opening"))
         if "id" in message:
