@@ -62,6 +62,9 @@ def make_server(repository: AgentRepository, workspaces: Workspaces) -> Server[A
     async def initialized(context: ServerRequestContext[Any, Any], _: types.NotificationParams | None) -> None:
         repository.index(lambda: workspaces.sources(context.session))
 
+    async def roots_changed(context: ServerRequestContext[Any, Any], _: types.NotificationParams | None) -> None:
+        workspaces.changed(context.session)
+
     server: Server[Any] = Server(
         NAME,
         title=TITLE,
@@ -71,6 +74,7 @@ def make_server(repository: AgentRepository, workspaces: Workspaces) -> Server[A
         on_call_tool=call_tool,
     )
     server.add_notification_handler("notifications/initialized", types.NotificationParams, initialized)
+    server.add_notification_handler("notifications/roots/list_changed", types.NotificationParams, roots_changed)
     return server
 
 

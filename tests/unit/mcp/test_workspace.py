@@ -17,13 +17,15 @@ from winnow_lsp.mcp.workspace import Workspaces
 class Session:
     """A client with roots, without the capability (None), or one that refuses to tell them."""
 
-    def __init__(self, roots: list[str] | None, refuses: bool = False) -> None:
-        self._roots, self._refuses = roots or [], refuses
+    def __init__(self, roots: list[str] | None, refuses: Exception | None = None) -> None:
+        self._roots, self.refuses, self.asked = roots or [], refuses, 0
+        self.client_params = object()
         self.client_capabilities = SimpleNamespace(roots=None if roots is None else object())
 
     async def list_roots(self) -> types.ListRootsResult:
-        if self._refuses:
-            raise MCPError(-32601, "no")
+        self.asked += 1
+        if self.refuses:
+            raise self.refuses
         return types.ListRootsResult(roots=[types.Root(uri=uri) for uri in self._roots])  # type: ignore[arg-type]
 
 
@@ -43,10 +45,29 @@ async def test_the_clients_roots_or_else_the_default(folders: tuple[Path, Path, 
     one, other, default = folders
     assert await roots(default, Session(None)) == (Folder(default),)
     assert await roots(default, Session([])) == (Folder(default),)
-    assert await roots(default, Session([one.as_uri()], refuses=True)) == (Folder(default),)
+    assert await roots(default, Session([one.as_uri()], refuses=MCPError(-32601, "no"))) == (Folder(default),)
     assert await roots(default, Session([one.as_uri()])) == (Folder(one),)
     both = [one.as_uri(), one.as_uri(), other.as_uri(), "file:///nowhere/at/all", (one / "file.py").as_uri()]
     assert await roots(default, Session(both)) == (Folder(one, "a"), Folder(other, "a'"))
+
+
+async def test_a_client_whose_roots_make_no_sense_is_about_the_default(folders: tuple[Path, Path, Path]) -> None:
+    one, _, default = folders
+    assert await roots(default, Session(["http://host/a", one.as_uri()])) == (Folder(default),)
+
+
+async def test_a_client_that_does_not_answer_is_asked_again_when_its_roots_change(
+    folders: tuple[Path, Path, Path],
+) -> None:
+    one, _, default = folders
+    workspaces, silent = Workspaces(default, FileRules()), Session([one.as_uri()], TimeoutError())
+    session: Any = silent
+    for _ in range(3):
+        assert (await workspaces.sources(session)).folders == (Folder(default),)
+    assert silent.asked == 1
+    silent.refuses = None
+    workspaces.changed(session)
+    assert (await workspaces.sources(session)).folders == (Folder(one),)
 
 
 async def test_roots_of_which_none_is_a_folder_are_named(folders: tuple[Path, Path, Path], tmp_path: Path) -> None:
