@@ -199,7 +199,7 @@ def _shown(document: Mapping[str, Any], ignored: set[str]) -> list[tuple[str, di
     if len(deferred) == len(tools) or any(str(tool.get("type")).startswith("tool_search") for tool in given):
         return tools
     known = _referenced(document)
-    return [one for one in tools if one not in deferred or one[1].get("name") in known]
+    return [one for one in tools if one not in deferred or str(one[1].get("name")) in known]
 
 
 def _tools(document: Mapping[str, Any], ignored: set[str]) -> Tools:

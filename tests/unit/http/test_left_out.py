@@ -120,6 +120,7 @@ def test_a_deferred_tool_is_offered_once_a_result_names_it() -> None:
     hosted = {"type": "tool_search_tool_regex_20251119", "name": "tool_search_tool_regex"}
     assert offered(read("messages", {"tools": [hosted, SEARCH, LATER]})) == ["find_tool", "later"]
     assert offered(read("messages", {"tools": [LATER]})) == ["later"]
+    assert offered(read("messages", {"tools": [SEARCH, LATER | {"name": {}}]})) == ["find_tool"]
     assert offered(read("responses", {"tools": [{"type": "function", **FUNCTION, "defer_loading": True}]})) == ["f"]
 
 
