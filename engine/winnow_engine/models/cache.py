@@ -84,6 +84,25 @@ def quick_state(model: RegisteredModel, directory: Path) -> FileState:
     return FileState.DAMAGED if _fault(model, file) else FileState.OK
 
 
+def remove(model: RegisteredModel, directory: Path) -> int:
+    """Delete a model's file, and the part of it that a pull received; their bytes. Raises ModelNotFoundError, OSError.
+
+    A process that has the file open keeps it until it ends.
+    """
+    found = [file for file in (directory / model.file, part_of(model, directory)) if is_file(file)]
+    if not found:
+        raise ModelNotFoundError(f"{model.name} is not in {directory}")
+    size = sum(file.stat().st_size for file in found)
+    for file in found:
+        file.unlink()
+    return size
+
+
+def part_of(model: RegisteredModel, directory: Path) -> Path:
+    """Where a pull keeps what it has received of a model."""
+    return directory / f"{model.file}.part"
+
+
 def _fault(model: RegisteredModel, file: Path) -> str:
     """Fault of a file that is there, by its size and header; empty if there is none."""
     size = file.stat().st_size

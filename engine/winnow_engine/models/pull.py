@@ -16,7 +16,7 @@ from pathlib import Path
 from winnow_engine.core import Cancellation, Progress, ProgressSink
 from winnow_engine.errors import DownloadError
 from winnow_engine.models import hub, pypi
-from winnow_engine.models.cache import FileState, default_directory, file_sha256, quick_state
+from winnow_engine.models.cache import FileState, default_directory, file_sha256, part_of, quick_state
 from winnow_engine.models.registry import HubSource, ModelSource, RegisteredModel
 from winnow_engine.platform import try_lock
 
@@ -68,7 +68,7 @@ class _Pull:
 
     @property
     def part(self) -> Path:
-        return self.directory / f"{self.model.file}.part"
+        return part_of(self.model, self.directory)
 
     def run(self) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ import os
 import platform
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -33,8 +33,8 @@ from winnow_engine.targets.remote.target import HttpTarget
 from winnow_engine.targets.residency import decide, leaves_room_for_reranker, measure
 from winnow_engine.targets.snapshots.files import default_folder, used_bytes
 from winnow_lsp.cli.local_servers import command, described
-from winnow_lsp.cli.setting_options import file_settings
-from winnow_lsp.cli.terminal import show
+from winnow_lsp.cli.setting_options import user_settings
+from winnow_lsp.cli.terminal import show, show_json
 from winnow_lsp.host.settings import Settings
 from winnow_lsp.host.user_files import user_file
 
@@ -55,21 +55,29 @@ class Check:
 
 @click.command()
 @click.option("--target", metavar="URL", help="Also ask this OpenAI-compatible server for a token.")
-def doctor(target: str | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def doctor(target: str | None, as_json: bool) -> None:
     """Say what works on this machine, what is missing, and how to get it. Exit code 1 if something is missing."""
-    missing = 0
+    findings = list[Check]()
     for finding in chain(_findings(), _server(target) if target else ()):
-        missing += not finding.works
-        mark = "ok     " if finding.works else "missing"
-        show(f"{mark}  {finding.subject}: {finding.seen}")
-        if not finding.works:
-            show(f"         → {finding.remedy}")
-    if missing:
+        findings.append(finding)
+        if not as_json:
+            _print(finding)
+    works = all(finding.works for finding in findings)
+    if as_json:
+        show_json({"works": works, "checks": [asdict(finding) for finding in findings]}, indent=2)
+    if not works:
         raise click.exceptions.Exit(1)
 
 
+def _print(finding: Check) -> None:
+    show(f"{'ok     ' if finding.works else 'missing'}  {finding.subject}: {finding.seen}")
+    if not finding.works:
+        show(f"         → {finding.remedy}")
+
+
 def _findings() -> Iterator[Check]:
-    models = Settings.of(file_settings()).models
+    models = Settings.of(user_settings()).models
     for check in (_processor, _blas, _gpu, _settings):
         yield from check()
     yield from _models(models)

@@ -18,6 +18,7 @@ from winnow_engine.fleet.fleet import Fleet
 from winnow_engine.index.files import explain as explain_file
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.keys.encoders import OpenFleet
+from winnow_lsp.cli import completion
 from winnow_lsp.cli.in_process import assistant
 from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import folders_of, json_option, workspaces_option
@@ -28,7 +29,12 @@ from winnow_lsp.cli.setting_options import config_of, setting_options
 @click.command()
 @workspaces_option
 @setting_options("drafter")
-@click.option("--explain", metavar="PATH", help="Say by which rule one file counts or not; index nothing.")
+@click.option(
+    "--explain",
+    metavar="PATH",
+    help="Say by which rule one file counts or not; index nothing.",
+    shell_complete=completion.files,
+)
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),

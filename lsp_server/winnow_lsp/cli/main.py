@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import importlib
 import importlib.util
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,6 +39,8 @@ EXIT_CODES: tuple[tuple[tuple[type[WinnowError], ...], int], ...] = (
     ((ModelError, ProfileError), 3),
     ((WinnowError,), 1),
 )
+COMPLETES = "_WINNOW_COMPLETE"
+"""The environment variable by which a shell asks what may follow, as click names it."""
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 """A full or broken disk, of a program that prints to a file."""
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG)
@@ -56,6 +59,7 @@ _COMMANDS = {
     "models": "List, suggest, pull and verify models.",
     "bench": "Measure Winnow: what it keeps, and how fast its kernels are.",
     "train": "Train the adapter that makes a language model a drafter.",
+    "help": "Show the help of a command.",
     "doctor": "Say what works on this machine, what is missing, and how to get it.",
 }
 _RESEARCH = ("bench", "train", "calibrate")
@@ -77,8 +81,10 @@ def _research(command: str) -> ModuleType:
 
 
 def _load(command: str) -> click.Command:
+    if command == "mcp" and COMPLETES in os.environ:  # it reads its options late
+        command = "mcp_command"
     module = _research(command) if command in _RESEARCH else importlib.import_module(f"winnow_lsp.cli.{command}")
-    loaded: click.Command = getattr(module, command)
+    loaded: click.Command = getattr(module, "agents" if command == "mcp_command" else command)
     return loaded
 
 
@@ -91,7 +97,7 @@ class _Commands(LazyGroup):
 
 
 @click.group(cls=_Commands, summaries=_COMMANDS, load=_load, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="winnow-lsp", prog_name="winnow")
+@click.version_option(None, "-V", "--version", package_name="winnow-lsp", prog_name="winnow")
 def winnow() -> None:
     """Ask your repository anything, on your own machine.
 

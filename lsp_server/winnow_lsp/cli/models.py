@@ -19,6 +19,7 @@ from winnow_engine.models import cache, registry
 from winnow_engine.models.cache import FileState
 from winnow_engine.models.pull import pull
 from winnow_engine.models.registry import RegisteredModel
+from winnow_lsp.cli import completion
 from winnow_lsp.cli.suggest import suggest_models
 
 
@@ -43,7 +44,7 @@ models.add_command(suggest_models)
 
 
 @models.command("pull")
-@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completion.models)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line: each step, then each file.")
 def pull_models(names: tuple[str, ...], as_json: bool) -> None:
     """Download models into the cache; without NAME, the default drafter and target.
@@ -58,10 +59,18 @@ def pull_models(names: tuple[str, ...], as_json: bool) -> None:
 
 
 @models.command("path")
-@click.argument("name")
+@click.argument("name", shell_complete=completion.models)
 def print_path(name: str) -> None:
     """Print where the file of the model NAME is."""
     click.echo(cache.path(name))
+
+
+@models.command("remove")
+@click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=completion.models)
+def remove_models(names: tuple[str, ...]) -> None:
+    """Delete the files of models from the cache, and what of them was received."""
+    for model in [registry.find(name) for name in names]:
+        click.echo(f"{model.name}: removed, {_size(cache.remove(model, cache.default_directory()))}")
 
 
 @models.command("verify")
@@ -73,7 +82,7 @@ def verify_models() -> None:
     damaged = [directory / model.file for model, state in states if state is FileState.DAMAGED]
     if damaged:
         files = ", ".join(map(str, damaged))
-        raise ModelDamagedError(f"damaged: {files}; delete it and run `winnow models pull NAME`")
+        raise ModelDamagedError(f"damaged: {files}; run `winnow models remove NAME` and `winnow models pull NAME`")
 
 
 def _record(model: RegisteredModel, state: FileState, directory: Path) -> dict[str, object]:

@@ -16,6 +16,7 @@ from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.platform import is_file, user
 from winnow_engine.question import Cursor, Question, about_changes
 from winnow_engine.targets.remote.address import is_url
+from winnow_lsp.cli import completion
 from winnow_lsp.cli.piped import with_input
 from winnow_lsp.cli.setting_options import Decorator, config_of, setting_options
 from winnow_lsp.host.roots import is_everything, named_folders, workspace_path
@@ -38,14 +39,20 @@ def shared(*decorators: Decorator) -> Decorator:
 
 
 workspace_option = click.option(
-    "-w", "--workspace", type=click.Path(path_type=Path), default=".", help="The repository [.]."
+    "-w",
+    "--workspace",
+    type=click.Path(path_type=Path),
+    default=".",
+    help="The repository [.].",
+    shell_complete=completion.folders,
 )
 workspaces_option = click.option(
     "-w",
     "--workspace",
     multiple=True,
     metavar="DIR|@NAME",
-    callback=lambda _context, _parameter, given: given or (str(_repository()),),
+    callback=lambda context, _parameter, given: given if given or context.resilient_parsing else (str(_repository()),),
+    shell_complete=completion.folders,
     help="The repository [this one], or a set; may be repeated.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object.")
@@ -57,7 +64,12 @@ place_options = shared(
         metavar="[REV|RANGE]",
         help="A change: working, staged, branch, REV or A..B.",
     ),
-    click.option("--at", metavar="FILE:LINE[-LINE]", help="The cursor, or the selected lines."),
+    click.option(
+        "--at",
+        metavar="FILE:LINE[-LINE]",
+        help="The cursor, or the selected lines.",
+        shell_complete=completion.files,
+    ),
 )
 server_option = click.option(
     "--server/--no-server",

@@ -17,7 +17,7 @@ from winnow_engine.targets.remote.address import is_loopback
 from winnow_lsp.cli.addresses import Address, address_option, bound, guard_for, say_ready
 from winnow_lsp.cli.in_process import check_models
 from winnow_lsp.cli.options import on_command_line
-from winnow_lsp.cli.setting_options import file_settings, setting_options
+from winnow_lsp.cli.setting_options import setting_options, user_settings
 from winnow_lsp.host.engines import Engines
 from winnow_lsp.host.settings import BY_NAME, Settings
 from winnow_lsp.host.socket_path import server_files
@@ -122,7 +122,7 @@ def _serve_http(address: Address, options: dict[str, Any]) -> int:
     for name in options["settings"]:
         if not BY_NAME[name].field.startswith("models."):
             raise click.UsageError(f"--set {name} has no effect with --http, which takes settings of models only")
-    models = Settings.of(file_settings() | options["settings"]).models
+    models = Settings.of(user_settings() | options["settings"]).models
     check_models(models, answers=True)  # models that are not there must not wait for the first request
     with closing(Store(default_path())) as store, bound(*address):
         store.max_bytes = models.index_bytes
@@ -139,5 +139,6 @@ def _refuse_models(context: click.Context) -> None:
 
 def _log_to_stderr(level: str) -> None:
     logging.basicConfig(level=level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    if level != "debug":  # pygls logs every refused request with a traceback
+    if level != "debug":  # pygls logs every refused request with a traceback, httpx each request to a target
         logging.getLogger("pygls").setLevel(logging.CRITICAL)
+        logging.getLogger("httpx").setLevel(logging.WARNING)

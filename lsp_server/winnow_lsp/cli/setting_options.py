@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
@@ -17,6 +18,7 @@ from winnow_engine.models.cache import given_file
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET, MODELS
 from winnow_engine.platform import expanded, is_file, user_folder
 from winnow_engine.targets.remote.address import is_url
+from winnow_lsp.cli import completion
 from winnow_lsp.cli.terminal import show
 from winnow_lsp.host.old_settings import GONE, RENAMED
 from winnow_lsp.host.settings import BY_NAME, Setting, Settings, read_values
@@ -56,6 +58,7 @@ def option_of(name: str, default: Any = None) -> Decorator:
         show_default=True,
         metavar=setting.rule.metavar,
         help=_OPTIONS[name],
+        shell_complete=completion.models if name in _MODELS else None,
     )
 
 
@@ -73,7 +76,7 @@ def setting_options(*names: str, file: bool = True) -> Decorator:
             assigned: dict[str, Any] = options.pop("assigned")
             given = {name: value for name in names if (value := options.pop(name)) is not None}
             reads = file and click.get_current_context().invoked_subcommand is None
-            settings = {**(file_settings() if reads else {}), **assigned, **given}
+            settings = {**(user_settings() if reads else {}), **assigned, **given}
             return function(*arguments, settings=settings, **options)
 
         decorated: Callable[..., Any] = command
@@ -92,6 +95,7 @@ _SET = click.option(
     metavar="NAME=VALUE",
     callback=lambda _context, _parameter, given: _assigned(given),
     help="Any other setting; see docs/settings.md.",
+    shell_complete=completion.settings,
 )
 
 
@@ -109,7 +113,13 @@ def written(settings: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def file_settings() -> dict[str, Any]:
+def user_settings() -> dict[str, Any]:
+    """The settings in `winnow.toml`, and over them WINNOW_TARGET and WINNOW_DRAFTER. Raises UsageError."""
+    given = {name: value for name in _MODELS if (value := os.environ.get(f"WINNOW_{name.upper()}", "").strip())}
+    return _file_settings() | {name: _with_absolute_paths(name, value) for name, value in given.items()}
+
+
+def _file_settings() -> dict[str, Any]:
     """The settings in `winnow.toml`; what is wrong with others is said. Raises UsageError if it cannot be read."""
     try:
         values, problems = read_settings_file()

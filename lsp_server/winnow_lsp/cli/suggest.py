@@ -17,7 +17,7 @@ from winnow_engine.targets.remote.discovery import FoundModel, discover
 from winnow_engine.targets.residency import any_gpu_bytes
 from winnow_engine.targets.suggesting import Suggestion, best, suggest
 from winnow_lsp.cli.local_servers import command, described
-from winnow_lsp.cli.setting_options import file_settings
+from winnow_lsp.cli.setting_options import user_settings
 from winnow_lsp.host.settings import Settings
 
 _PLACES = {"resident": "GPU", "on-demand": "GPU, on demand", "cpu": "CPU", None: "does not fit"}
@@ -35,7 +35,7 @@ def suggest_models(as_json: bool) -> None:
 
     Servers on this machine are asked what they serve; nothing else is sent or fetched.
     """
-    config = Settings.of(file_settings())
+    config = Settings.of(user_settings())
     patience, drafter = config.budget.patience_s, config.models.drafter
     if all(drafter != model.name for model in registry.MODELS):
         drafter = registry.DEFAULT_DRAFTER  # a file may be as large

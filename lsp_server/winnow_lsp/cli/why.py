@@ -8,11 +8,12 @@ import click
 
 from winnow_engine.question import ABOUT_WHY, WHY
 from winnow_lsp.cli.ask import show_answer
+from winnow_lsp.cli.completion import files
 from winnow_lsp.cli.options import past_options, question_of
 
 
 @click.command()
-@click.argument("place", metavar="FILE:LINE[-LINE]")
+@click.argument("place", metavar="FILE:LINE[-LINE]", shell_complete=files)
 @click.argument("question", default=ABOUT_WHY, metavar="[QUESTION]")
 @past_options
 def why(place: str, question: str, server: bool, **options: Any) -> None:

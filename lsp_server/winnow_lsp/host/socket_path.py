@@ -29,6 +29,9 @@ _PACKAGES = ("winnow_cuda", "winnow_engine", "winnow_lsp")
 _LONGEST_RUNTIME = 107 - len("/winnow/0123456789abcdef.sock")
 _VARIABLES = ("CUDA_", "GGML_", "LLAMA_", "NUMBA_", "WINNOW_", "XDG_DATA_HOME")
 
+_OF_COMMANDS = (SWITCH, "WINNOW_TARGET", "WINNOW_DRAFTER")
+"""Variables that commands heed, and pass on as settings."""
+
 
 class UnsafeFolderError(Exception):
     """The folder for sockets belongs to somebody else, or others may write to it."""
@@ -85,7 +88,9 @@ def _folder(environment: Mapping[str, str]) -> Path:
 
 def _name(environment: Mapping[str, str]) -> str:
     digest = hashlib.blake2b(digest_size=8)
-    settings = sorted(item for item in environment.items() if item[0].startswith(_VARIABLES) and item[0] != SWITCH)
+    settings = sorted(
+        item for item in environment.items() if item[0].startswith(_VARIABLES) and item[0] not in _OF_COMMANDS
+    )
     for part in (sys.executable, str(cache_folder(environment)), repr(settings), *_versions()):
         digest.update(part.encode("utf-8", "surrogateescape") + b"\0")
     return digest.hexdigest()

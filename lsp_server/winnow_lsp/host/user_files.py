@@ -30,6 +30,11 @@ def read_settings_file() -> tuple[dict[str, Any], tuple[str, ...]]:
     return read_values(beside, own, prefix=f"{path}: ")
 
 
+def workspace_sets() -> tuple[str, ...]:
+    """The names of the sets. Raises WorkspaceError if their file cannot be read."""
+    return tuple(_read(user_file("workspaces.toml")) or ())
+
+
 def workspace_set(name: str) -> list[Path]:
     """The folders of a set, written as `[backend]` and `folders = ["~/src/api"]`. Raises WorkspaceError."""
     path = user_file("workspaces.toml")

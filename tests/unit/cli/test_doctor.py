@@ -1,12 +1,15 @@
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from winnow_engine.config import ModelConfig
 from winnow_engine.llama.build_note import build_note
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder
+from winnow_lsp.cli import doctor as module
 from winnow_lsp.cli.doctor import Check, _built_by, _disk, _models, _residency, _settings
 
 
@@ -58,3 +61,11 @@ def test_what_built_llama_cpp_is_named_where_it_is_known(tmp_path: Path) -> None
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "winnow-build.txt").write_text("llama-cpp-python==0.3.36\nziglang==0.17.1\n")
     assert _built_by(build_note(tmp_path)) == " (ziglang==0.17.1)"
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_json_has_every_check(works: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_findings", lambda: iter([Check(works, "BLAS", "none", "install it")]))
+    done = CliRunner().invoke(module.doctor, ["--json"])
+    found = {"works": works, "subject": "BLAS", "seen": "none", "remedy": "install it"}
+    assert (json.loads(done.stdout), done.exit_code) == ({"works": works, "checks": [found]}, 0 if works else 1)

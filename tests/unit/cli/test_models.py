@@ -137,3 +137,12 @@ def test_a_real_model_is_pulled_and_verified(cache: Path) -> None:
     assert pulled.stderr.endswith(": 98 MB of 98 MB\n")
     assert run("verify").exit_code == 0
     assert run("list").stdout.split()[-1] == "ok"
+
+
+def test_a_model_is_removed_with_what_was_received_of_it(cache: Path) -> None:
+    part = place(cache).with_name(f"{SMOL.file}.part")
+    part.write_bytes(bytes(1_638_000))
+    assert run("remove", SMOL.name).stdout == f"{SMOL.name}: removed, 100 MB\n"
+    assert not list(cache.glob("*.gguf*"))
+    assert isinstance(run("remove", SMOL.name).exception, ModelNotFoundError)
+    assert isinstance(run("remove", "../x").exception, ModelNotFoundError)

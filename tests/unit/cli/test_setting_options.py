@@ -83,6 +83,16 @@ def test_options_win_over_the_file_and_its_mistakes_are_named(file: Path) -> Non
     ]
 
 
+def test_the_environment_names_models_over_the_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file.write_text('target = "http://127.0.0.1:1/v1#a"')
+    for name, value in (("WINNOW_TARGET", "http://127.0.0.1:1/v1#b"), ("WINNOW_DRAFTER", "smollm2-135m")):
+        monkeypatch.setenv(name, value)
+    for given, target in (((), "b"), (("--target", "http://127.0.0.1:1/v1#c"), "c")):
+        config, _ = parsed(*given)
+        assert config is not None
+        assert (config.models.target[-1], config.models.drafter) == (target, "smollm2-135m")
+
+
 @pytest.mark.parametrize("content", [b"budget = ", b"\xff"])
 def test_a_file_that_is_no_toml_is_an_error(content: bytes, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_bytes(content)
