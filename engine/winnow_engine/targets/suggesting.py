@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Literal
 import llama_cpp
 
 from winnow_engine.config import Place, TargetOptions
+from winnow_engine.models import registry
 from winnow_engine.models.cache import FileState, default_directory, quick_state
 from winnow_engine.models.registry import MODELS, ModelRole, RegisteredModel
 from winnow_engine.selection.auto_budget import prefill_limit
@@ -22,7 +24,8 @@ Origin = Literal["measured", "assumed", "unknown"]
 
 `measured`: this model has read prompts on this machine, the last time at that throughput. `assumed`: a guess from the
 number of cores and weights. `unknown`: a GPU for which nothing was measured. What one model reads says little about
-another of another size or quantisation, so nothing is scaled.
+another of another size or quantisation, so nothing is scaled; but a guess is no quicker than a smaller model was, and
+no slower than a larger one.
 """
 
 
@@ -30,14 +33,15 @@ another of another size or quantisation, so nothing is scaled.
 class Suggestion:
     """A target, whether it fits and where, and what the first token would take.
 
-    `place` is None if it does not fit. `needs_bytes` are the GPU's if it lives there, else the machine's, with the
-    drafter's. `prompt_tokens` is the most that the budget `auto` keeps at `tokens_per_s`, and `first_token_s` the time
-    to read so many.
+    `place` is None if it does not fit, and `reason` says why it is that. `needs_bytes` are the GPU's if it lives there,
+    else the machine's, with the drafter's. `prompt_tokens` is the most that the budget `auto` keeps at `tokens_per_s`,
+    and `first_token_s` the time to read so many.
     """
 
     model: RegisteredModel
     here: bool
     place: Place | None
+    reason: str
     needs_bytes: int
     origin: Origin
     tokens_per_s: float | None
@@ -84,15 +88,17 @@ def measured_token_s() -> dict[str, float]:
 def _suggestion(
     model: RegisteredModel, memory: MemoryNeeds, available: int, measured: Mapping[str, float], patience_s: float
 ) -> Suggestion:
-    place: Place | None = decide(memory).target
-    needs = memory.target
+    decided = decide(memory)
+    place: Place | None = decided.target
+    reason, needs = decided.reason, memory.target
     if place == "cpu":
         needs += memory.drafter + memory.drafter_work
-        place = place if needs <= available else None
+        if needs > available:
+            place, reason = None, f"{reason}; of memory, {available / 1e9:.1f} GB free, not enough"
     origin, token_s = throughput(model, measured, on_cpu=place in ("cpu", None))
     rate = 1 / token_s if token_s else None
     here = quick_state(model, default_directory()) is FileState.OK
-    return Suggestion(model, here, place, needs, origin, rate, prefill_limit(rate, patience_s))
+    return Suggestion(model, here, place, reason, needs, origin, rate, prefill_limit(rate, patience_s))
 
 
 def throughput(model: RegisteredModel, measured: Mapping[str, float], *, on_cpu: bool) -> tuple[Origin, float | None]:
@@ -100,5 +106,9 @@ def throughput(model: RegisteredModel, measured: Mapping[str, float], *, on_cpu:
     if model.name in measured:
         return "measured", measured[model.name]
     if on_cpu:
-        return "assumed", assumed_token_s(model.parameters, TargetOptions().threads)
+        assumed = assumed_token_s(model.parameters, TargetOptions().threads)
+        sizes = {registry.find(name).parameters: token_s for name, token_s in measured.items()}
+        least = max((token_s for size, token_s in sizes.items() if size < model.parameters), default=0.0)
+        most = min((token_s for size, token_s in sizes.items() if size > model.parameters), default=math.inf)
+        return "assumed", max(least, min(assumed, most))
     return "unknown", None

@@ -48,15 +48,26 @@ def suggest_models(as_json: bool) -> None:
 
 
 def _print(suggestions: list[Suggestion], chosen: Suggestion | None, found: tuple[FoundModel, ...]) -> None:
-    memory, (_, gpu) = psutil.virtual_memory(), any_gpu_bytes()
+    memory, (gpu_free, gpu) = psutil.virtual_memory(), any_gpu_bytes()
     free = f"{memory.available / 1e9:.1f} of {memory.total / 1e9:.1f} GB of memory free"
     click.echo(f"{counted(physical_cores(), 'core')}, {free}; GPU: {gpu}\n")
     Console().print(_table(suggestions))
+    for reason, names in _reasons(suggestions, has_gpu=gpu_free is not None).items():
+        click.echo(f"\n{', '.join(names)}: {reason}")
     for origin in sorted({one.origin for one in suggestions}):
         click.echo(f"\n{_MEANINGS[origin]}")
     for model in found:
         click.echo(f"\nfound: {described(model)}; how fast it reads is known once it answers: {command(model)}")
     click.echo(f"\n{_advice(chosen)}")
+
+
+def _reasons(suggestions: list[Suggestion], *, has_gpu: bool) -> dict[str, list[str]]:
+    """Why targets do not fit, or not on the GPU that there is, with the names of those."""
+    found: dict[str, list[str]] = {}
+    for one in suggestions:
+        if one.place is None or (one.place == "cpu" and has_gpu):
+            found.setdefault(one.reason.rstrip("."), []).append(f"{one.model.name} {_PLACES[one.place]}")
+    return found
 
 
 def _table(suggestions: list[Suggestion]) -> Table:
@@ -103,6 +114,7 @@ def _record(one: Suggestion) -> dict[str, Any]:
         "here": one.here,
         "fits": one.place is not None,
         "place": one.place,
+        "reason": one.reason,
         "needsBytes": one.needs_bytes,
         "throughput": one.origin,
         "tokensPerS": one.tokens_per_s,

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import llama_cpp
 import pytest
 from click.testing import CliRunner
 
@@ -63,3 +64,11 @@ def test_the_table_marks_what_is_assumed_and_says_what_to_do(ollama: str) -> Non
     assert ("assumed: not measured on this machine yet" in result.stdout) == (" assumed " in result.stdout)
     assert f"winnow ask --target '{ollama}/v1#coder:7b'" in result.stdout
     assert result.stdout.splitlines()[-1].startswith(("suggested: winnow models pull ", "none of these fits"))
+
+
+def test_a_gpu_that_llama_cpp_cannot_use_is_explained(ollama: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("winnow_engine.targets.residency.gpu_bytes", lambda: (24 * 10**9, "a GPU"))
+    monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: False)
+    said = " ".join(CliRunner().invoke(models, ["suggest"]).stdout.split())
+    assert f"{registry.DEFAULT_TARGET} CPU" in said
+    assert "24.0 GB free, but this build of llama.cpp has no GPU support" in said

@@ -12,7 +12,7 @@ from winnow_engine.models import registry
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 from winnow_engine.targets import residency
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder, made_by, used_bytes
-from winnow_engine.targets.suggesting import Suggestion, best, suggest
+from winnow_engine.targets.suggesting import Suggestion, best, suggest, throughput
 from winnow_engine.targets.throughput import assumed_token_s
 
 from .conftest import write_llama
@@ -76,6 +76,29 @@ def test_what_was_measured_counts_for_that_model_alone_and_stays(machine: Path) 
     assert (found["smollm2-135m"].here, found["smollm2-135m"].first_token_s) == (True, 8)
     assert found[DEFAULT_TARGET].origin == "assumed"
     assert used_bytes(default_folder()) == before != (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("measured", "rate"),
+    [
+        ({"smollm2-135m": 0.02}, 50),
+        ({DEFAULT_TARGET: 0.001}, 1000),
+        ({"smollm2-135m": 0.02, DEFAULT_TARGET: 0.001}, 50),
+    ],
+)
+def test_a_guess_lies_between_what_smaller_and_larger_models_were_measured_at(
+    measured: dict[str, float], rate: float
+) -> None:
+    origin, token_s = throughput(DRAFTER, measured, on_cpu=True)
+    assert (origin, token_s and 1 / token_s) == ("assumed", rate)
+
+
+def test_the_reason_for_a_place_is_told(gpu: Callable[[float], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert suggested(1)[DEFAULT_TARGET].reason == "no GPU; of memory, 1.0 GB free, not enough"
+    gpu(24)
+    assert suggested()[DEFAULT_TARGET].reason == "24.0 GB free, enough for both"
+    monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: False)
+    assert suggested()[DEFAULT_TARGET].reason == "24.0 GB free, but this build of llama.cpp has no GPU support"
 
 
 def test_memory_must_hold_the_drafter_and_the_target_with_its_context() -> None:
