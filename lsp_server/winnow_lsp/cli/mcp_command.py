@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import socket
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,31 @@ from winnow_lsp.cli.setting_options import Decorator, config_of, setting_options
 from winnow_lsp.cli.shared_server import connected
 from winnow_lsp.mcp import setup
 from winnow_lsp.mcp.relay import AgentRelay
+from winnow_lsp.mcp.setup_files import Entry
 
-_client = click.argument("client", type=click.Choice(list(setup.AGENTS)))
+
+class _Client(click.Choice[str]):
+    """An agent, by its name, its title or its program."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        names = {
+            _letters(word): name
+            for name, one in setup.AGENTS.items()
+            for word in (name, one.title, one.program)
+            if word
+        }
+        if (name := names.get(_letters(value))) is not None:
+            return name
+        near = get_close_matches(_letters(value), names, n=1)
+        hint = f" Did you mean {names[near[0]]}?" if near else ""
+        self.fail(f"{value!r} is not one of {', '.join(self.choices)}.{hint}", param, ctx)
+
+
+def _letters(text: str) -> str:
+    return re.sub("[^a-z]", "", text.lower())
+
+
+_client = click.argument("client", type=_Client(list(setup.AGENTS)))
 _project = click.option(
     "--project/--user", help="In the project in this folder, or for all that you work on.  [default: user]"
 )
@@ -76,34 +101,66 @@ def _serve_http(address: Address, options: dict[str, Any]) -> None:
 @_client
 @_project
 @click.option("--print", "printed", is_flag=True, help="Only show what the configuration needs.")
+@click.option("--skill", is_flag=True, help="Write a skill, a paragraph of instructions and a sub-agent as well.")
 @_options(file=False)
 @click.pass_context
-def install(context: click.Context, /, client: str, project: bool, printed: bool, **options: Any) -> None:
-    """Add `winnow mcp`, with these options, to the configuration of CLIENT by its own command.
+def install(context: click.Context, /, client: str, project: bool, printed: bool, skill: bool, **options: Any) -> None:
+    """Add `winnow mcp`, with these options, to the configuration of CLIENT.
 
-    Where it has none, what to add is shown.
+    What to add is shown where CLIENT is not there, or has a configuration that only it can edit.
     """
+    from winnow_lsp.mcp.setup_skill import SKILLS, install_skill
+
+    if skill and client not in SKILLS:
+        raise click.UsageError(f"--skill is for {', '.join(SKILLS)}")
     agent, folder = setup.AGENTS[client], Path.cwd() if project else None
-    path = setup.place(agent, folder)
-    command = [setup.executable(), "mcp", *_given(context, options)]
-    if printed or not setup.install(agent, command, folder):
+    path, entry = setup.place(agent, folder), _entry(context, agent, folder, options)
+    outcome = setup.SetupOutcome.BY_HAND if printed else setup.install(agent, entry, folder)
+    if outcome is setup.SetupOutcome.BY_HAND:
         click.echo(f"{path} needs:" if printed else f"Nothing was changed. Add this to {path}:", err=True)
-        click.echo(setup.snippet(agent, command), nl=False)
+        click.echo(setup.snippet(agent, entry), nl=False)
+    elif outcome is setup.SetupOutcome.ALREADY:
+        click.echo(f"{agent.title} has Winnow already.")
     else:
-        click.echo(f"{agent.title} has Winnow now. {agent.then}")
+        others = f" Whoever uses {path} needs `winnow` on the PATH." if project else ""
+        click.echo(f"{agent.title} has Winnow now. {agent.then}{others}")
+    if skill and not printed and setup.is_there(agent, folder):
+        _say("wrote", install_skill(client, folder))
 
 
 @agents.command()
 @_client
 @_project
 def uninstall(client: str, project: bool) -> None:
-    """Take `winnow mcp` out of the configuration of CLIENT."""
+    """Take `winnow mcp` out of the configuration of CLIENT, and undo --skill."""
+    from winnow_lsp.mcp.setup_skill import uninstall_skill
+
     agent, folder = setup.AGENTS[client], Path.cwd() if project else None
     path = setup.place(agent, folder)
-    if setup.uninstall(agent, folder):
-        click.echo(f"{agent.title} does not have Winnow any more.")
-    else:
+    outcome = setup.uninstall(agent, folder)
+    if outcome is setup.SetupOutcome.BY_HAND:
         click.echo(f'Nothing was changed. Take "{setup.NAME}" out of {path}.', err=True)
+    else:
+        click.echo(f"{agent.title} does not have Winnow{' any more' if outcome is setup.SetupOutcome.DONE else ''}.")
+    _say("undid", uninstall_skill(client, folder))
+
+
+def _say(done: str, files: list[Path]) -> None:
+    for file in files:
+        click.echo(f"{done} {file}")
+
+
+def _entry(context: click.Context, agent: setup.AgentProgram, project: Path | None, options: dict[str, Any]) -> Entry:
+    """What an agent's configuration needs, and notices about what it does not get."""
+    given, variables = _given(context, options), setup.environment()
+    for name in [*setup.secrets(), *(variables if project else ())]:
+        why = "is of this machine" if name in variables else "is secret"
+        click.echo(f"{name} {why} and was not written: {agent.title} has to pass it on", err=True)
+    if project is not None:
+        return agent.entry([setup.NAME, "mcp", *setup.portable(given, project)], {})
+    if variables:
+        click.echo(f"written with {', '.join(variables)}", err=True)
+    return agent.entry([setup.executable(), "mcp", *given], variables)
 
 
 def _given(context: click.Context, options: dict[str, Any]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Sets agents up to start `winnow mcp`: by the agent's own command, or with a snippet to paste."""
+"""Sets agents up to start `winnow mcp`: by their own command, in their configuration, or with a snippet to paste."""
 
 from __future__ import annotations
 
@@ -8,95 +8,139 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from winnow_engine.errors import AgentSetupError
+from winnow_engine.platform import expanded
+from winnow_lsp.mcp.setup_files import Entry, Slot, UnknownFormError, alone, entry_in, with_entry, without_entry, write
 
 NAME = "winnow"
 _OWN_COMMAND_S = 60.0
+_FOLDERS = ("WINNOW_CACHE_DIR", "WINNOW_MODELS_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
+_OTHERS = ("WINNOW_PLAIN_HTTP_HOSTS", "WINNOW_SERVER")
+_MOVED = {  # by variable: the folder that it moves
+    "CLAUDE_CONFIG_DIR": "~/.claude/",
+    "CODEX_HOME": "~/.codex/",
+    "CLINE_DATA_DIR": "~/.cline/data/",
+    "XDG_CONFIG_HOME": "~/.config/",
+}
 Command = Sequence[str]
-Entry = dict[str, Any]
+Environment = Mapping[str, str]
+
+
+class SetupOutcome(Enum):
+    """The end of an installation, or of its opposite."""
+
+    DONE = "done"
+    ALREADY = "already"
+    BY_HAND = "by hand"
 
 
 @dataclass(frozen=True)
 class AgentProgram:
-    """An agent: where its list of servers is, what it wants in there, and its own commands that edit it.
+    """An agent: its configuration files, what it wants in there, and its own commands that edit the user's.
 
-    `add` and `remove` make an own command's arguments for a scope (`user` or `project`), [] where it cannot do that.
+    `add` makes an own command's arguments, None where there is none.
     """
 
     title: str
     files: tuple[str, str]
     """The user's configuration, and a project's: "" if there is none."""
-    keys: str
-    entry: Callable[[Command], Entry]
+    key: str
+    entry: Callable[[Command, Environment], Entry]
     program: str = ""
-    add: Callable[[str, Entry], list[str]] = lambda scope, entry: []
-    remove: Callable[[str], list[str]] = lambda scope: []
+    add: Callable[[Entry], list[str]] | None = None
+    remove: Sequence[str] = ()
     then: str = "Restart it."
+    listed: bool = False
+    """True where `key` has a list of entries with names."""
+    head: str = ""
+    """What a new configuration has to begin with."""
 
 
-def _plain(command: Command) -> Entry:
-    return {"command": command[0], "args": list(command[1:])}
+def _plain(command: Command, environment: Environment, **more: Any) -> Entry:
+    variables = {"env": dict(environment)} if environment else {}
+    return {**more, "command": command[0], "args": list(command[1:]), **variables}
 
 
-def _typed(command: Command) -> Entry:
-    return {"type": "stdio", **_plain(command)}
+def _opencode(command: Command, environment: Environment) -> Entry:
+    variables = {"environment": dict(environment)} if environment else {}
+    return {"type": "local", "command": list(command), "enabled": True, **variables}
 
 
-def _listed(command: Command) -> Entry:
-    return {"type": "local", "command": list(command), "enabled": True}
+def _goose(command: Command, environment: Environment) -> Entry:
+    about = {"enabled": True, "type": "stdio", "name": NAME, "description": "Finds code by questions in plain words"}
+    return {**about, "cmd": command[0], "args": list(command[1:]), "envs": dict(environment), "timeout": 300}
 
 
-def _of_user(scope: str, *arguments: str) -> list[str]:
-    return list(arguments) if scope == "user" else []
+def _gemini(entry: Entry) -> list[str]:
+    variables = [word for pair in entry.get("env", {}).items() for word in ("-e", "=".join(pair))]
+    return ["mcp", "add", "--scope", "user", NAME, entry["command"], *variables, "--", *entry["args"]]
 
+
+_typed = partial(_plain, type="stdio")
 
 AGENTS: dict[str, AgentProgram] = {  # after each maker's documentation, as read in November 2026
     "claude-code": AgentProgram(
         "Claude Code",
         ("~/.claude.json", ".mcp.json"),
         "mcpServers",
-        _typed,
+        partial(_typed, alwaysLoad=True),  # or newer versions show the model only the names of the tools
         "claude",
-        lambda scope, entry: ["mcp", "add-json", "--scope", scope, NAME, json.dumps(entry)],
-        lambda scope: ["mcp", "remove", "--scope", scope, NAME],
+        lambda entry: ["mcp", "add-json", "--scope", "user", NAME, json.dumps(entry)],
+        ("mcp", "remove", "--scope", "user", NAME),
         "Start a new session; in a project, it asks whether you trust the server.",
     ),
     "codex": AgentProgram(
         "Codex",
         ("~/.codex/config.toml", ".codex/config.toml"),
         "mcp_servers",
-        _plain,
+        partial(_plain, required=True),  # or a single prompt does not wait; `codex mcp add` cannot write it
         "codex",
-        lambda scope, entry: _of_user(scope, "mcp", "add", NAME, "--", entry["command"], *entry["args"]),
-        lambda scope: _of_user(scope, "mcp", "remove", NAME),
-        "Start a new session; it reads a project's file only where you trust the project.",
+        then="Start a new session; it reads a project's file only where you trust the project.",
     ),
-    "cursor": AgentProgram("Cursor", ("~/.cursor/mcp.json", ".cursor/mcp.json"), "mcpServers", _typed),
+    "cursor": AgentProgram("Cursor", ("~/.cursor/mcp.json", ".cursor/mcp.json"), "mcpServers", _typed, "cursor"),
     "vscode": AgentProgram(
         "VS Code",
         ("`MCP: Open User Configuration`", ".vscode/mcp.json"),
         "servers",
         _typed,
         "code",
-        lambda scope, entry: _of_user(scope, "--add-mcp", json.dumps({"name": NAME, **entry})),
+        lambda entry: ["--add-mcp", json.dumps({"name": NAME, **entry})],
         then="It asks whether you trust the server.",
     ),
-    "zed": AgentProgram("Zed", ("~/.config/zed/settings.json", ""), "context_servers", _plain),
+    "zed": AgentProgram("Zed", ("~/.config/zed/settings.json", ""), "context_servers", _plain, "zed"),
     "gemini": AgentProgram(
         "Gemini CLI",
         ("~/.gemini/settings.json", ".gemini/settings.json"),
         "mcpServers",
         _plain,
         "gemini",
-        lambda scope, entry: ["mcp", "add", "--scope", scope, NAME, entry["command"], "--", *entry["args"]],
-        lambda scope: ["mcp", "remove", "--scope", scope, NAME],
+        _gemini,
+        ("mcp", "remove", "--scope", "user", NAME),
     ),
-    "opencode": AgentProgram("opencode", ("~/.config/opencode/opencode.json", "opencode.json"), "mcp", _listed),
+    "opencode": AgentProgram(
+        "opencode", ("~/.config/opencode/opencode.json", "opencode.json"), "mcp", _opencode, "opencode"
+    ),
+    "continue": AgentProgram(
+        "Continue",
+        ("~/.continue/config.yaml", ".continue/mcpServers/winnow.yaml"),
+        "mcpServers",
+        partial(_plain, name=NAME),
+        "cn",
+        listed=True,
+        head="name: Winnow\nversion: 0.0.1\nschema: v1\n",
+    ),
+    "cline": AgentProgram(
+        "Cline", ("~/.cline/data/settings/cline_mcp_settings.json", ""), "mcpServers", _plain, "cline"
+    ),
+    "windsurf": AgentProgram("Windsurf", ("~/.codeium/windsurf/mcp_config.json", ""), "mcpServers", _plain, "windsurf"),
+    "goose": AgentProgram("Goose", ("~/.config/goose/config.yaml", ""), "extensions", _goose, "goose"),
 }
 
 
@@ -110,61 +154,131 @@ def executable() -> str:
     return str(found.absolute())
 
 
-def snippet(agent: AgentProgram, command: Command) -> str:
+def environment(variables: Environment = os.environ) -> dict[str, str]:
+    """Variables that Winnow needs and that agents may not pass on to it."""
+    folders = {name: str(expanded(variables[name]).absolute()) for name in _FOLDERS if variables.get(name)}
+    return {**folders, **{name: variables[name] for name in _OTHERS if variables.get(name)}}
+
+
+def secrets(variables: Environment = os.environ) -> list[str]:
+    """Names of the variables with keys and tokens of ours, which no configuration file should have."""
+    return sorted(
+        name for name in variables if name.startswith("WINNOW_") and name.endswith(("_KEY", "_KEYS", "_TOKEN"))
+    )
+
+
+def portable(command: Command, project: Path) -> Iterator[str]:
+    """A command for everybody who works on a project. Raises AgentSetupError for a path of this machine only."""
+    for argument in command:
+        option, _, value = argument.rpartition("=")
+        if not Path(value).is_absolute():
+            yield argument
+        elif not Path(value).is_relative_to(project):
+            raise AgentSetupError(f"{argument} is of this machine, and a project's configuration is for others as well")
+        elif option != "--workspace" or Path(value) != project:
+            yield f"{option}={Path(value).relative_to(project)}"
+
+
+def snippet(agent: AgentProgram, entry: Entry) -> str:
     """The configuration that the agent needs, as a file of its own."""
-    entry = agent.entry(command)
-    if agent.files[0].endswith(".toml"):  # a JSON string, or list of strings, is one of TOML too
-        lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items()]
-        return "\n".join([f"[{agent.keys}.{NAME}]", *lines, ""])
-    return json.dumps({agent.keys: {NAME: entry}}, indent=2, ensure_ascii=False) + "\n"
+    return alone(Path(agent.files[0]).suffix or ".json", _slot(agent), entry)
+
+
+def _slot(agent: AgentProgram) -> Slot:
+    return Slot(agent.key, NAME, agent.listed, agent.head)
 
 
 def place(agent: AgentProgram, project: Path | None) -> str:
     """The configuration file, of the user or of a project. Raises AgentSetupError for an agent without such a file."""
     if project is None:
-        return _moved(agent.files[0])
+        return _with_comments(moved(agent.files[0]))
     if not agent.files[1]:
         raise AgentSetupError(f"{agent.title} has no servers of a project: use --user")
-    return str(project / agent.files[1])
+    return _with_comments(str(project / agent.files[1]))
 
 
-def _moved(file: str) -> str:
+def _with_comments(file: str) -> str:
+    """The name of the file beside it that may have comments, where that one is there."""
+    other = file.removesuffix(".json") + ".jsonc"
+    return other if file.endswith(".json") and expanded(other).is_file() else file
+
+
+def moved(file: str) -> str:
     """The file where the user's environment moves its folder, else as it is."""
-    for variable, folder in (("CLAUDE_CONFIG_DIR", "~"), ("CODEX_HOME", "~/.codex"), ("XDG_CONFIG_HOME", "~/.config")):
-        rest = file.removeprefix(f"{folder}/")
-        concerned = variable != "CLAUDE_CONFIG_DIR" or file == "~/.claude.json"
-        if rest != file and concerned and (other := os.environ.get(variable)):
-            return str(Path(other) / rest)
+    for variable, folder in _MOVED.items():
+        if other := os.environ.get(variable):
+            if file.startswith(folder):
+                return str(Path(other) / file.removeprefix(folder))
+            if f"{file.removesuffix('.json')}/" == folder:
+                return str(Path(other) / Path(file).name)
     return file
 
 
-def install(agent: AgentProgram, command: Command, project: Path | None) -> bool:
-    """Have the agent's own command add Winnow. False where there is none: only the user can do it then.
+def is_there(agent: AgentProgram, project: Path | None) -> bool:
+    """True where an agent's files may be written: in a project, or for a user who has its program or its folder."""
+    file = expanded(place(agent, project))
+    own_folder = file.parent not in (Path.home(), Path()) and file.parent.is_dir()
+    return project is not None or file.is_file() or own_folder or _program(agent) is not None
 
-    Raises AgentSetupError if the agent refuses, as it does where it has a server of this name already.
+
+def install(agent: AgentProgram, entry: Entry, project: Path | None) -> SetupOutcome:
+    """Have the agent's own command add Winnow, or write it into the agent's configuration.
+
+    Raises AgentSetupError if the agent refuses, as it may where it has another server of this name.
     """
-    return _run(agent, agent.add(_scope(project), agent.entry(command)), project)
+    file = expanded(place(agent, project))
+    if _entry_in(file, agent) == entry:
+        return SetupOutcome.ALREADY
+    if project is None and agent.add:
+        return _run(agent, agent.add(entry))
+    return _rewrite(agent, file, project, lambda: with_entry(file, _slot(agent), entry))
 
 
-def uninstall(agent: AgentProgram, project: Path | None) -> bool:
-    """Have the agent's own command take Winnow out again: as `install`."""
-    return _run(agent, agent.remove(_scope(project)), project)
+def uninstall(agent: AgentProgram, project: Path | None) -> SetupOutcome:
+    """Have the agent's own command take Winnow out again, or take it out of the configuration: as `install`."""
+    file = expanded(place(agent, project))
+    if file.suffix and _entry_in(file, agent) is None:
+        return SetupOutcome.ALREADY
+    if project is None and agent.add:
+        return _run(agent, agent.remove)
+    return _rewrite(agent, file, project, lambda: without_entry(file, _slot(agent)))
 
 
-def _scope(project: Path | None) -> str:
-    return "user" if project is None else "project"
+def _entry_in(file: Path, agent: AgentProgram) -> Any:
+    """The entry in a configuration, or what no entry is equal to where that cannot be read."""
+    try:
+        return entry_in(file, _slot(agent)) if file.suffix else None
+    except UnknownFormError:
+        return NotImplemented
 
 
-def _run(agent: AgentProgram, arguments: list[str], project: Path | None) -> bool:
-    """Run the agent's own command, in the project's folder if there is one."""
+def _rewrite(agent: AgentProgram, file: Path, project: Path | None, new: Callable[[], str]) -> SetupOutcome:
+    if not is_there(agent, project):
+        return SetupOutcome.BY_HAND
+    try:
+        write(file, new(), project)
+    except UnknownFormError:
+        return SetupOutcome.BY_HAND
+    return SetupOutcome.DONE
+
+
+def _program(agent: AgentProgram) -> str | None:
+    """The agent's program on the PATH.
+
+    A folder that one is in, such as a repository, is not to decide what runs: Windows looks there first.
+    """
     program = shutil.which(agent.program) if agent.program else None
-    # A folder that one is in, such as a repository, is not to decide what runs: Windows looks there first.
-    if program is None or not arguments or not Path(program).is_absolute() or Path(program).parent == Path.cwd():
-        return False
+    return program if program and Path(program).is_absolute() and Path(program).parent != Path.cwd() else None
+
+
+def _run(agent: AgentProgram, arguments: Sequence[str]) -> SetupOutcome:
+    """Run the agent's own command."""
+    program = _program(agent)
+    if program is None or not arguments:
+        return SetupOutcome.BY_HAND
     try:
         done = subprocess.run(
             [program, *arguments],
-            cwd=project,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -177,4 +291,4 @@ def _run(agent: AgentProgram, arguments: list[str], project: Path | None) -> boo
     if done.returncode:
         said = (done.stderr or done.stdout).strip()
         raise AgentSetupError(f"{agent.title} refused: {said}; `winnow mcp uninstall` takes an older entry out")
-    return True
+    return SetupOutcome.DONE

@@ -1,4 +1,4 @@
-"""`winnow mcp install` and `uninstall`: what an agent's own command is told, and what is shown where it has none."""
+"""`winnow mcp install` and `uninstall`: own commands of agents, their files, and what is shown without either."""
 
 import json
 import tomllib
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from winnow_engine.errors import AgentSetupError
 from winnow_lsp.cli.main import main
@@ -16,8 +17,8 @@ PLAIN = {"command": WINNOW[0], "args": ["mcp"]}
 TYPED = {"type": "stdio", **PLAIN}
 # By name: file of the user, file of a project, keys, entry; as each agent's documentation has them.
 DOCUMENTED: dict[str, tuple[str, str, str, dict[str, Any]]] = {
-    "claude-code": ("~/.claude.json", ".mcp.json", "mcpServers", TYPED),
-    "codex": ("~/.codex/config.toml", ".codex/config.toml", "mcp_servers", PLAIN),
+    "claude-code": ("~/.claude.json", ".mcp.json", "mcpServers", {**TYPED, "alwaysLoad": True}),
+    "codex": ("~/.codex/config.toml", ".codex/config.toml", "mcp_servers", {"required": True, **PLAIN}),
     "cursor": ("~/.cursor/mcp.json", ".cursor/mcp.json", "mcpServers", TYPED),
     "vscode": ("`MCP: Open User Configuration`", ".vscode/mcp.json", "servers", TYPED),
     "zed": ("~/.config/zed/settings.json", "", "context_servers", PLAIN),
@@ -28,15 +29,40 @@ DOCUMENTED: dict[str, tuple[str, str, str, dict[str, Any]]] = {
         "mcp",
         {"type": "local", "command": WINNOW, "enabled": True},
     ),
+    "continue": (
+        "~/.continue/config.yaml",
+        ".continue/mcpServers/winnow.yaml",
+        "mcpServers",
+        {"name": "winnow", **PLAIN},
+    ),
+    "cline": ("~/.cline/data/settings/cline_mcp_settings.json", "", "mcpServers", PLAIN),
+    "windsurf": ("~/.codeium/windsurf/mcp_config.json", "", "mcpServers", PLAIN),
+    "goose": (
+        "~/.config/goose/config.yaml",
+        "",
+        "extensions",
+        {
+            "enabled": True,
+            "type": "stdio",
+            "name": "winnow",
+            "description": "Finds code by questions in plain words",
+            "cmd": WINNOW[0],
+            "args": ["mcp"],
+            "envs": {},
+            "timeout": 300,
+        },
+    ),
 }
+READERS: dict[str, Any] = {".json": json.loads, ".toml": tomllib.loads, ".yaml": yaml.safe_load}
+VARIABLES = ("WINNOW_SERVER", "WINNOW_TARGET_KEY", "WINNOW_CACHE_DIR", "WINNOW_MODELS_DIR", "WINNOW_PLAIN_HTTP_HOSTS")
+FOLDERS = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "CLINE_DATA_DIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME")
 # By name: the agent's program, its arguments to add Winnow for the user, and to remove it.
 OWN: dict[str, tuple[str, list[str], list[str]]] = {
     "claude-code": (
         "claude",
-        ["mcp", "add-json", "--scope", "user", "winnow", json.dumps(TYPED)],
+        ["mcp", "add-json", "--scope", "user", "winnow", json.dumps({"type": "stdio", "alwaysLoad": True, **PLAIN})],
         ["mcp", "remove", "--scope", "user", "winnow"],
     ),
-    "codex": ("codex", ["mcp", "add", "winnow", "--", *WINNOW], ["mcp", "remove", "winnow"]),
     "vscode": ("code", ["--add-mcp", json.dumps({"name": "winnow", **TYPED})], []),
     "gemini": (
         "gemini",
@@ -51,10 +77,24 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home without any agent's program, in which the commands run as well."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    for variable in ("WINNOW_SERVER", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"):
+    for variable in (*VARIABLES, *FOLDERS):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def entry_of(name: str, text: str) -> Any:
+    """Winnow's entry in an agent's configuration."""
+    file, _, key, _ = DOCUMENTED[name]
+    servers = READERS.get(Path(file).suffix, json.loads)(text)[key]
+    return servers[0] if isinstance(servers, list) else servers["winnow"]
+
+
+def written(home: Path, name: str) -> Path:
+    """The user's configuration of an agent, in a folder that is there."""
+    file = home / DOCUMENTED[name][0].removeprefix("~/")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    return file
 
 
 def program(home: Path, name: str, then: str = "") -> Path:
@@ -71,16 +111,39 @@ def program(home: Path, name: str, then: str = "") -> Path:
 def test_what_to_add_is_shown_where_the_program_is_not_there(
     name: str, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file, _, keys, entry = DOCUMENTED[name]
+    file, _, _, entry = DOCUMENTED[name]
     for options, said in (["--print"], f"{file} needs"), ([], f"Nothing was changed. Add this to {file}"):
         assert main(["mcp", "install", name, *options]) == 0
         shown = capsys.readouterr()
-        read = tomllib.loads if file.endswith(".toml") else json.loads
-        assert read(shown.out) == {keys: {"winnow": entry}}
+        assert entry_of(name, shown.out) == entry
         assert said in shown.err
     assert main(["mcp", "uninstall", name]) == 0
-    assert f'Take "winnow" out of {file}' in capsys.readouterr().err
     assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", [name for name in AGENTS if name not in (*OWN, "vscode")])
+def test_a_configuration_gets_the_entry_and_loses_it(
+    name: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = written(home, name)
+    for _ in range(2):
+        assert main(["mcp", "install", name]) == 0
+        assert entry_of(name, before := file.read_text()) == DOCUMENTED[name][3]
+    assert "already" in capsys.readouterr().out
+    monkeypatch.setenv("WINNOW_MODELS_DIR", "models")
+    assert main(["mcp", "install", name]) == 0
+    [variables] = [
+        entry_of(name, file.read_text())[key]
+        for key in ("env", "envs", "environment")
+        if key in entry_of(name, file.read_text())
+    ]
+    assert variables == {"WINNOW_MODELS_DIR": str(home / "models")}
+    monkeypatch.delenv("WINNOW_MODELS_DIR")
+    assert main(["mcp", "install", name]) == 0
+    assert file.read_text() == before
+    for _ in range(2):
+        assert main(["mcp", "uninstall", name]) == 0
+        assert not file.exists()
 
 
 @pytest.mark.parametrize("name", OWN)
@@ -91,26 +154,90 @@ def test_the_agents_own_command_adds_and_removes(name: str, home: Path, capsys: 
     assert f"{AGENTS[name].title} has Winnow now" in capsys.readouterr().out
     assert told.read_text().splitlines()[1:] == add
     told.unlink()
+    if name != "vscode":
+        written(home, name).write_text(json.dumps({"mcpServers": {"winnow": {}}}))
     assert main(["mcp", "uninstall", name]) == 0
     assert told.exists() == bool(remove)
     assert not remove or told.read_text().splitlines()[1:] == remove
 
 
+@pytest.mark.parametrize("name", OWN)
+def test_variables_reach_the_own_command(
+    name: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = program(home, OWN[name][0])
+    for variable, value in {
+        "WINNOW_CACHE_DIR": "~/c",
+        "WINNOW_TARGET_KEY": "s3cret",
+        "WINNOW_HTTP_TOKEN": "s3cret",
+    }.items():
+        monkeypatch.setenv(variable, value)
+    assert main(["mcp", "install", name]) == 0
+    assert str(home / "c") in (arguments := told.read_text())
+    assert "s3cret" not in arguments
+    assert "WINNOW_TARGET_KEY is secret and was not written" in capsys.readouterr().err
+    assert name != "gemini" or arguments.splitlines()[6:] == [
+        WINNOW[0],
+        "-e",
+        f"WINNOW_CACHE_DIR={home / 'c'}",
+        "--",
+        "mcp",
+    ]
+
+
 @pytest.mark.parametrize("name", AGENTS)
-def test_a_project_is_the_folder_one_is_in(name: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_project_is_the_folder_one_is_in(
+    name: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = DOCUMENTED[name][1]
     if not file:
         assert main(["mcp", "install", name, "--project"]) == 1
         assert "no servers of a project" in capsys.readouterr().err
         return
-    assert main(["mcp", "install", name, "--project"]) == 0
-    assert f"Add this to {home / file}" in capsys.readouterr().err
+    monkeypatch.setenv("WINNOW_MODELS_DIR", "/models")
+    (home / "model.gguf").touch()
+    options = ["-w", ".", "--target", "model.gguf", "--set", "index.shared=team"]
+    assert main(["mcp", "install", name, "--project", *options]) == 0
+    shown = capsys.readouterr()
+    assert f"Whoever uses {home / file} needs `winnow` on the PATH" in shown.out
+    assert "WINNOW_MODELS_DIR is of this machine" in shown.err
+    text = (home / file).read_text()
+    assert str(home) not in text
+    assert "/models" not in text
+    entry = entry_of(name, text)
+    command = entry["command"] if isinstance(entry["command"], list) else [entry["command"], *entry["args"]]
+    assert command == ["winnow", "mcp", "--set=index.shared=team", "--target=model.gguf"]
+    assert main(["mcp", "uninstall", name, "--project"]) == 0
+    assert [path.name for path in home.iterdir()] == ["model.gguf"]
 
 
-def test_the_agents_command_runs_in_the_project(home: Path) -> None:
-    told = program(home, "claude")
-    assert main(["mcp", "install", "claude-code", "--project"]) == 0
-    assert told.read_text().splitlines()[:5] == [str(home), "mcp", "add-json", "--scope", "project"]
+def test_a_project_gets_no_path_of_this_machine(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mcp", "install", "codex", "--project", "-w", "/"]) == 1
+    assert "--workspace=/ is of this machine" in capsys.readouterr().err
+    assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize(("name", "link", "to"), [("codex", ".codex", "."), ("claude-code", ".mcp.json", "file")])
+def test_a_link_does_not_lead_out_of_the_project(
+    name: str, link: str, to: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project, elsewhere = home / "project", home / "elsewhere"
+    for folder in (project, elsewhere):
+        folder.mkdir()
+    (project / link).symlink_to(elsewhere / to)
+    monkeypatch.chdir(project)
+    assert main(["mcp", "install", name, "--project"]) == 1
+    assert "leads out of the project" in capsys.readouterr().err
+    assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [("claude", "claude-code"), ("Claude Code", "claude-code"), ("cn", "continue"), ("vs-code", "vscode")],
+)
+def test_agents_are_known_by_title_and_program(word: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mcp", "install", word, "--print"]) == 0
+    assert entry_of(name, capsys.readouterr().out) == DOCUMENTED[name][3]
 
 
 def test_a_refusal_is_passed_on(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,10 +275,10 @@ def test_the_file_is_named_where_the_environment_moves_it(
 
 
 def test_a_program_that_cannot_run_is_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    program(home, "codex").touch()
-    (home / "bin" / "codex").write_text("#!/nowhere/at/all\n")
-    assert main(["mcp", "install", "codex"]) == 1
-    assert f"`{home / 'bin' / 'codex'}` did not work" in capsys.readouterr().err
+    program(home, "claude").touch()
+    (home / "bin" / "claude").write_text("#!/nowhere/at/all\n")
+    assert main(["mcp", "install", "claude-code"]) == 1
+    assert f"`{home / 'bin' / 'claude'}` did not work" in capsys.readouterr().err
 
 
 def test_the_folder_of_a_shared_index_is_found_from_anywhere(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -191,6 +318,8 @@ def test_options_are_written_so_that_they_work_from_any_folder(home: Path, capsy
     ("arguments", "why"),
     [
         (["install", "emacs"], "'emacs' is not one of"),
+        (["install", "curser"], "Did you mean cursor?"),
+        (["install", "zed", "--skill"], "--skill is for claude-code, codex, opencode"),
         (["install", "codex", "--http", "1"], "No such option"),
         (["--no-server", "install", "codex"], "--no-server goes behind `install`"),
         (["--drafter", "x", "uninstall", "codex"], "--drafter goes behind `uninstall`"),
