@@ -5,9 +5,11 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from lsprotocol import types
+from watchfiles import awatch
 from watchfiles.main import FileChange
 
 from winnow_engine.config import FileRules
@@ -26,7 +28,11 @@ class Watched:
 
     def __init__(self, *roots: Path, watch: Watch = changes) -> None:
         folders = Folders().changed(types.WorkspaceFolder(root.as_uri(), root.name) for root in roots)
-        client = SimpleNamespace(client_capabilities=types.ClientCapabilities())
+        self.told: list[str] = []
+        client = SimpleNamespace(
+            client_capabilities=types.ClientCapabilities(),
+            window_log_message=lambda params: self.told.append(params.message),
+        )
         editor = SimpleNamespace(folders=folders, settings=SimpleNamespace(files=FileRules()))
         self.changed: set[str] = set()
         self._expected: set[str] = set()
@@ -123,7 +129,7 @@ async def test_a_folder_that_is_only_said_to_be_there_is_asked_for_again_after_a
 ) -> None:
     asked = list[set[Path]]()
 
-    async def missing(watched: set[Path]) -> AsyncGenerator[set[FileChange], None]:
+    async def missing(watched: set[Path], polling: bool) -> AsyncGenerator[set[FileChange], None]:
         asked.append(watched)
         raise FileNotFoundError
         yield set()
@@ -136,6 +142,31 @@ async def test_a_folder_that_is_only_said_to_be_there_is_asked_for_again_after_a
     assert asked == [{tmp_path}]
 
 
+@pytest.mark.parametrize("error", [OSError("limit reached. about x"), RuntimeError("too many")])
+async def test_where_no_watch_is_left_folders_are_looked_at(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def exhausted(*paths: Path, force_polling: bool | None, **options: Any) -> AsyncGenerator[set[FileChange], None]:
+        if not force_polling:
+            raise error
+        return awatch(*paths, force_polling=force_polling, **options)
+
+    monkeypatch.setattr(folder_watch, "awatch", exhausted)
+    monkeypatch.setattr(folder_watch, "_POLL_S", 0.05)
+    watched = Watched(tmp_path)
+    watched.watcher.start()
+    await watched.until(lambda: watched.told)
+    await asyncio.sleep(0.2)  # polling compares with what it saw first
+    (tmp_path / "a.py").write_text("x")
+    await watched.noticed(tmp_path / "a.py")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "c.py").write_text("x")
+    await watched.noticed(tmp_path / "b" / "c.py")
+    assert watches() == 0
+    assert watched.told == [f"{str(error).partition('. ')[0]}: changes on disk are looked for every 0 s"]
+    watched.watcher.close()
+
+
 @pytest.mark.parametrize(
     "error",
     [OSError("limit reached"), UnicodeEncodeError("utf-8", "\udcff", 0, 1, "limit reached")],
@@ -144,7 +175,7 @@ async def test_a_folder_that_is_only_said_to_be_there_is_asked_for_again_after_a
 async def test_where_no_watch_is_left_the_user_is_told(
     error: Exception, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def exhausted(roots: Iterable[Path], rules: FileRules) -> AsyncIterator[set[Path]]:
+    async def exhausted(roots: Iterable[Path], rules: FileRules, _: object) -> AsyncIterator[set[Path]]:
         raise error
         yield set(roots)
 

@@ -19,8 +19,8 @@ from winnow_engine.index.name_rules import reason_against_path
 from winnow_lsp.server.session import folder_watch
 from winnow_lsp.server.session.editor import EditorState
 
-Watch = Callable[[Iterable[Path], FileRules], AsyncIterator[set[Path]]]
-"""Yields what changes below some folders, until it is closed."""
+Watch = Callable[[Iterable[Path], FileRules, Callable[[str], None]], AsyncIterator[set[Path]]]
+"""Yields what changes below some folders, until it is closed. The last argument is told what the user should know."""
 
 _log = logging.getLogger(__name__)
 
@@ -75,7 +75,11 @@ class FileWatcher:
 
     async def _follow(self, roots: Iterable[Path], rules: FileRules) -> None:
         try:
-            async for paths in self._watch(roots, rules):
+            async for paths in self._watch(roots, rules, self._notice):
                 self.changed(path.as_uri() for path in paths)
         except (OSError, RuntimeError, ValueError) as error:  # the limit of watches; a path that is not UTF-8
-            _log.warning("changes on disk are noticed at the next question only: %s", error)
+            self._notice(f"changes on disk are noticed at the next question only: {error}")
+
+    def _notice(self, message: str) -> None:
+        _log.warning("%s", message)
+        self._client.window_log_message(types.LogMessageParams(types.MessageType.Warning, message))
