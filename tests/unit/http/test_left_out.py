@@ -152,3 +152,44 @@ def test_images_and_documents_are_refused_in_plain_words(api: str, part: Any) ->
     with pytest.raises(ApiError, match="only text is read here, no images") as raised:
         read(api, {name: [{"role": "user", "content": [part]}]})
     assert (raised.value.status, raised.value.code) == (400, "unsupported_value")
+
+
+CODEX = {
+    "model": "m", "stream": True, "tool_choice": "auto", "parallel_tool_calls": True, "reasoning": {"summary": "auto"},
+    "store": False, "include": ["reasoning.encrypted_content"], "prompt_cache_key": "u", "client_metadata": {"s": "1"},
+    "input": [
+        {"type": "message", "id": "msg_1", "role": "developer", "content": [{"type": "input_text", "text": "You…"}]},
+        {"type": "message", "id": "msg_2", "role": "user", "content": [{"type": "input_text", "text": "Where?"}]},
+    ],
+    "tools": [
+        {"type": "function", "name": "exec_command", "description": "Runs…", "strict": False, "parameters": SCHEMA},
+        {"type": "namespace", "name": "multi_agent_v1", "description": "Tools…", "tools": [
+            {"type": "function", "name": "close_agent", "description": "C…", "strict": False, "parameters": SCHEMA}]},
+        {"type": "web_search", "external_web_access": False},
+    ],
+}  # fmt: skip
+CACHED = {"cache_control": {"type": "ephemeral"}}
+CLAUDE_CODE = {
+    "model": "claude-opus-5", "max_tokens": 128_000, "stream": True, "metadata": {"user_id": "u"},
+    "thinking": {"type": "adaptive", "display": "omitted"}, "output_config": {"effort": "high"},
+    "context_management": {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]},
+    "system": [{"type": "text", "text": "x-anthropic-billing-header: …"}, {"type": "text", "text": "You…", **CACHED}],
+    "messages": [
+        {"role": "user", "content": [{"type": "text", "text": "Where is area?"}]},
+        {"role": "system", "content": [{"type": "text", "text": "# Environment…", **CACHED}]},
+    ],
+    "tools": [{"name": "Agent", "description": "Launch…", "input_schema": SCHEMA}, LATER],
+}  # fmt: skip
+AGENTS = [
+    ("/v1/responses", CODEX, "client_metadata, prompt_cache_key, summary, tools.web_search"),
+    ("/v1/messages?beta=true", CLAUDE_CODE, "cache_control, context_management, display, effort, metadata"),
+]
+
+
+@pytest.mark.parametrize(("path", "body", "left_out"), AGENTS)
+async def test_the_first_request_of_an_agent_is_answered(path: str, body: dict[str, Any], left_out: str) -> None:
+    """As Codex 0.171 and Claude Code 2.1.332 sent it, shortened."""
+    async with serving(Fake("Hello")) as client:
+        answer = await client.post(path, json=body)
+    assert (answer.status_code, answer.headers["x-winnow-ignored"]) == (200, left_out)
+    assert "Hello" in answer.text
