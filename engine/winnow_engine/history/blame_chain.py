@@ -19,8 +19,8 @@ from winnow_engine.untrusted import printable
 
 # -w: white space does not count. -M, -C twice: lines that were moved within a file, that come from one which the same
 # commit changed, or from any file if the commit makes a new one, are followed to where they were. A list of commits to
-# ignore that the repository names may be missing or malformed.
-_OPTIONS = ("--porcelain", "-w", "-M", "-C", "-C", "--ignore-revs-file=")
+# ignore that the configuration names may be missing or malformed; an empty name before it does not clear it.
+_OPTIONS = ("--porcelain", "-w", "-M", "-C", "-C", "--no-ignore-revs-file")
 # Few lines alone are too short for git to tell where they were moved from: it wants 40 letters and digits.
 _AROUND = 12
 _HEADER = re.compile(rb"(?P<commit>[0-9a-f]{40}(?:[0-9a-f]{24})?) (?P<then>\d+) (?P<now>\d+)(?: \d+)?")

@@ -110,6 +110,14 @@ def test_names_that_git_could_take_for_patterns(name: str, top: Path) -> None:
     assert subjects(shaped(top, name, 2)) == ["Odd"]
 
 
+@pytest.mark.parametrize("named", [["missing"], ["broken"], ["missing", "broken"], [""]])
+def test_lists_of_commits_to_ignore_that_are_missing_or_broken(named: list[str], top: Path) -> None:
+    commit(top, "Wait for the bus", {"bus.py": WAIT, "broken": "not a commit\n"})
+    for name in named:
+        git(top, "config", "--add", "blame.ignoreRevsFile", name)
+    assert subjects(shaped(top, "bus.py", 2)) == ["Wait for the bus"]
+
+
 def test_porcelain_with_an_escaped_name_is_read() -> None:
     commit_id = b"a" * 40
     output = commit_id + b' 7 3 1\nauthor A\nfilename "a\\303\\244\\t\\"b\\"\\\\"\n\tcode\n'
