@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from winnow_engine.errors import RevisionError
+from winnow_engine.git.base_branch import base_branch
 from winnow_engine.git.objects import commits, existing
 from winnow_engine.git.repository import Repository
 from winnow_engine.question import WHEN
@@ -66,7 +67,7 @@ def _uncommitted(repository: Repository, asked: str) -> Revisions:
 
 
 def _branch(repository: Repository) -> Revisions:
-    base = repository.base_branch()
+    base = base_branch(repository)
     name = base.removeprefix("refs/heads/").removeprefix("refs/remotes/")
     parted = repository.merge_base(repository.commit("HEAD"), repository.commit(base))
     return Revisions(parted, Uncommitted.WORKING_TREE, f"this branch since it left {name} ({parted[:10]})", parted[:10])

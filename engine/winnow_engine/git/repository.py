@@ -77,7 +77,6 @@ _EMPTY_TREES = {
     "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
 _QUICK_S = 10.0  # for what git does at once, unless a file that it reads never ends
-_USUAL_BASES = ("main", "master", "trunk", "develop")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,25 +131,14 @@ class Repository:
         hint = ": this clone is shallow, `git fetch --unshallow` gets the rest" if self.shallow else ""
         raise RevisionError(f"{ours[:10]} and {theirs[:10]} have no common ancestor{hint}")
 
-    def base_branch(self) -> str:
-        """The branch that the current one is measured against.
-
-        It is the remote's default branch; without one, a local branch of a usual name. On that branch itself it is
-        its upstream. RevisionError if there is none.
-        """
-        current = self._symbolic("HEAD")
-        default = self._symbolic("refs/remotes/origin/HEAD")
-        candidates = [default] if default else []
-        candidates += [f"refs/{kind}/{name}" for name in _USUAL_BASES for kind in ("remotes/origin", "heads")]
-        for name in candidates:
-            if name != current and self._object(f"{name}^{{commit}}"):
-                return name
-        raise RevisionError("no branch to compare with was found: name one, as in `main...HEAD`")
-
-    def _symbolic(self, name: str) -> str | None:
+    def branch(self, name: str = "HEAD") -> str | None:
         """The full name of the branch that a name stands for; None if it stands for a commit or nothing."""
         status, output, _ = self.git.outcome("symbolic-ref", "--quiet", name)
         return None if status else output.decode("utf-8", "surrogateescape").rstrip("\n")
+
+    def holds_commit(self, name: str) -> bool:
+        """True if a full name of a branch is one of a commit."""
+        return self._object(f"{name}^{{commit}}") is not None
 
     def _object(self, name: str) -> str | None:
         command = ("rev-parse", "--verify", "--quiet", "--end-of-options", name)

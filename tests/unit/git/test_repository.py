@@ -4,6 +4,7 @@ import git_repositories as git
 import pytest
 
 from winnow_engine.errors import GitError, NotARepositoryError, RevisionError
+from winnow_engine.git.base_branch import base_branch
 from winnow_engine.git.log import changed_lately
 from winnow_engine.git.objects import blobs, commits, parse_commit
 from winnow_engine.git.repository import open_repository
@@ -88,17 +89,35 @@ def test_merge_base(top: Path) -> None:
         repository.merge_base(main, repository.commit("island"))
 
 
-def test_the_branch_to_compare_with(top: Path, tmp_path: Path) -> None:
-    git.git(top, "switch", "--quiet", "branch")
-    assert open_repository(top).base_branch() == "refs/heads/main"
-    git.git(top, "switch", "--quiet", "main")
-    git.git(tmp_path, "clone", "--quiet", str(top), "clone")
-    git.git(tmp_path / "clone", "switch", "--quiet", "branch")
-    assert open_repository(tmp_path / "clone").base_branch() == "refs/remotes/origin/main"
-    git.git(top, "switch", "--quiet", "branch")
-    git.git(top, "branch", "--quiet", "--delete", "--force", "main")
+@pytest.mark.parametrize(
+    ("commands", "base"),
+    [
+        ("switch branch", "refs/heads/main"),
+        ("switch main", "refs/heads/main"),  # measured against itself, only what is not committed differs
+        ("branch -D branch; branch -m dev; config init.defaultBranch dev; switch -c topic", "refs/heads/dev"),
+        ("switch -c topic --track branch", "refs/heads/branch"),
+        ("switch branch; branch -D main", None),
+        ("switch --detach main", "refs/heads/main"),
+        ("clone", "refs/remotes/origin/main"),
+        ("clone; switch branch", "refs/remotes/origin/main"),  # its own copy is no base
+        ("clone; switch -c ada/fix --track origin/branch", "refs/remotes/origin/branch"),
+        ("clone -o upstream; switch branch", "refs/remotes/upstream/main"),
+        ("clone -o team/x.y; switch branch", "refs/remotes/team/x.y/main"),
+        ("clone -o other; remote add origin .; remote set-head other -d; switch branch", "refs/remotes/other/main"),
+        ("clone -o other; remote set-head other branch; switch --detach", "refs/remotes/other/branch"),
+        ("clone; switch branch; update-ref -d refs/remotes/origin/branch", "refs/remotes/origin/main"),
+    ],
+)
+def test_the_branch_to_compare_with(top: Path, tmp_path: Path, commands: str, base: str | None) -> None:
+    for command in commands.split("; "):
+        name, *rest = command.split()
+        git.git(top, name, *rest, *([".", str(tmp_path / "clone")] if name == "clone" else []))
+        top = tmp_path / "clone" if name == "clone" else top
+    if base is not None:
+        assert base_branch(open_repository(top)) == base
+        return
     with pytest.raises(RevisionError, match="name one"):
-        open_repository(top).base_branch()
+        base_branch(open_repository(top))
 
 
 def test_a_bare_clone(top: Path, tmp_path: Path) -> None:
