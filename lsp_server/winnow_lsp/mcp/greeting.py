@@ -32,7 +32,7 @@ explain_place tells what some lines use and who uses them; outline shows what is
 language model on the user's machine answer, which takes seconds."""
 
 CAPABILITIES: dict[str, Any] = {"tools": {"listChanged": False}}
-_READ_STRUCTURED = ("claude-code",)
+_SHOW_STRUCTURED = ("claude-code", "Visual Studio Code", "Code - OSS", "VSCodium", "code-server")
 _TABLE = Path(__file__).with_name("tools.json")
 
 
@@ -41,7 +41,7 @@ def reads_text(client: str) -> bool:
 
     As JSON, code takes a third more tokens.
     """
-    return client not in _READ_STRUCTURED
+    return not client.startswith(_SHOW_STRUCTURED)
 
 
 def tools(client: str) -> list[dict[str, Any]]:

@@ -49,7 +49,10 @@ def _without_scheme(text: str) -> str:
     if "\0" in text:
         raise PositionError("a path cannot have a null character")
     if text.startswith("file:"):
-        return str(file_path(text))
+        try:
+            return str(file_path(text))
+        except PositionError as error:
+            raise PositionError(f"{printable(text)} is no URI of a file: name a path in the workspace") from error
     if text.startswith("~/"):
         with suppress(RuntimeError):  # there is no home
             return str(Path(text).expanduser())

@@ -26,6 +26,7 @@ from winnow_lsp.mcp.results import (
 )
 
 _NAMES_A_FILE = 12  # in the outline of a folder
+_LEAST_LINE_TOKENS = 3  # its number, a colon, and the end of the line
 _LONGEST_LINE = 200
 
 
@@ -49,7 +50,7 @@ def found_lines(workspace: Workspace, found: MatchingLines, asked: FindCode, cou
         notices = [*asked.notices, *_about_lines(len(rows), len(some), found.complete)]
         return FoundCode(spans=spans, index_complete=found.complete, notices=notices)
 
-    return fitted(made, rows[: asked.budget], asked.budget, count)
+    return fitted(made, rows[: asked.budget // _LEAST_LINE_TOKENS], asked.budget, count)
 
 
 def _about_lines(total: int, shown: int, complete: bool) -> Iterator[str]:

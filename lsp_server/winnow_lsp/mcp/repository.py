@@ -94,7 +94,7 @@ class AgentRepository:
 
         def work(assistant: Assistant, cancellation: Cancellation) -> Outlined:
             workspace, count = _read(assistant, sources, cancellation)
-            return outlined(workspace, path, asked, count)
+            return outlined(workspace, meant(workspace, path), asked, count)
 
         return await self._run(work, reports)
 
@@ -169,9 +169,14 @@ def code_budget(settings: Budget, tokens: int, *, fill: bool = False) -> Budget:
 
 
 def _paths(sources: Sources, written: Iterable[str]) -> tuple[str, ...]:
-    """The paths that an agent names; none if one of them is the whole workspace. PositionError for one outside."""
-    paths = tuple(workspace_path(sources.folders, one) for one in written)
-    return () if "" in paths else paths
+    """The paths that an agent names, but those to leave out alone if one of them is the whole workspace.
+
+    Raises PositionError for one outside.
+    """
+    left_out, wanted = list[str](), list[str]()
+    for one in written:
+        (left_out if one.startswith("!") else wanted).append(workspace_path(sources.folders, one.removeprefix("!")))
+    return (*(wanted if "" not in wanted else ()), *(f"!{path}" for path in left_out))
 
 
 def lines_of_file(workspace: Workspace, path: str, first: int | None, last: int | None) -> Cursor:
@@ -179,6 +184,7 @@ def lines_of_file(workspace: Workspace, path: str, first: int | None, last: int 
 
     PositionError if there is no such file or first line.
     """
+    path = meant(workspace, path)
     if any(file.path.startswith(f"{path}/" if path else "") for file in workspace.files):
         raise PositionError(f"{path or 'this'} is a folder: name a file")
     file = workspace.files[workspace.file_number(path)]
@@ -187,6 +193,14 @@ def lines_of_file(workspace: Workspace, path: str, first: int | None, last: int 
     end = last if last is not None else start if first is not None else file.line_count
     end = file.line_count if end < 0 else min(end, file.line_count)
     return Cursor(path, min(start, end) or start, max(start, end))
+
+
+def meant(workspace: Workspace, path: str) -> str:
+    """The path, or that of the only file whose path ends with it."""
+    if any(f"{file.path}/".startswith(f"{path}/") for file in workspace.files):
+        return path
+    ends = [file.path for file in workspace.files if path and file.path.endswith(f"/{path}")]
+    return ends[0] if len(ends) == 1 else path
 
 
 def _listed(
@@ -216,12 +230,13 @@ def _on_known_paths(
 
 def known_paths(workspace: Workspace, paths: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The paths that are of the workspace, and a notice about the others."""
-    known = []
+    known, missing = [], []
     for path in paths:
-        with suppress(PositionError):
-            files_in(workspace, [path])
-            known.append(path)
-    missing = [path for path in paths if path not in known]
+        try:
+            files_in(workspace, [meant(workspace, path)])
+            known.append(meant(workspace, path))
+        except PositionError:
+            missing.append(path)
     where = "looked in the others" if known else "looked everywhere"
     return tuple(known), (f"nothing is called {', '.join(missing)}: {where}",) if missing else ()
 

@@ -1,0 +1,79 @@
+"""Places and lines of a workspace that a call is about."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from winnow_engine.core import Cancellation, Folder
+from winnow_engine.errors import BudgetError, PositionError
+from winnow_engine.index.scope import matching_lines
+from winnow_engine.index.workspace import Sources, Workspace
+from winnow_lsp.mcp.arguments import FindCode
+from winnow_lsp.mcp.presentation import found_lines
+from winnow_lsp.mcp.repository import _paths, known_paths, lines_of_file
+
+FILES = {
+    "src/a.py": "import os\n\n\ndef total(items):\n    all_items = items\n    return sum(all_items)\n",
+    "src/deep/b.py": f"LONG = '{'items ' * 60}'\n",
+    "docs/b.py": "A = 1\n",
+}
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace]) -> Workspace:
+    return workspace_of(FILES, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("path", "first", "last", "lines"),
+    [
+        ("src/a.py", 2, None, (2, 2)),
+        ("src/a.py", None, None, (1, 6)),
+        ("src/a.py", 2, 4, (2, 4)),
+        ("src/a.py", 4, 2, (2, 4)),
+        ("src/a.py", 4, 0, (4, 4)),
+        ("src/a.py", 2, -1, (2, 6)),
+        ("src/a.py", 2, 9000, (2, 6)),
+        ("a.py", 6, 6, (6, 6)),
+        ("deep/b.py", 1, 1, (1, 1)),
+        ("src/a.py", 7, 9, "has 6 lines; there is no line 7"),
+        ("src", 1, 1, "src is a folder"),
+        ("", 1, 1, "a folder"),
+        ("b.py", 1, 1, "not among"),
+        ("none.py", 1, 1, "not among"),
+    ],
+)
+def test_lines_that_exist(
+    path: str, first: int | None, last: int | None, lines: tuple[int, int] | str, workspace: Workspace
+) -> None:
+    if isinstance(lines, str):
+        with pytest.raises(PositionError, match=lines):
+            lines_of_file(workspace, path, first, last)
+        return
+    cursor = lines_of_file(workspace, path, first, last)
+    assert (cursor.start_line, cursor.end_line) == lines
+    assert cursor.path.endswith(path)
+
+
+def test_paths_that_are_meant(workspace: Workspace, tmp_path: Path) -> None:
+    assert known_paths(workspace, ["a.py", "docs", "!src", "*.py"]) == (("src/a.py", "docs", "!src", "*.py"), ())
+    assert known_paths(workspace, ["b.py", "src"]) == (("src",), ("nothing is called b.py: looked in the others",))
+    assert known_paths(workspace, ["*.rs"]) == ((), ("nothing is called *.rs: looked everywhere",))
+    sources = Sources((Folder(tmp_path),))
+    assert _paths(sources, ["src/", "!./docs/"]) == ("src", "!docs")
+    assert _paths(sources, [str(tmp_path), "src", f"!{tmp_path}/docs"]) == ("!docs",)
+
+
+def test_matching_lines_stand_below_the_unit_they_lie_in(workspace: Workspace) -> None:
+    def page(budget: int) -> str:
+        asked = FindCode((), budget, pattern="items")
+        found = matching_lines(workspace, range(3), asked.pattern, Cancellation())
+        return found_lines(workspace, found, asked, lambda text: len(text) // 4).page()
+
+    long = "LONG = '" + "items " * 32 + "…"
+    lines = "4: def total(items):\n5: all_items = items\n6: return sum(all_items)"
+    assert page(1000) == f"src/a.py:4-6 function total\n{lines}\n\nsrc/deep/b.py:1 top_level\n1: {long}"
+    assert page(40).startswith("Note: 2 of 4 lines that match")
+    with pytest.raises(BudgetError):
+        page(3)
