@@ -35,7 +35,7 @@ class CallForm:
 
     def arguments(self, function: Mapping[str, Any]) -> str:
         """A rule for a function's arguments. Raises SchemaError if the tool is strict."""
-        schema = {**_OBJECT, **(function.get("parameters") or {})}
+        schema = {**(function.get("parameters") or {}), **_OBJECT}
         if not function.get("strict") and fault(schema):
             schema = _OBJECT
         field = f"tools.{function['name']}.parameters"
@@ -100,11 +100,12 @@ def _text_and_calls(form: CallForm, names: list[str]) -> dict[str, str]:
 
 def _tags(schema: Mapping[str, Any], field: str) -> Iterator[str]:
     """Rules for parameters in tags, of which texts are not quoted."""
+    json_rule(schema, field)
     definitions = {name: schema[name] for name in ("$defs", "definitions") if name in schema}
     for name, inner in (schema.get("properties") or {}).items():
-        rule = _value({**definitions, **inner}, f"{field}.properties.{name}")
+        rule = _value({**definitions, **(inner if isinstance(inner, dict) else {})}, f"{field}.properties.{name}")
         rule = f"{_literal(f'{chr(10)}<parameter={name}>{chr(10)}')} {rule}"
-        yield rule if name in schema.get("required", ()) else f"({rule})?"
+        yield rule if name in (schema.get("required") or ()) else f"({rule})?"
 
 
 def _value(schema: dict[str, Any], field: str) -> str:

@@ -30,7 +30,12 @@ def json_rule(schema: Mapping[str, Any], field: str) -> str:
 
 def fault(schema: Mapping[str, Any]) -> str:
     """The reason why a schema cannot be followed, "" if it can."""
-    error = LLMatcher.validate_grammar(LLMatcher.grammar_from_json_schema(_text(schema)), limits=LIMITS)
+    try:
+        error = LLMatcher.validate_grammar(LLMatcher.grammar_from_json_schema(_text(schema)), limits=LIMITS)
+    except BaseException as panic:  # version 1.9.1 cuts some messages inside a character
+        if type(panic).__name__ != "PanicException":
+            raise
+        return "it is not valid, or not supported"
     return first_line(error)
 
 
