@@ -43,6 +43,11 @@ class Review:
         return asdict(self)
 
 
+def unchanged(title: str) -> Review:
+    """The review of two states that do not differ."""
+    return Review(title, (), "Nothing changed.", (), 0)
+
+
 def reviewed(answer: str, changes: Changes, workspace: Workspace) -> Review:
     """The review that a model's answer to `findings.QUESTION` makes, with what rules find."""
     touched = touched_files(changes, workspace)

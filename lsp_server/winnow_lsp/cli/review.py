@@ -12,13 +12,12 @@ import click
 from winnow_engine.changes.changed import Changes
 from winnow_engine.changes.reading import read_changes
 from winnow_engine.core import Cancellation
-from winnow_engine.errors import NothingChangedError
 from winnow_engine.git.repository import open_repository
 from winnow_engine.index.workspace import Workspace, read_workspace
 from winnow_engine.question import Question
 from winnow_engine.review.findings import QUESTION
-from winnow_engine.review.message import manner_of, message_of, message_question
-from winnow_engine.review.review import FileSummary, Review, reviewed
+from winnow_engine.review.message import Manner, manner_of, message_of, message_question
+from winnow_engine.review.review import FileSummary, Review, reviewed, unchanged
 from winnow_engine.review.sarif import sarif
 from winnow_engine.storage.store import Store, default_path
 from winnow_lsp.cli.in_process import sources_of
@@ -30,6 +29,7 @@ from winnow_lsp.cli.setting_options import setting_options
 from winnow_lsp.cli.shared_server import answered
 from winnow_lsp.cli.terminal import show, show_json
 from winnow_lsp.client.asking import Listener
+from winnow_lsp.host.reply import Reply
 
 
 @click.command()
@@ -44,31 +44,43 @@ def review(changes: str | None, message: bool, as_json: bool, as_sarif: bool, se
     """Review what changed: `working` (what is not committed, the default), `staged`, `branch`, a commit or a range."""
     if as_sarif and (message or as_json):
         raise click.UsageError("--sarif goes with neither --json nor --message")
-    quiet = as_json or as_sarif
-    asked, options = changes or ("staged" if message else "working"), with_target(options | {"as_json": quiet})
-    with cancel_on_interrupt() as cancellation, ProgressView(quiet) as view:
+    asked = changes or ("staged" if message else "working")
+    with cancel_on_interrupt() as cancellation:
         workspace, found = _read(options, asked, cancellation)
         manner = manner_of(open_repository(folders_of(options)[0].root, cancellation)) if message else None
-        text = QUESTION if manner is None else message_question(manner)
-        listener = Listener(lambda _: None, view.kept, view.say, view.think)
-        question = Question(text, changes=asked)
-        reply, _ = answered(question, options, server, listener, view, cancellation)
+    reply = _reply(asked, manner, options | {"as_json": as_json or as_sarif}, server) if found.files else None
     if manner is not None:
-        proposed = message_of(reply.answer, manner)
-        if as_json:
-            show_json({"message": proposed})
-        else:
-            show(proposed)
+        _show_message(message_of(reply.answer, manner) if reply else "", found.title, as_json)
         return
-    made = reviewed(reply.answer, found, workspace)
+    made = reviewed(reply.answer, found, workspace) if reply else unchanged(found.title)
+    notices = reply.notices if reply else ()
     if as_sarif:
-        show_json(sarif(made, version("winnow-lsp")), indent=2)
+        show_json(sarif(made, version("winnow-lsp"), folders_of(options)), indent=2)
     elif as_json:
-        show_json(made.as_json() | {"notices": list(reply.notices)})
+        show_json(made.as_json() | {"notices": list(notices)})
     else:
         show("\n".join(_lines(made)))
-        for notice in reply.notices:
+        for notice in notices:
             show(f"note: {notice}", err=True)
+
+
+def _reply(asked: str, manner: Manner | None, options: dict[str, Any], server: bool) -> Reply:
+    """The model's answer about a change: a review, or a message in some manner."""
+    question = Question(QUESTION if manner is None else message_question(manner), changes=asked)
+    options = with_target(options)
+    with cancel_on_interrupt() as cancellation, ProgressView(options["as_json"]) as view:
+        listener = Listener(lambda _: None, view.kept, view.say, view.think)
+        return answered(question, options, server, listener, view, cancellation)[0]
+
+
+def _show_message(proposed: str, title: str, as_json: bool) -> None:
+    """Print a commit message; where nothing changed there is none, and a note says so."""
+    if as_json:
+        show_json({"message": proposed})
+    elif proposed:
+        show(proposed)
+    else:
+        show(f"note: no message: {title}", err=True)
 
 
 def _read(options: dict[str, Any], asked: str, cancellation: Cancellation) -> tuple[Workspace, Changes]:
@@ -76,10 +88,7 @@ def _read(options: dict[str, Any], asked: str, cancellation: Cancellation) -> tu
     sources = sources_of(options)
     with closing(Store(default_path())) as store:
         workspace = read_workspace(sources, store, cancellation)
-    found = read_changes(sources, workspace, asked, cancellation)
-    if not found.files:
-        raise NothingChangedError(f"nothing changed: {found.title} has no file that differs")
-    return workspace, found
+    return workspace, read_changes(sources, workspace, asked, cancellation)
 
 
 def _lines(made: Review) -> Iterator[str]:

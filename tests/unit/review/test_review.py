@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from winnow_engine.changes.reading import read_changes
-from winnow_engine.core import Cancellation
+from winnow_engine.core import Cancellation, Folder
 from winnow_engine.index.workspace import Workspace, read_workspace
+from winnow_engine.review.findings import Finding
 from winnow_engine.review.review import Review, reviewed
 from winnow_engine.review.sarif import sarif
 from winnow_engine.storage.store import Store
@@ -119,14 +120,34 @@ def test_whatever_is_said_findings_stand_at_lines_that_exist(review: Callable[[s
         text = {"shop/basket.py": 3, "shop/orders.py": 5, "web/orders.py": 1, "web/x y.py": 2}
         assert 1 <= one.start_line <= one.end_line <= text[one.path]
         assert one.reason
-    VALID.validate(sarif(made, "0.1.0"))
+    VALID.validate(sarif(made, "0.1.0", [Folder(Path("/"))]))
 
 
-def test_sarif(review: Callable[[str], Review]) -> None:
-    document = sarif(review("shop/basket.py:2 - high - the largest"), "0.1.0")
+def test_sarif(review: Callable[[str], Review], changed: tuple[Workspace, Path]) -> None:
+    document = sarif(review("shop/basket.py:2 - high - the largest"), "0.1.0", [Folder(changed[1])])
     VALID.validate(document)
     results = document["runs"][0]["results"]
     uris = [result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in results]
     assert "web/x%20y.py" in uris
     with pytest.raises(jsonschema.ValidationError):
         VALID.validate({**document, "version": "3"})
+
+
+def test_paths_of_sarif_begin_at_the_top_of_the_repository(tmp_path: Path) -> None:
+    top, other = git.new(tmp_path / "one"), tmp_path / "no repository"
+    git.write(top, {"services/api/a b.py": "", "web/b.py": ""})
+    git.write(other, {"c.py": ""})
+    folders = [Folder(top / "services/api", "api"), Folder(top / "web", "web"), Folder(other, "other")]
+    found = tuple(Finding(path, 1, 1, "x", "low", "model") for path in ("api/a b.py", "web/b.py", "other/c.py"))
+    document = sarif(Review("t", (), "", found, 0), "0.1.0", folders)
+    VALID.validate(document)
+    (run,) = document["runs"]
+    assert [result["locations"][0]["physicalLocation"]["artifactLocation"] for result in run["results"]] == [
+        {"uri": "services/api/a%20b.py", "uriBaseId": "%SRCROOT%"},
+        {"uri": "web/b.py", "uriBaseId": "%SRCROOT%"},
+        {"uri": "c.py", "uriBaseId": "%SRCROOT1%"},
+    ]
+    assert run["originalUriBaseIds"] == {
+        "%SRCROOT%": {"uri": f"{top.as_uri()}/"},
+        "%SRCROOT1%": {"uri": f"{other.as_uri()}/"},
+    }

@@ -10,11 +10,13 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
 from winnow_engine.core import Cancellation
+from winnow_engine.errors import NothingChangedError
 from winnow_engine.index.workspace import read_workspace
 from winnow_engine.question import Question
 from winnow_engine.storage.store import Store
 from winnow_lsp.server.features import reviewing
 from winnow_lsp.server.session.folders import Folders
+from winnow_lsp.server.wire.errors import protocol_errors
 from winnow_lsp.server.wire.messages import AskParams
 
 
@@ -43,6 +45,9 @@ def server(top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         text = "Fix: Return two.\na.py:2 high it is two\nb.py:1 high invented"
         return SimpleNamespace(text=text, selection=SimpleNamespace(workspace=workspace)), Question("?"), folders
 
+    def tell(_kind: types.MessageType, message: str) -> None:
+        pages["told"] = message
+
     async def configured() -> None:
         return None
 
@@ -54,7 +59,13 @@ def server(top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     bars = SimpleNamespace(new_token=new_token)
     return SimpleNamespace(
-        editor=editor, pages=SimpleNamespace(show=show), conversations={}, bars=bars, shown=pages, asked=asked
+        editor=editor,
+        pages=SimpleNamespace(show=show),
+        conversations={},
+        bars=bars,
+        shown=pages,
+        asked=asked,
+        tell=tell,
     )
 
 
@@ -77,6 +88,19 @@ async def test_a_message_has_the_repositorys_manner(server: Any) -> None:
     result = await reviewing._commit_message(server, call("winnow.commitMessage", {"changes": "working"}))
     assert result["message"].splitlines()[0] == "fix: return two"
     assert "one of fix." in server.asked[0].question
+
+
+async def test_nothing_changed_is_an_empty_review_and_a_notice(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def answer(*_: object) -> None:
+        with protocol_errors():
+            raise NothingChangedError("nothing changed: so it is")
+
+    monkeypatch.setattr(reviewing, "answered_in", answer)
+    result = await reviewing._review(server, call("winnow.review"))
+    assert (result["findings"], result["files"], result["title"]) == ([], [], "nothing changed: so it is")
+    assert "No findings." in server.shown["Review"]
+    assert await reviewing._commit_message(server, call("winnow.commitMessage")) == {"message": ""}
+    assert server.shown["told"] == "Winnow: no message: nothing changed: so it is"
 
 
 @pytest.mark.parametrize("argument", [5, "staged", {"changes": 5}, None, ["staged"]])

@@ -45,7 +45,7 @@ async function propose(session: Session, root: string | undefined): Promise<void
   if (repository === undefined) throw new Error('Open a folder with a git repository first.');
   await session.ready();
   const made = await vscode.commands.executeCommand<{ message: string } | undefined>(ServerCommand.commitMessage, {});
-  if (made !== undefined) repository.inputBox.value = made.message;
+  if (made?.message) repository.inputBox.value = made.message;
 }
 
 function problem({ location, reason, confidence, rule }: Finding): vscode.Diagnostic {

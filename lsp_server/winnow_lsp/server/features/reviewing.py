@@ -7,14 +7,16 @@ import uuid
 from typing import Any
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 from winnow_engine.changes.reading import read_changes
 from winnow_engine.core import Cancellation
+from winnow_engine.errors import NothingChangedError
 from winnow_engine.git.repository import open_repository
 from winnow_engine.index.workspace import Sources
 from winnow_engine.review.findings import QUESTION
 from winnow_engine.review.message import Manner, manner_of, message_of, message_question
-from winnow_engine.review.review import Review, reviewed
+from winnow_engine.review.review import Review, reviewed, unchanged
 from winnow_engine.targets.answer import Answer
 from winnow_lsp.server.features.asking import answered_in
 from winnow_lsp.server.features.commands import bound, with_token
@@ -36,8 +38,12 @@ def register(server: WinnowServer) -> None:
 
 async def _review(server: WinnowServer, params: types.ExecuteCommandParams) -> dict[str, Any]:
     asked = _changes(params, "working")
-    answered, folders, sources = await _answered(server, params, QUESTION, asked)
-    made = await asyncio.to_thread(_checked, answered, sources, asked)
+    try:
+        answered, folders, sources = await _answered(server, params, QUESTION, asked)
+    except JsonRpcException as error:
+        made, folders = unchanged(_unchanged(error)), server.editor.folders
+    else:
+        made = await asyncio.to_thread(_checked, answered, sources, asked)
     result = review_json(made, folders.location)
     page = review_page(result)
     await server.pages.show("Review", page)
@@ -48,8 +54,19 @@ async def _commit_message(server: WinnowServer, params: types.ExecuteCommandPara
     asked = _changes(params, "staged")
     await server.editor.configured.wait()
     manner = await asyncio.to_thread(_manner, server.editor.sources(server.editor.folders))
-    answered, *_ = await _answered(server, params, message_question(manner), asked)
+    try:
+        answered, *_ = await _answered(server, params, message_question(manner), asked)
+    except JsonRpcException as error:
+        server.tell(types.MessageType.Info, f"Winnow: no message: {_unchanged(error)}")
+        return {"message": ""}
     return {"message": message_of(answered.text, manner)}
+
+
+def _unchanged(error: JsonRpcException) -> str:
+    """The words for a change without files. Raises every other error."""
+    if isinstance(error.__cause__, NothingChangedError):
+        return str(error.__cause__)
+    raise error
 
 
 async def _answered(
