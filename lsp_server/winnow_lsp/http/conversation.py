@@ -170,7 +170,15 @@ def arguments_of(text: str) -> str:
     return (text or "{}") if isinstance(found, dict) else json.dumps({"arguments": text})
 
 
+def custom_call(item: Mapping[str, Any], call_id: str, name: str, place: str) -> ToolCall:
+    """A call of a custom tool, whose arguments are a text. Raises ApiError."""
+    return ToolCall(call_id, name, json.dumps({"input": typed(item, "input", str, "", f"{place}.")}))
+
+
 def _call(value: Any, place: str) -> ToolCall:
+    if isinstance(value, dict) and value.get("type") == "custom":
+        custom = named(typed(value, "custom", dict, {}, f"{place}."), f"{place}.custom")
+        return custom_call(custom, identifier(value, "id", place), custom["name"], f"{place}.custom")
     function = _function(value, place)
     arguments = arguments_of(typed(function, "arguments", str, "", f"{place}.function."))
     return ToolCall(identifier(value, "id", place), function["name"], arguments)

@@ -156,17 +156,25 @@ def answer_length(document: Mapping[str, Any], *names: str) -> int | None:
     """The most tokens of the answer, from the first field that says it. Raises ApiError."""
     for name in names:
         if document.get(name, UNLIMITED) != UNLIMITED:
-            length = int(typed(document, name, int, 0))
+            length = _whole(document, name, 0)
             if length < 1:
                 raise ApiError(400, f"{name} must be at least 1, not {length}", name)
             return length
     return None
 
 
+def _whole(document: Mapping[str, Any], name: str, default: int) -> int:
+    """A whole number, which some clients write as 9.0. Raises ApiError."""
+    value = typed(document, name, (int, float), default)
+    if value % 1:
+        raise ApiError(400, f"{name} must be a whole number, not {value}", name)
+    return int(value)
+
+
 def read_sampling(document: Mapping[str, Any], length: int | None, stop: str) -> Sampling:
     """The request's sampling; `stop` names the field of the stop strings. Raises ApiError."""
     temperature = typed(document, "temperature", (int, float), 0.0)
-    seed = typed(document, "seed", int, UNLIMITED)
+    seed = _whole(document, "seed", UNLIMITED)
     seed = secrets.randbelow(_MOST_SEED) if seed == UNLIMITED else seed % _MOST_SEED
     stops = _stops(document.get(stop, []), stop)
     try:

@@ -5,7 +5,6 @@ Nothing is stored: each request brings the whole conversation.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -16,6 +15,7 @@ from winnow_engine.prompting.tools import ToolCall, Tools
 from winnow_lsp.http.conversation import (
     arguments_of,
     checked,
+    custom_call,
     definition,
     functions_among,
     identifier,
@@ -121,14 +121,14 @@ def _item(item: Mapping[str, Any], place: str, ignored: set[str]) -> Message | N
     call_id = identifier(item, "call_id", place)
     if kind.endswith("_output"):
         return Message("tool", text_of(item.get("output"), f"{place}.output", _PARTS), call_id=call_id)
-    return Message("assistant", "", (ToolCall(call_id, _joined(item, place), _arguments(item, place)),))
+    return Message("assistant", "", (_call(item, call_id, place),))
 
 
-def _arguments(item: Mapping[str, Any], place: str) -> str:
-    """The arguments of a call; those of a custom tool are a text."""
+def _call(item: Mapping[str, Any], call_id: str, place: str) -> ToolCall:
+    name = _joined(item, place)
     if item.get("type") == "custom_tool_call":
-        return json.dumps({"input": typed(item, "input", str, "", f"{place}.")})
-    return arguments_of(typed(item, "arguments", str, "", f"{place}."))
+        return custom_call(item, call_id, name, place)
+    return ToolCall(call_id, name, arguments_of(typed(item, "arguments", str, "", f"{place}.")))
 
 
 def _joined(function: Mapping[str, Any], place: str) -> str:

@@ -43,6 +43,7 @@ LEFT_OUT: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
         {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}},
         {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}]}, USER]},
      ("server_tool_use", "web_search_tool_result")),
+    ("chat", {"max_tokens": 9.0, "seed": 2**70, "temperature": 0}, ()),
     ("chat", {"max_tokens": -1, "seed": -1, "stop": [""], "top_p": 0}, ()),
 ]  # fmt: skip
 
@@ -76,6 +77,8 @@ TURNS: list[tuple[str, list[Any], tuple[Message, ...]]] = [
     ("chat", [{"role": "assistant", "content": None, "refusal": "No."}], NO),
     ("chat", [{"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}], NO),
     ("chat", [{"role": "assistant", "tool_calls": [CALL]}, RESULT], (CUT, Message("tool", "", call_id="1"))),
+    ("chat", [{"role": "assistant", "tool_calls": [{"id": "1", "type": "custom", "custom": {"name": "g", "input": "x"}}]
+     }], (Message("assistant", "", (ToolCall("1", "g", '{"input": "x"}'),)),)),
     ("responses", [{"role": "assistant", "content": None}], EMPTY),
     ("responses", [{"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}], NO),
     ("responses", [{"type": "function_call", "call_id": "1", "name": "f", "arguments": '{"a": '}, OUTPUT],
