@@ -59,6 +59,23 @@ def test_with_the_server(check: str, served: dict[str, str]) -> None:
     assert served.get(check, f"not reached; the script said: {served}") == "ok"
 
 
+@pytest.mark.parametrize("way", ["As a package", "By hand"])
+def test_help_is_found_after_the_documented_steps(way: str, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "editors" / "neovim.md").read_text()
+    steps = re.search(rf"\*{way}\*.*?```(?P<language>\w+)\n(?P<text>.*?)```", page, re.DOTALL)
+    assert steps is not None
+    clone, configuration = tmp_path / "clone", tmp_path / ".config" / "nvim"
+    shutil.copytree(ROOT / "lsp_server" / "editors" / "nvim", clone / "lsp_server" / "editors" / "nvim")
+    configuration.mkdir(parents=True)
+    text = steps["text"].replace("/path/to/winnow", str(clone))
+    (configuration / "init.lua").write_text(text if steps["language"] == "lua" else 'vim.lsp.enable("winnow")')
+    environment = {"HOME": str(tmp_path), "PATH": f"{Path(neovim()).parent}{os.pathsep}{os.defpath}"}
+    show = [neovim(), "--headless", "-c", "help winnow", "-c", 'echo expand("%:t")', "-c", "qa!"]
+    for command in [["sh", "-ec", text]] * (steps["language"] == "sh") + [show]:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stderr.endswith("winnow.txt")
+
+
 @pytest.fixture(scope="module")
 def changed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     home = tmp_path_factory.mktemp("changed")
