@@ -12,6 +12,7 @@ import click
 
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import WorkspaceError
+from winnow_engine.targets.remote.address import is_url, parse
 from winnow_lsp.cli.addresses import Address, address_option, bound, guard_for, say_ready
 from winnow_lsp.cli.options import on_command_line, server_option, shared, uses_server, workspace_option
 from winnow_lsp.cli.setting_options import Decorator, config_of, setting_options, written
@@ -152,6 +153,8 @@ def _say(done: str, files: list[Path]) -> None:
 
 def _entry(context: click.Context, agent: setup.AgentProgram, project: Path | None, options: dict[str, Any]) -> Entry:
     """What an agent's configuration needs, and notices about what it does not get."""
+    if is_url(target := options["settings"].get("target", "")):
+        parse(target)  # nor does a file get a password
     given, variables = _given(context, options), setup.environment()
     for name in [*setup.secrets(), *(variables if project else ())]:
         why = "is of this machine" if name in variables else "is secret"

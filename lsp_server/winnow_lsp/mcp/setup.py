@@ -17,7 +17,17 @@ from typing import Any
 
 from winnow_engine.errors import AgentSetupError
 from winnow_engine.platform import expanded
-from winnow_lsp.mcp.setup_files import Entry, Slot, UnknownFormError, alone, entry_in, with_entry, without_entry, write
+from winnow_lsp.mcp.setup_files import (
+    Entry,
+    Slot,
+    UnknownFormError,
+    alone,
+    entry_in,
+    remove_empty,
+    with_entry,
+    without_entry,
+    write,
+)
 
 NAME = "winnow"
 _OWN_COMMAND_S = 60.0
@@ -217,8 +227,10 @@ def moved(file: str) -> str:
 def is_there(agent: AgentProgram, project: Path | None) -> bool:
     """True where an agent's files may be written: in a project, or for a user who has its program or its folder."""
     file = expanded(place(agent, project))
-    own_folder = file.parent not in (Path.home(), Path()) and file.parent.is_dir()
-    return project is not None or file.is_file() or own_folder or _program(agent) is not None
+    if project is not None or not file.is_absolute():  # a user without a home folder, or no file
+        return project is not None
+    own_folder = file.parent != expanded("~") and file.parent.is_dir()
+    return file.is_file() or own_folder or _program(agent) is not None
 
 
 def install(agent: AgentProgram, entry: Entry, project: Path | None) -> SetupOutcome:
@@ -241,7 +253,10 @@ def uninstall(agent: AgentProgram, project: Path | None) -> SetupOutcome:
         return SetupOutcome.ALREADY
     if project is None and agent.add:
         return _run(agent, agent.remove)
-    return _rewrite(agent, file, project, lambda: without_entry(file, _slot(agent)))
+    outcome = _rewrite(agent, file, project, lambda: without_entry(file, _slot(agent)))
+    if project is not None:
+        remove_empty(file.parent, project)
+    return outcome
 
 
 def _entry_in(file: Path, agent: AgentProgram) -> Any:

@@ -116,7 +116,7 @@ def without_entry(file: Path, slot: Slot) -> str:
 
 
 def write(file: Path, text: str, project: Path | None) -> None:
-    """Write a file, or delete it if there is no text, with the folders that are empty then.
+    """Write a file with the folders above it, or delete it if there is no text.
 
     Raises AgentSetupError where a link leads out of the project.
     """
@@ -125,7 +125,6 @@ def write(file: Path, text: str, project: Path | None) -> None:
         raise AgentSetupError(f"{file} leads out of the project: {real}")
     if not text:
         real.unlink(missing_ok=True)
-        _remove_empty(real.parent, project or Path.home())
         return
     real.parent.mkdir(parents=True, exist_ok=True)
     if not real.exists():
@@ -136,8 +135,9 @@ def write(file: Path, text: str, project: Path | None) -> None:
         beside.replace(real)
 
 
-def _remove_empty(folder: Path, above: Path) -> None:
-    while folder.is_relative_to(above) and folder != above and not any(folder.iterdir()):
+def remove_empty(folder: Path, above: Path) -> None:
+    """Remove a folder that has become empty, and those between it and `above`."""
+    while folder.is_dir() and folder.is_relative_to(above) and folder != above and not any(folder.iterdir()):
         folder.rmdir()
         folder = folder.parent
 

@@ -15,13 +15,17 @@ from pathlib import Path
 from winnow_engine.errors import AgentSetupError
 from winnow_engine.platform import expanded
 from winnow_lsp.mcp.setup import moved
-from winnow_lsp.mcp.setup_files import UnknownFormError, text_of, write
+from winnow_lsp.mcp.setup_files import UnknownFormError, remove_empty, text_of, write
 
 _TEXTS = Path(__file__).with_name("skill")
 _OURS = "Written by `winnow mcp install --skill`, deleted by `winnow mcp uninstall`."
 _BLOCK = re.compile(r"\n?<!-- winnow: (?P<agents>[a-z, -]+) -->\n.*?<!-- /winnow -->\n", re.DOTALL)
-_FINDS = "Finds code by a question in plain words with Winnow's find_code."
-_WHEN = f"{_FINDS} Use it before grep when you do not know the exact names: where something is done, how, and by what."
+_SKILL = """\
+Finds code by a question in plain words with Winnow's find_code. Use it before grep when you do not know the exact \
+names: where something is done, how, and by what."""
+_EXPLORER = """\
+Finds the code that answers a question about this repository and reports the places. Use it for questions that take \
+several searches, or when only the result matters."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +47,13 @@ def _front(body: str, **fields: str) -> str:
 
 def _claude(body: str) -> str:
     tools = "Read, Grep, Glob, mcp__winnow__find_code, mcp__winnow__explain_place, mcp__winnow__outline"
-    return _front(body, name="winnow-explorer", description=_WHEN, tools=tools)
+    return _front(body, name="winnow-explorer", description=_EXPLORER, tools=tools)
 
 
 def _codex(body: str) -> str:
     fields = {
         "name": "winnow-explorer",
-        "description": _WHEN,
+        "description": _EXPLORER,
         "sandbox_mode": "read-only",
         "developer_instructions": body,
     }
@@ -57,7 +61,7 @@ def _codex(body: str) -> str:
 
 
 def _opencode(body: str) -> str:
-    text = _front(body, description=_WHEN, mode="subagent")
+    text = _front(body, description=_EXPLORER, mode="subagent")
     return text.replace("mode: subagent\n", "mode: subagent\npermission:\n  edit: deny\n  bash: deny\n", 1)
 
 
@@ -101,11 +105,14 @@ def uninstall_skill(name: str, project: Path | None) -> list[Path]:
     """Delete an agent's files, and its paragraph. Returns those that changed."""
     if name not in SKILLS:
         return []
-    texts = {file: "" for file in dict(_own(name, project)) if _OURS in _read(file)}
+    texts = {file: "" for file in dict(_own(name, project)) if _OURS in _seen(file)}
     shared = _placed(SKILLS[name].paragraph, project)
-    before = _read(shared)
-    texts[shared] = _with_paragraph(before, sorted({*_agents(before)} - {name}))
-    return _written(texts, project)
+    if name in _agents(before := _seen(shared)):
+        texts[shared] = _with_paragraph(before, sorted({*_agents(before)} - {name}))
+    changed = _written(texts, project)
+    for file in changed:
+        remove_empty(file.parent, project or expanded("~"))
+    return changed
 
 
 def _written(texts: dict[Path, str], project: Path | None) -> list[Path]:
@@ -118,7 +125,7 @@ def _written(texts: dict[Path, str], project: Path | None) -> list[Path]:
 def _own(name: str, project: Path | None) -> Iterator[tuple[Path, str]]:
     """The files that are Winnow's alone, with their texts."""
     files = SKILLS[name]
-    skill = _front(_text_of("skill"), name="winnow", description=_WHEN)
+    skill = _front(_text_of("skill"), name="winnow", description=_SKILL)
     yield _placed(files.skills, project) / "winnow" / "SKILL.md", skill
     explorer = _placed(files.agents, project) / f"winnow-explorer{files.suffix}"
     yield explorer, files.explorer(_text_of("explorer"))
@@ -143,6 +150,14 @@ def _placed(places: tuple[str, str], project: Path | None) -> Path:
 
 def _text_of(name: str) -> str:
     return (_TEXTS / f"{name}.md").read_text(encoding="utf-8")
+
+
+def _seen(file: Path) -> str:
+    """The text of a file, "" for what cannot be ours."""
+    try:
+        return text_of(file)
+    except UnknownFormError:
+        return ""
 
 
 def _read(file: Path) -> str:

@@ -319,6 +319,7 @@ def test_options_are_written_so_that_they_work_from_any_folder(home: Path, capsy
     [
         (["install", "emacs"], "'emacs' is not one of"),
         (["install", "curser"], "Did you mean cursor?"),
+        (["install", "codex", "--target", "http://me:s3cret@127.0.0.1:1"], "put a key into WINNOW_TARGET_KEY"),
         (["install", "zed", "--skill"], "--skill is for claude-code, codex, opencode"),
         (["install", "codex", "--http", "1"], "No such option"),
         (["--no-server", "install", "codex"], "--no-server goes behind `install`"),
