@@ -99,11 +99,13 @@ _SET = {
 class Git:
     """The git program, run in a directory. `cancellation` ends a command that is running.
 
-    Only the commands of a table can be run; a KeyError says that one is not in it.
+    `index` is the file of what is staged, None for the repository's usual one. Only the commands of a table can be run;
+    a KeyError says that one is not in it.
     """
 
     directory: Path
     cancellation: Cancellation = field(default_factory=Cancellation)
+    index: Path | None = None
 
     def run(self, *arguments: str, stdin: bytes = b"", timeout_s: float = _TIMEOUT_S) -> bytes:
         """Standard output of a command.
@@ -142,6 +144,8 @@ class Git:
     def _ran(self, arguments: Sequence[str], stdin: bytes, timeout_s: float) -> tuple[int | None, bytes, str]:
         """Exit status, None if the command was stopped after `timeout_s`; standard output and standard error."""
         environment = environment_for_git(os.environ)
+        if self.index is not None:
+            environment["GIT_INDEX_FILE"] = str(self.index)
         name, *rest = arguments
         command = [_program(environment["PATH"]), *_OPTIONS, name, *_COMMANDS[name], *rest]
         try:

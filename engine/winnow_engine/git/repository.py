@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import GitError, NotARepositoryError, RevisionError
 from winnow_engine.git.program import Git, failure
-from winnow_engine.platform import read_regular
+from winnow_engine.platform import is_file, read_regular
 from winnow_engine.untrusted import printable
 
 # What git opens before it does anything.
@@ -35,6 +36,29 @@ def directories(top: Path) -> Directories:
     git = top / ".git"
     own = top / _first_line(git).removeprefix("gitdir:").strip()
     return Directories(git, git) if own == top else Directories(own, own / (_first_line(own / "commondir") or "."))
+
+
+def index_of_hook(folder: Path) -> Path | None:
+    """The index that git names for its hooks, if this process is one of the working tree that a folder lies in.
+
+    `git commit -a` and `git commit FILE` have an index of their own until they are done.
+    """
+    named = os.environ.get("GIT_INDEX_FILE")
+    try:
+        here = Path.cwd()
+    except OSError:
+        return None
+    own = _own_directory(folder.resolve())
+    if not named or own is None or own != _own_directory(here):
+        return None
+    index = here / named
+    return index if is_file(index) and index.resolve() != own / "index" else None
+
+
+def _own_directory(folder: Path) -> Path | None:
+    """The own directory of the working tree that a folder lies in."""
+    top = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
+    return None if top is None else directories(top).own.resolve()
 
 
 def check_readable(folder: Path) -> None:
@@ -159,7 +183,7 @@ def open_repository(folder: Path, cancellation: Cancellation | None = None) -> R
     other places that git reads, such as a file that the configuration includes, it is one after 10 s.
     """
     check_readable(folder.resolve())
-    git = Git(folder, cancellation or Cancellation())
+    git = Git(folder, cancellation or Cancellation(), index_of_hook(folder))
     questions = ("--is-bare-repository", "--is-inside-work-tree", "--is-shallow-repository", "--show-object-format")
     output = git.run("rev-parse", *questions, "--git-path", "index", "--show-prefix", timeout_s=_QUICK_S)
     bare, inside, shallow, object_format, index, prefix = output.decode("utf-8", "surrogateescape").split("\n", 5)

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from winnow_engine.core import Cancellation, Folder, ProgressSink
+from winnow_engine.git.repository import index_of_hook
 from winnow_engine.models.cache import locate
 from winnow_engine.platform import has_private_sockets
 from winnow_engine.question import Question
@@ -56,7 +57,8 @@ def answered(
     cancellation: Cancellation,
 ) -> tuple[Reply, bool]:
     """The reply to a command's question, and whether the shared server gave it. Raises what the engine raises."""
-    if uses_server(server, options):
+    in_hook = question.changes and any(index_of_hook(folder.root) for folder in folders_of(options))
+    if uses_server(server, options) and not in_hook:  # the server does not know what is staged for it
         try:
             reply = answer_shared(folders_of(options), question, options, listener, cancellation)
         except ConnectionLostError as error:
