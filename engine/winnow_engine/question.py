@@ -107,10 +107,14 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Units that may be kept, int64 [N] in ascending order, and a line that has to be kept of each, int64 [N]."""
+    """Units that may be kept, int64 [N] in ascending order, and a line that has to be kept of each, int64 [N].
+
+    There may be more that match unless it is `complete`.
+    """
 
     units: NDArray[np.int64]
     lines: NDArray[np.int64] | None = None
+    complete: bool = True
 
     def line_of(self, unit: int) -> int | None:
         """The line that has to be kept of one of the units, if there is one."""

@@ -44,9 +44,9 @@ def in_scope(question: Question, workspace: Workspace, cancellation: Cancellatio
     """
     if question.pattern:
         files = files_in(workspace, question.paths)
-        found = matching_lines(workspace, files, question.pattern, cancellation).by_unit
-        lines = np.array([lines[0] for lines in found.values()], np.int64)
-        return replace(question, scope=Scope(np.array(list(found), np.int64), lines))
+        found = matching_lines(workspace, files, question.pattern, cancellation)
+        lines = np.array([lines[0] for lines in found.by_unit.values()], np.int64)
+        return replace(question, scope=Scope(np.array(list(found.by_unit), np.int64), lines, found.complete))
     if question.paths:
         starts = workspace.unit_starts
         units = [np.arange(starts[file], starts[file + 1]) for file in files_in(workspace, question.paths)]
@@ -102,18 +102,23 @@ def matching_lines(
     Raises PatternError, NothingMatchesError, FileChangedError, CancelledError.
     """
     expression, until = compiled(pattern), time.monotonic() + _SECONDS
-    found, count = dict[int, list[int]](), 0
+    found, count, complete = dict[int, list[int]](), 0, True
     for number in files:
+        cancellation.check()
         file, start = workspace.files[number], int(workspace.unit_starts[number])
         for line in _lines(file, expression):
             cancellation.check()
             found.setdefault(start + enclosing(file.units, line), []).append(line)
             count += 1
             if count >= _MOST_LINES or time.monotonic() > until:
-                return MatchingLines(found, complete=False)
+                break
+        complete = count < _MOST_LINES and time.monotonic() <= until
+        if not complete:
+            break
     if not found:
-        raise NothingMatchesError(f"no line matches {pattern}: case counts, unless it begins with (?i)")
-    return MatchingLines(found, complete=True)
+        reason = "case counts, unless it begins with (?i)" if complete else "the search was given up, name paths"
+        raise NothingMatchesError(f"no line matches {pattern}: {reason}")
+    return MatchingLines(found, complete)
 
 
 def compiled(pattern: str) -> re2._Regexp:

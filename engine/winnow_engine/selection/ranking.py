@@ -136,6 +136,8 @@ class Ranked:
         if self.drafter.notice:
             yield self.drafter.notice
         yield from self.notices
+        if self.question.scope is not None and not self.question.scope.complete:
+            yield "the pattern matches so much that only a part was searched: narrow it, or name paths"
         if self.keys.missing_tokens:
             yield (
                 f"the index is not complete: this rests on {self.keys.tokens:,} of about {self.workspace_tokens:,} "

@@ -123,9 +123,15 @@ def test_a_search_ends_when_its_time_is_over_or_it_is_cancelled(
     for limit, value in ("_MOST_LINES", 3), ("_SECONDS", -1.0):
         with monkeypatch.context() as patched:
             patched.setattr(scope, limit, value)
-            found = matching_lines(workspace, range(len(workspace.files)), "t", Cancellation())
+            found = matching_lines(workspace, range(1, len(workspace.files)), "t", Cancellation())
             assert not found.complete
             assert sum(map(len, found.by_unit.values())) == (3 if value == 3 else 1)
+            question = in_scope(Question("Why?", pattern="t"), workspace, Cancellation())
+            assert question.scope
+            assert not question.scope.complete
+    monkeypatch.setattr(scope, "_SECONDS", -1.0)
+    with pytest.raises(NothingMatchesError, match="given up"):
+        matching_lines(workspace, range(2), "no such thing", Cancellation())
 
 
 def test_a_unit_is_cut_around_the_line_that_matches(tmp_path: Path, workspace_of: Made) -> None:
