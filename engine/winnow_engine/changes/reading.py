@@ -14,7 +14,7 @@ from winnow_engine.errors import NotARepositoryError, RevisionError
 from winnow_engine.git.objects import MOST_BLOB_BYTES, blobs
 from winnow_engine.git.repository import Repository, open_repository
 from winnow_engine.git.trees import FileChange, staged_changes, tree_changes
-from winnow_engine.index.content_rules import machine_written, unreadable_content
+from winnow_engine.index.content_rules import unreadable_content, unwanted_content
 from winnow_engine.index.name_rules import reason_against_path
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.untrusted import printable
@@ -98,7 +98,7 @@ def why_no_code(sides: Sequence[bytes | None]) -> str:
     for data in sides:
         if data is None:
             return f"larger than {MOST_BLOB_BYTES:,} bytes, or not in this clone"
-        reason = (unreadable_content(data) or machine_written(data)) if data.strip() else None
+        reason = (unreadable_content(data) or unwanted_content(data)) if data.strip() else None
         if reason:
             return reason
     return ""

@@ -23,6 +23,11 @@ _GENERATED = re.compile(
     rb"|^\W*(?:auto-?|automatically )generated (?:by|from|with|file|code)\b",
     re.IGNORECASE,
 )
+# Files of OpenSSL, OpenSSH, PGP, PuTTY and age; of Google's service accounts; of kubectl.
+_KEY = re.compile(
+    rb"\s*(?:-----BEGIN [A-Z ]{0,20}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-|(?:#[^\n]*\n)*AGE-SECRET-KEY-1"
+    rb"|\{[^{}]*\"private_key\"\s*:\s*\"-----BEGIN|apiVersion:(?:[^\n]*\n)* {1,40}client-key-data:\s)"
+)
 
 
 def unreadable_content(data: bytes) -> str | None:
@@ -39,8 +44,13 @@ def unreadable_content(data: bytes) -> str | None:
     return None
 
 
-def machine_written(data: bytes) -> str | None:
-    """Reason why this text counts as written by a program, or None: a note in its head, or very long lines."""
+def unwanted_content(data: bytes) -> str | None:
+    """Reason why nobody asks about this text, or None: it is a key, or written by a program."""
+    return "secret: holds a private key" if _KEY.match(data[:_HEAD_BYTES]) else _machine_written(data)
+
+
+def _machine_written(data: bytes) -> str | None:
+    """Reason why a program wrote this text, or None: a note in its head, or very long lines."""
     for comment in _head_comments(data):
         if mark := _GENERATED.search(comment):
             return f"generated: marked {mark.group().decode('utf-8', 'replace').strip()!r} in its head"

@@ -10,6 +10,7 @@ from pathspec import GitIgnoreSpec
 
 from winnow_engine.config import FileRules
 from winnow_engine.index import name_rules
+from winnow_engine.index.file_text import is_notebook
 from winnow_engine.index.ignore import IgnoreRules, Pattern, deciding, patterns
 from winnow_engine.untrusted import printable
 
@@ -19,6 +20,7 @@ _SPECIAL = (
     (stat.S_ISCHR, "device"),
     (stat.S_ISBLK, "device"),
 )
+_NOTEBOOK = 20  # times the size of other files
 
 
 class EntryRules:
@@ -47,16 +49,21 @@ class EntryRules:
         return (
             self._reason_in_kind(entry.path, status.st_mode)
             or self._not_included(entry.path)
-            or self.too_large(status.st_size)
+            or self.too_large(entry.name, status.st_size)
         )
 
     def reason_against_unsaved(self, path: Path, own: Pattern | None, rules: IgnoreRules) -> str | None:
         """Reason why a document that is not on disk is left out, or None."""
         return _reason_in_name(path.name, str(path), False, own, rules) or self._not_included(str(path))
 
-    def too_large(self, size: int) -> str | None:
+    def most_bytes(self, name: str) -> int:
+        """The size up to which a file is read. Of a notebook's, pictures are left out later."""
+        return self._max_bytes * (_NOTEBOOK if is_notebook(name) else 1)
+
+    def too_large(self, name: str, size: int) -> str | None:
         """Reason why a file of so many bytes is left out, or None."""
-        return f"larger than {self._max_bytes:,} bytes ({size:,})" if size > self._max_bytes else None
+        most = self.most_bytes(name)
+        return f"larger than {most:,} bytes ({size:,})" if size > most else None
 
     def _reason_in_kind(self, path: str, mode: int) -> str | None:
         if stat.S_ISLNK(mode):

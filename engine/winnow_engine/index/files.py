@@ -15,7 +15,7 @@ from winnow_engine.config import FileRules
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.index import content_rules, name_rules
 from winnow_engine.index.entry_rules import EntryRules, is_directory, relative_to, unreadable
-from winnow_engine.index.file_text import file_text
+from winnow_engine.index.file_text import NOTEBOOK, file_text
 from winnow_engine.index.ignore import RULE_FILES, IgnoreRules, rules_above
 from winnow_engine.index.stat_cache import Content, StatCache
 from winnow_engine.platform import is_folder, read_regular
@@ -153,7 +153,7 @@ class _Walk:
         open_documents: Mapping[str, bytes],
         stats: StatCache | None = None,
     ) -> None:
-        self._root, self._max_bytes, self._skipped, self._open = root, rules.max_bytes, skipped, open_documents
+        self._root, self._skipped, self._open = root, skipped, open_documents
         self._rules = EntryRules(root, rules)
         self._stats = stats or StatCache()
 
@@ -240,16 +240,16 @@ class _Walk:
         return replace(self._judged(candidate.path, opened, asked_for), made_of=content.made_of)
 
     def _read_from_disk(self, path: str) -> bytes:
-        return read_regular(self._root / path, self._max_bytes + 1)
+        return read_regular(self._root / path, self._rules.most_bytes(path) + 1)
 
     def _judged(self, path: str, data: bytes, asked_for: bool) -> Content:
         """The text, or the rule on content that leaves it out."""
-        if reason := self._rules.too_large(len(data)):
+        if reason := self._rules.too_large(path, len(data)):
             return Content(reason=reason)
         text, made_of = file_text(path, data)
-        reason = content_rules.unreadable_content(text)
+        reason = content_rules.unreadable_content(text) or self._rules.too_large("", len(text) * (made_of == NOTEBOOK))
         if reason is None and not asked_for:
-            reason = content_rules.machine_written(text)
+            reason = content_rules.unwanted_content(text)
         return Content.of(path, text, made_of) if reason is None else Content(reason=reason)
 
     def _unsaved(self, folder: _Folder) -> Iterator[_CandidateFile]:

@@ -94,6 +94,9 @@ def _runs(parsed: ParsedFile) -> list[_LineRun]:
             continue
         if runs:
             first = _join_closing(parsed, runs, first, last)
+        elif last < parsed.lines.count and all(blank(parsed, line) for line in range(first, last + 1)):
+            carried = first
+            continue
         if first > last:
             continue
         if definition is None:

@@ -9,6 +9,7 @@ import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,17 +163,21 @@ class Workspace:
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
-        """The place of each path among the files."""
-        return {file.path: number for number, file in enumerate(self.files)}
+        """The place of each path among the files; for letters with accents also of the composed path."""
+        numbers = {file.path: number for number, file in enumerate(self.files)}
+        return {normalize("NFC", path): number for path, number in numbers.items() if not path.isascii()} | numbers
+
+    def _number(self, path: str) -> int | None:
+        return self._numbers.get(path, None if path.isascii() else self._numbers.get(normalize("NFC", path)))
 
     def file_at(self, path: str) -> IndexedFile | None:
         """The file with this path, if there is one."""
-        number = self._numbers.get(path)
+        number = self._number(path)
         return None if number is None else self.files[number]
 
     def file_number(self, path: str) -> int:
         """The place of `path` among the files; PositionError if it is not one of them."""
-        number = self._numbers.get(path)
+        number = self._number(path)
         if number is not None:
             return number
         raise PositionError(f"{path} is not among the workspace's files; `winnow index --explain {path}` says why")

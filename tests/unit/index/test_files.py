@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -136,6 +137,10 @@ def test_names_with_any_character_that_can_be_shown_count(root: Path, name: str)
     ("data", "expected"),
     [
         (b"", "empty"),
+        (b"-----BEGIN OPENSSH PRIVATE KEY-----\nx\n", "secret: holds a private key"),
+        (b'{"type": "service_account", "private_key": "-----BEGIN PRIVATE KEY-----"}', "secret: holds a private key"),
+        (b"# created: 2026\n# public key: age1x\nAGE-SECRET-KEY-1X\n", "secret: holds a private key"),
+        (b"apiVersion: v1\nusers:\n- user:\n    client-key-data: eA==\n", "secret: holds a private key"),
         (b" \r\n\t\n", "empty"),
         (b"text\0", "binary: NUL byte"),
         (b"text\n" * 5_000 + b"\0", "binary: NUL byte"),
@@ -169,6 +174,8 @@ def test_contents_left_out_by_default(root: Path, data: bytes, expected: str) ->
         ("names.py", b'"""Names of auto-generated keys."""\n\nKIND = "@generated"\n'),
         ("escape.txt", b"\x1b[31mred\x1b[0m\n"),
         ("keyring.py", b"import keyring\n"),
+        ("keys.md", b"# Keys\n\n-----BEGIN PRIVATE KEY-----\n"),
+        ("a.crt", b"-----BEGIN CERTIFICATE-----\nx\n"),
         ("tokens\u00e9.py", b"x\n"),
         ("with space.py", b"x\n"),
     ],
@@ -183,6 +190,15 @@ def test_the_size_limit_is_inclusive_and_the_users(root: Path) -> None:
     write(root, "a.txt", b"word\n" * 20)
     assert paths(root, FileRules(max_bytes=100)) == ["a.txt"]
     assert reason(root, "a.txt", FileRules(max_bytes=99)) == "larger than 99 bytes (100)"
+
+
+def test_a_notebook_may_be_large_if_its_code_is_not(root: Path) -> None:
+    outputs = [{"data": {"image/png": "A" * 3_000_000}}]
+    for name, code in (("a.ipynb", "x = 1"), ("b.ipynb", "x = 1\n" * 300_000)):
+        cells = [{"cell_type": "code", "source": code, "outputs": outputs}]
+        write(root, name, json.dumps({"cells": cells}).encode())
+    assert paths(root) == ["a.ipynb"]
+    assert reason(root, "b.ipynb").startswith("larger than 1,000,000 bytes (1,")
 
 
 def test_an_ignored_file_is_explained_by_pattern_file_and_line(root: Path) -> None:

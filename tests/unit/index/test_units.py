@@ -79,6 +79,11 @@ def test_an_empty_file_has_no_units() -> None:
     assert analyse("a.py", b"").units == ()
 
 
+def test_blank_lines_at_the_beginning_belong_to_the_first_definition() -> None:
+    units = analyse("a.py", b"\n\ndef f():\n    return 1\n").units
+    assert [(unit.name, unit.start_line) for unit in units] == [("f", 1)]
+
+
 def test_blank_lines_alone_are_one_unit() -> None:
     (unit,) = analyse("a.py", b"\n\n\n").units
     assert (unit.kind, unit.start_line, unit.end_line) == (UnitKind.TOP_LEVEL, 1, 3)

@@ -1,6 +1,8 @@
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
+from typing import Literal
+from unicodedata import normalize
 
 import pytest
 
@@ -45,6 +47,17 @@ def workspace(root: Path) -> Workspace:
 def read(*folders: Folder, open_documents: Mapping[str, bytes] | None = None) -> Workspace:
     with closing(Store(folders[0].root.parent / "cache.sqlite")) as store:
         return read_workspace(Sources(folders, open_documents=open_documents or {}), store, Cancellation())
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_a_path_is_found_however_its_accents_are_written(root: Path, form: Literal["NFC", "NFD"]) -> None:
+    (root / normalize("NFC", "é.py")).write_bytes(b"x = 1\n")
+    (root / normalize("NFD", "ü.py")).write_bytes(b"x = 2\n")
+    found = read(Folder(root))
+    for name in ("é.py", "ü.py"):
+        file = found.file_at(normalize(form, name))
+        assert file is not None
+        assert (normalize("NFC", file.path), found.files[found.file_number(normalize(form, name))]) == (name, file)
 
 
 def test_units_are_numbered_through_in_path_and_file_order(workspace: Workspace) -> None:
