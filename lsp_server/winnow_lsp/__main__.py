@@ -1,7 +1,20 @@
-"""`python -m winnow_lsp` is the `winnow` command."""
+"""The `winnow` command, which is `python -m winnow_lsp`, too."""
 
+import signal
 import sys
 
-from winnow_lsp.cli.main import main
 
-sys.exit(main())
+def run() -> int:
+    """Run the command. Ctrl-C ends the process without a traceback as long as nothing else can be done about it."""
+    heeds = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else a shell's background job
+    if heeds:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from winnow_lsp.cli.main import main
+
+    if heeds:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return main()
+
+
+if __name__ == "__main__":
+    sys.exit(run())

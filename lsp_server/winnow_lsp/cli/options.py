@@ -134,6 +134,8 @@ def _repository() -> Path:
     What somebody else has put above it, such as `/tmp/.git`, makes no repository.
     """
     here = Path.cwd()
+    if here == Path(here.anchor):
+        raise click.UsageError(f"{here} is the whole disk: name a repository with -w")
     level = next((level for level in (here, *here.parents) if (level / ".git").exists()), here)
     if level == here or is_everything(level) or (level / ".git").stat().st_uid not in (user(), here.stat().st_uid):
         return here

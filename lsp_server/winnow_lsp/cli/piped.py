@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+import select
 import stat
 import sys
-from threading import Timer
 
 import click
 
-_QUIET_S = 2.0
+_FIRST_BYTE_S = 10.0
+"""Programs that have nothing to say may pass on a pipe that nobody ever closes."""
 
 
 def with_input(question: str | None) -> str | None:
     """A question with what a pipe or a file on standard input adds to it; `-`, or none, is that text alone."""
-    piped = _read() if question == "-" or _has_input() else ""
+    piped = _read() if question == "-" or _has_text() else ""
     if not piped.strip():
         return None if question == "-" else question
     if question in (None, "-"):
@@ -26,7 +27,7 @@ def with_input(question: str | None) -> str | None:
 
 
 def _has_input() -> bool:
-    """True for a pipe or a file. A socket or /dev/null is what programs that have nothing to say pass on."""
+    """True for a pipe or a file. A socket or /dev/null is what programs that have nothing to say pass on, too."""
     try:
         mode = os.fstat(sys.stdin.fileno()).st_mode
     except (OSError, ValueError):
@@ -34,13 +35,18 @@ def _has_input() -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)
 
 
-def _read() -> str:
-    """All of standard input, and a word where that takes long: a pipe that nobody closes never ends."""
-    said = "winnow: reading the rest of the question from standard input; < /dev/null if there is none"
-    timer = Timer(_QUIET_S, lambda: click.echo(said, err=True))
-    timer.daemon = True
-    timer.start()
+def _has_text() -> bool:
+    """True once there is input, False if none begins in time."""
+    if not _has_input():
+        return False
     try:
-        return sys.stdin.buffer.read().decode("utf-8", "replace")
-    finally:
-        timer.cancel()
+        begins = bool(select.select([sys.stdin], [], [], _FIRST_BYTE_S)[0])
+    except OSError:  # Windows, which waits for sockets only
+        return True
+    if not begins:
+        click.echo(f"winnow: nothing was piped in for {_FIRST_BYTE_S:.0f} s: asking without it", err=True)
+    return begins
+
+
+def _read() -> str:
+    return sys.stdin.buffer.read().decode("utf-8", "replace")

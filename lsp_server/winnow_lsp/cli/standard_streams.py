@@ -21,6 +21,8 @@ def prepare_streams() -> None:
     for name in _STREAMS:
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), "r" if name == "stdin" else "w"))
+    if not os.environ.get("COLUMNS", "").strip("0"):  # no width at all: Rich would print nothing
+        os.environ.pop("COLUMNS", None)
     encoding = locale.getencoding()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

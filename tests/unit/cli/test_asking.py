@@ -61,6 +61,18 @@ def test_input_that_is_no_pipe_is_not_read(monkeypatch: pytest.MonkeyPatch) -> N
             assert question_of("Why?", options, reads_input=True).text == "Why?"
 
 
+def test_a_pipe_in_which_nothing_begins_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("winnow_lsp.cli.piped._FIRST_BYTE_S", 0.01)
+    reader, writer = os.pipe()
+    with os.fdopen(reader) as stdin, os.fdopen(writer, "w"):
+        monkeypatch.setattr("sys.stdin", stdin)
+        options = {"changes": None, "at": None, "workspace": (".",)}
+        assert question_of("Why?", options, reads_input=True).text == "Why?"
+    assert "nothing was piped in" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("place", "lines"),
     [
@@ -107,6 +119,8 @@ def test_the_repository_is_the_workspace_from_a_folder_that_counts_in_it(
     monkeypatch.setenv("HOME", str(top))  # a repository of the user's settings
     assert workspace(top / "src", monkeypatch) == top / "src"
     monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(click.UsageError, match="whole disk"):
+        workspace(Path("/"), monkeypatch)
     monkeypatch.setattr("winnow_lsp.cli.options.user", lambda: os.getuid() + 1)
     monkeypatch.setattr(Path, "stat", _owned_by_another(top / ".git"))
     assert workspace(top / "src", monkeypatch) == top / "src"

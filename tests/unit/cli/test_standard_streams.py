@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +39,19 @@ def test_closed_streams_are_no_error(closed: str, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1")
     command = f"{sys.executable} -m winnow_lsp index --explain a.py {closed}"
     assert subprocess.run(["/bin/sh", "-c", command], cwd=tmp_path, timeout=60, check=False).returncode == 0
+
+
+def test_a_terminal_without_a_width_shows_tables(tmp_path: Path) -> None:
+    assert b"smollm2-135m" in run("models", "list", cwd=tmp_path, env={"COLUMNS": "0"}, stdout=subprocess.PIPE).stdout
+
+
+def test_an_interrupt_while_modules_load_is_no_traceback(tmp_path: Path) -> None:
+    """Python's own start cannot be helped."""
+    slow = "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
+    (tmp_path / "click.py").write_text(slow)
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from winnow_lsp.__main__ import run; run()"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
 
 
 @pytest.mark.parametrize(
