@@ -140,7 +140,7 @@ def uninstall(client: str, project: bool) -> None:
     path = setup.place(agent, folder)
     outcome = setup.uninstall(agent, folder)
     if outcome is setup.SetupOutcome.BY_HAND:
-        click.echo(f'Nothing was changed. Take "{setup.NAME}" out of {path}.', err=True)
+        click.echo(f'Take "{setup.NAME}" out of {path}: nothing was changed there.', err=True)
     else:
         click.echo(f"{agent.title} does not have Winnow{' any more' if outcome is setup.SetupOutcome.DONE else ''}.")
     _say("undid", uninstall_skill(client, folder))

@@ -108,7 +108,7 @@ def without_entry(file: Path, slot: Slot) -> str:
         return "" if entry else text
     for piece in _FORMATS[_suffix(file)].pieces(slot, entry):
         bare = piece.text.removesuffix(",")
-        for one in (piece.text, f",{bare}", bare):
+        for one in (piece.text, f",{bare}", bare, bare.lstrip()):
             new = text.replace(one, "", 1)
             if _is(file, new, lambda now: slot.found(now) is None and _without(now, slot) == _without(data, slot)):
                 return new

@@ -42,6 +42,25 @@ def test_an_entry_comes_and_goes(kind: tuple[Slot, Entry], name: str, text: str,
 
 
 @pytest.mark.parametrize(
+    ("kind", "name", "old", "new", "left"),
+    [
+        (JSON, "a.json", '"mcpServers": {', '"mcpServers": {"o": {},', '{\n  "mcpServers": {"o": {}\n  }\n}\n'),
+        (JSON, "a.json", "{\n", '{\n  "a": 1,\n', '{\n  "a": 1\n}\n'),
+        (TOML, "a.toml", " }\n", " }\n\n[projects]\nx = 1\n", "\n[projects]\nx = 1\n"),
+        (TABLE, "a.yaml", "extensions:\n", "a: 1\nextensions:\n  o: {}\n", "a: 1\nextensions:\n  o: {}\n"),
+        (LIST, "a.yaml", "schema: v1\n", "schema: v2\n", "schema: v2"),
+    ],
+)
+def test_a_file_of_ours_that_others_add_to(
+    kind: tuple[Slot, Entry], name: str, old: str, new: str, left: str, tmp_path: Path
+) -> None:
+    slot, entry = kind
+    file = tmp_path / name
+    file.write_text(with_entry(file, slot, entry).replace(old, new, 1))
+    assert without_entry(file, slot) == left
+
+
+@pytest.mark.parametrize(
     ("kind", "name", "text"),
     [
         *((JSON, "a.json", text) for text in ("// c\n{}", "[]", '{"mcpServers": []}', '{"a": 1', "\0", "[" * 9999)),
