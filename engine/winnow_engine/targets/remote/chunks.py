@@ -101,6 +101,7 @@ def _parts(content: object) -> tuple[str, str]:
         return text_of(content), ""
     told = {"text": "", "thinking": ""}
     for part in content:
+        part = {"text": part} if isinstance(part, str) else part
         kind = "thinking" if part.get("type") in ("thinking", "reasoning") else "text"
         inner = part.get("text") or part.get(kind)
         told[kind] += _parts(inner)[0]

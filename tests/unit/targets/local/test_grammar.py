@@ -111,7 +111,7 @@ def test_a_pattern_that_explodes_takes_no_longer_than_others(loaded: Loaded) -> 
     grammar = GrammarVocabulary(loaded.vocabulary).follow(of_format(EXPLODING) or "", ThoughtStream(), "f")
     started = time.thread_time()  # the machine may be busy
     with suppress(SchemaError):
-        for token in loaded.vocabulary.tokenize('"' + "abcax" * 200).tolist():
+        for token in loaded.vocabulary.tokenize('"' + "abcax" * 60).tolist():
             grammar.go_on(token)
             grammar.allowed()
     assert time.thread_time() - started < 20

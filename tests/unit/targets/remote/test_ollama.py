@@ -9,6 +9,7 @@ import pytest
 
 from winnow_engine.core import Sampling
 from winnow_engine.errors import BudgetError, ModelNotFoundError, TargetAddressError, TargetError, TargetProtocolError
+from winnow_engine.prompting.answer_format import AnswerFormat
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import CallDelta, ToolCall, Tools
 from winnow_engine.targets.base import Generation, Request
@@ -172,6 +173,15 @@ def test_an_answer_with_an_odd_end_is_kept(hostile: Hostile, lines: bytes, finis
     answer = ask(opened(hostile.url, "m"), SHORT)
     assert (answer.text, answer.finish) == ("He", finish)
     assert says in answer.notices[0]
+
+
+@pytest.mark.parametrize(("schema", "sent"), [(None, "json"), ({"type": "object"}, {"type": "object"})])
+def test_a_format_goes_to_ollama_in_a_field_of_its_own(hostile: Hostile, schema: Any, sent: Any) -> None:
+    as_ollama(hostile, lambda talk: talk.stream(b'{"done": true, "message": {"content": "{}"}}\n'))
+    target = opened(hostile.url, "m")
+    wanted = AnswerFormat(schema, {}, "response_format")
+    assert target.generate(Request(target.chat_prompt(SHORT), format=wanted)).text == "{}"
+    assert hostile.seen[-1][1].document["format"] == sent
 
 
 def test_an_endless_line_ends_with_an_error(hostile: Hostile) -> None:

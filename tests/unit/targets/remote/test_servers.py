@@ -75,7 +75,7 @@ STREAMS: dict[str, tuple[bytes, ...]] = {
     "JSON alone": (json.dumps(WHOLE, indent=1).encode(),),
     "no choices": (data({"choices": []}), data({"choices": None}), data({}), data({"type": "ping"}), *GOOD),
     "the role alone": (part(None, role="assistant"), data({"choices": [{"delta": None}]}), *GOOD),
-    "a list of parts": (part(THOUGHT + TEXT), part([]), *GOOD[1:]),
+    "a list of parts": (part(THOUGHT + TEXT), part([]), part(["lo"]), *GOOD[2:]),
     "half a usage": (*GOOD[:3], data({"choices": [], "usage": {"prompt_tokens": None, "total_tokens": 4}}), DONE),
     "an odd usage": (data({"choices": [], "usage": "none", "error": None}), *GOOD),
 }
