@@ -3,7 +3,7 @@
 /** Names under `winnow.` that are not for the server. In `winnow.winnow`, a workspace could hide all the others. */
 const OWN = ['server', 'trace', 'winnow'];
 /** Settings that count only as the user's own: `"winnow": {…}` in a workspace's settings gets around their scope. */
-const MACHINE = ['cacheMegabytes', 'index.maxMegabytes', 'snapshotMegabytes'];
+const MACHINE = ['drafter', 'target', 'speculate', 'draft', 'index.shared', 'cacheMegabytes', 'index.maxMegabytes', 'snapshotMegabytes'];
 
 /** What VS Code knows of a setting, by its name after `winnow.`. */
 export type Inspect = (name: string) => { defaultValue?: unknown; globalValue?: unknown } | undefined;

@@ -13,14 +13,14 @@ export interface Settings {
 }
 
 export function settings(): Settings {
-  const section = vscode.workspace.getConfiguration(SECTION);
-  const served = section.inspect<string>('server.package'); // `"winnow.server": {…}` of a workspace gets around the scope
-  return {
-    serverPath: section.get('server.path', '').trim(),
-    serverPackage: (served?.globalValue ?? served?.defaultValue ?? '').trim(),
-    drafter: section.get('drafter', ''),
-    target: section.get('target', ''),
-  };
+  const [serverPath, serverPackage, drafter, target] = ['server.path', 'server.package', 'drafter', 'target'].map(own);
+  return { serverPath: serverPath.trim(), serverPackage: serverPackage.trim(), drafter, target };
+}
+
+/** The user's value: `"winnow.server": {…}` in a workspace's settings gets around the scope. */
+function own(name: string): string {
+  const known = inspect(name);
+  return String(known?.globalValue ?? known?.defaultValue ?? '');
 }
 
 /** The value of a setting, by its name after `winnow.`; undefined at its default. */

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 
 from winnow_engine.errors import SharedIndexError
 from winnow_engine.sharing.contents import CONTENTS, MOST_BYTES, Shard, unpacked_contents
@@ -18,10 +18,9 @@ _FRESH_S, _AGAIN_S = 300.0, 60.0
 """For how long the list of contents is taken for current, and for how long an index that failed is left alone."""
 
 
-def attach(store: Store, locations: Iterable[str]) -> None:
-    """Have the store look up in these indexes the records it lacks. Nothing is read before."""
-    for location in locations:
-        store.attach(location, SharedIndex)
+def attach(store: Store, locations: Iterable[str], client: Hashable = None) -> None:
+    """Have the store look up for `client` in these indexes alone the records it lacks. Nothing is read before."""
+    store.attach(client, locations, SharedIndex)
 
 
 class SharedIndex:

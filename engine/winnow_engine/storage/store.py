@@ -12,8 +12,9 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
@@ -78,7 +79,8 @@ class Store:
         except (OSError, sqlite3.Error) as error:
             raise _refused(path, error) from error
         self._path, self._lock = path, threading.Lock()
-        self._fallbacks: dict[str, FallbackStore] = {}
+        self._fallbacks: dict[str, FallbackStore] = {}  # replaced, never changed
+        self._wanted: dict[Hashable, tuple[str, ...]] = {}  # the places of each client's settings
         self._folder = path.parent / f"{path.stem}.packs"
         self._packs: dict[str, Packs] = {}
         self.max_bytes = CACHE_BYTES
@@ -86,15 +88,24 @@ class Store:
         self.workspaces = path.parent / f"{path.stem}.workspaces"
         """The folder of workspace caches."""
 
-    def attach(self, location: str, open_fallback: Callable[[str], FallbackStore]) -> None:
-        """Look up records there, too, from now on; those found are kept here."""
-        if location not in self._fallbacks:
-            self._fallbacks[location] = open_fallback(location)
+    def attach(self, client: Hashable, locations: Iterable[str], open_fallback: Callable[[str], FallbackStore]) -> None:
+        """Look up records in these places, too, and no longer in others that only `client` wanted. Finds are kept."""
+        with self._lock:
+            self._wanted[client] = tuple(locations)
+            wanted = dict.fromkeys(chain.from_iterable(self._wanted.values()))
+            self._fallbacks = {one: self._fallbacks.get(one) or open_fallback(one) for one in wanted}
+
+    def detach(self, client: Hashable) -> None:
+        """Forget `client`, and the places that nobody else wants."""
+        with self._lock:
+            self._wanted.pop(client, None)
+            wanted = set(chain.from_iterable(self._wanted.values()))
+            self._fallbacks = {place: one for place, one in self._fallbacks.items() if place in wanted}
 
     @property
     def problems(self) -> tuple[str, ...]:
         """Problems of the fallback stores, for the user."""
-        return tuple(one.problem for one in list(self._fallbacks.values()) if one.problem)
+        return tuple(one.problem for one in self._fallbacks.values() if one.problem)
 
     def get(self, namespace: str, keys: Iterable[str]) -> dict[str, Record]:
         """Records found, by key; each is marked as used."""
@@ -102,7 +113,7 @@ class Store:
         found = self.packs(namespace).get(wanted)
         found.update((key, load(data)) for key, data in self._rows(namespace, _without(wanted, found)))
         found.update(self.packs(namespace).get(_without(wanted, found)))  # another process may have just packed some
-        for fallback in list(self._fallbacks.values()):
+        for fallback in self._fallbacks.values():
             missing = _without(wanted, found)
             if missing:
                 taken = {
@@ -161,7 +172,7 @@ class Store:
             )
             found = {key for rows in queries for (key,) in rows}
         found |= self.packs(namespace).known(wanted)
-        return found.union(*(one.keys(namespace, set(wanted) - found) for one in list(self._fallbacks.values())))
+        return found.union(*(one.keys(namespace, set(wanted) - found) for one in self._fallbacks.values()))
 
     def put(self, namespace: str, key: str, record: Record) -> None:
         """Store a record. Once this returns, the record survives the death of the process."""

@@ -21,7 +21,8 @@
 
 (defcustom winnow-command '("winnow" "serve")
   "Program and arguments that start the server; `:initializationOptions' and a property list may follow."
-  :type '(repeat sexp))
+  :type '(repeat sexp)
+  :risky t)
 
 (defclass winnow-server (eglot-lsp-server)
   ((status :initform nil :accessor winnow--status :documentation "Parameters of the last `winnow/status'.")
@@ -65,6 +66,12 @@
         (eglot-sync-connect t))
     (with-temp-buffer ; has no server that `eglot' would shut down first
       (eglot '(winnow--beside) project 'winnow-server winnow-command '("plaintext")))))
+
+(cl-defmethod eglot-handle-request :around
+  ((_server winnow-server) (_method (eql workspace/configuration)) &rest _)
+  "Leave out what .dir-locals.el sets: a repository could say where code is sent."
+  (let ((enable-dir-local-variables nil))
+    (cl-call-next-method)))
 
 ;;; Text and positions
 

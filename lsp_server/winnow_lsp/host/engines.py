@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from threading import Thread
 from typing import Any
@@ -153,13 +153,17 @@ class Engines:
         self._used: dict[ModelConfig, tuple[Engine, int]] = {}
         self._kept: Engine | None = None
 
-    def use(self, config: Config) -> None:
-        """Use a client's indexes that others wrote, and its bound for the index, for all clients.
+    def use(self, config: Config, client: Hashable) -> None:
+        """Use a client's indexes that others wrote, and its bound for the index, for all clients until it leaves.
 
         Records go by content, so they mean the same to each. The last client's bound holds.
         """
-        attach(self._store, config.shared_indexes)
+        attach(self._store, config.shared_indexes, client)
         self._store.max_bytes = config.models.index_bytes
+
+    def leave(self, client: Hashable) -> None:
+        """Use the indexes of a client's settings no longer, unless others have them, too."""
+        self._store.detach(client)
 
     def acquire(self, models: ModelConfig, *, load_target: bool = True) -> Engine:
         """The engine for these models; release it once for each time it was acquired.

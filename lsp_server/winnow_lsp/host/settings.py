@@ -61,14 +61,14 @@ class Settings(Config):
 class Setting:
     """One setting: its name after `winnow.`, and its field in `Settings`.
 
-    One `of_all` concerns all workspaces at once: an editor that can is not to let a workspace set it.
+    One `of_user` says where code is sent, names a file, or concerns all workspaces: no workspace is to set it.
     """
 
     name: str
     field: str
     rule: Rule
     meaning: str
-    of_all: bool = False
+    of_user: bool = False
 
     @property
     def default(self) -> Any:
@@ -83,10 +83,11 @@ _MODEL = text("a model's name or a GGUF file", "NAME|FILE")
 _TARGET = text("a model's name, a GGUF file or a URL", "NAME|FILE|URL")
 _SPECULATE = text("auto, off, lookup, a model's name or a GGUF file", "auto|off|lookup|NAME|FILE")
 SETTINGS: tuple[Setting, ...] = (
-    Setting("drafter", "models.drafter", _MODEL, "The drafter: a name from `winnow models list`, or a GGUF file."),
+    Setting("drafter", "models.drafter", _MODEL, "The drafter: a name from `winnow models list`, or a GGUF file.",
+            of_user=True),
     Setting("target", "models.target", _TARGET,
             "The target: likewise, or an OpenAI-compatible server, which gets the kept code: "
-            "`http://127.0.0.1:8000/v1#MODEL`."),
+            "`http://127.0.0.1:8000/v1#MODEL`.", of_user=True),
     Setting("targetContext", "models.target_context", or_null(whole(1)),
             "Context of a target on a server, in tokens; unset: what the server says, or 4,096."),
     Setting("targetPlace", "models.target_place", choice(*get_args(Wanted)),
@@ -94,7 +95,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("kvType", "models.kv_type", choice(*get_args(KvType)), "Precision of a local target's keys and values."),
     Setting("speculate", "models.speculate", _SPECULATE,
             "What guesses the next tokens for a local target: earlier text where it pays (auto) or always (lookup), "
-            "or a draft model."),
+            "or a draft model.", of_user=True),
     Setting("budget", "budget", BUDGET,
             "Code to keep for a question: a number of tokens, a share of the workspace, or, with auto, as much as the "
             "answer seems to need, at most 6,000 tokens."),
@@ -106,12 +107,13 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("files.include", "files.include", PATTERNS, "Take only files that match (gitignore syntax)."),
     Setting("files.exclude", "files.exclude", PATTERNS, "Leave out files that match (gitignore syntax)."),
     Setting("index.shared", "shared_indexes", LOCATIONS,
-            "Indexes that others wrote with `winnow index --out`. Files they have are not encoded here."),
+            "Indexes that others wrote with `winnow index --out`. Files they have are not encoded here.",
+            of_user=True),
     Setting("index.automatic", "index_automatic", FLAG, "Keep the index up to date in the background."),
     Setting("cacheMegabytes", "models.cache_megabytes", whole(0),
             "Disk for the index of all workspaces, and, up to a third, for what local targets have read. What was used "
             "longest ago is deleted first. With 0, nothing that a target has read and no conversation is kept on disk, "
-            "and the index has 4,000 MB.", of_all=True),
+            "and the index has 4,000 MB.", of_user=True),
     Setting("codeLens.enabled", "code_lens", FLAG, "Show *Explain* and *Uses* above functions."),
 )  # fmt: skip
 BY_NAME = {setting.name: setting for setting in SETTINGS}

@@ -62,6 +62,8 @@ class Guard:
         sent = _sent(request)
         user = self.keys.user(sent) if self.keys else None
         if user is None and not (self.token and hmac.compare_digest(sent.encode(), self.token.encode())):
+            if self.keys and self.keys.problem:
+                raise ApiError(503, "the file of keys cannot be used: see the server's log", code="keys_unusable")
             raise ApiError(401, "the bearer token is missing or wrong", code="invalid_api_key")
         _log.info("%s: %s %s", user or "by the token", request.method, request.url.path)
         return user

@@ -84,13 +84,14 @@ async def serve_http(
 @asynccontextmanager
 async def _repository(engines: Engines, config: Config) -> AsyncIterator[AgentRepository]:
     """A repository with the models of a configuration; when the block ends, all work for it has stopped."""
-    engines.use(config)
     engine = engines.acquire(config.models, load_target=False)  # many agents search only
     repository = AgentRepository(engine, config)
+    engines.use(config, repository)
     try:
         yield repository
     finally:
         await repository.leave()
+        engines.leave(repository)
         await engines.release(engine)
 
 

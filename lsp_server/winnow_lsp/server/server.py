@@ -58,7 +58,7 @@ class WinnowServer(LanguageServer):
     async def use(self, settings: Settings) -> None:
         """Take new settings. Models that they replace are released once they have done what was asked of them."""
         before, self.editor.settings = self._engine, settings
-        self.engines.use(settings)
+        self.engines.use(settings, self.editor)
         if before is None or before.models.loaded == settings.models.loaded:
             return
         self._engine = None
@@ -93,6 +93,7 @@ class WinnowServer(LanguageServer):
         finally:
             await self.indexer.stop()
             self.pages.close()
+            self.engines.leave(self.editor)
             if self._engine is not None:
                 await self._release(self._engine)
 

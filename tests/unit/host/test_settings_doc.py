@@ -30,13 +30,13 @@ def test_the_vscode_extension_has_every_setting_as_it_is_and_few_of_its_own() ->
     for setting in SETTINGS:
         found = servers[f"{SECTION}.{setting.name}"]
         scope = found.pop("scope")
-        assert scope == "machine" if setting.of_all else scope in ("window", "machine-overridable")
+        assert scope == "machine" if setting.of_user else scope in ("window", "machine-overridable")
         assert found == {**setting.rule.schema, "default": setting.default, "markdownDescription": setting.meaning}
 
 
-def test_no_workspace_sets_in_vscode_what_deletes_the_data_of_others() -> None:
+def test_no_workspace_sets_in_vscode_where_code_is_sent_what_is_run_and_the_disk_of_others() -> None:
     scopes = {name: setting["scope"] for name, setting in _properties().items()}
-    names = ("cacheMegabytes", "index.maxMegabytes", "snapshotMegabytes")  # old names are read, too
+    names = ("index.maxMegabytes", "snapshotMegabytes", "server.path", "server.package", "target", "index.shared")
     assert {scopes[f"{SECTION}.{name}"] for name in names} == {"machine"}
 
 

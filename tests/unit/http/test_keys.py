@@ -1,9 +1,12 @@
 """A key for each user, from a file that changes while the server runs."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from starlette.requests import Request
 
+from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.guard import KEYS_VARIABLE, TOKEN_VARIABLE, Guard
 from winnow_lsp.http.keys import KeyFile
 
@@ -32,13 +35,39 @@ def test_who_is_added_may_ask_at_once_and_who_is_removed_may_not(path: Path) -> 
     assert (keys.user(ANN), keys.user(BOB)) == (None, "bob")
 
 
-def test_a_file_that_becomes_unsound_changes_nothing(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    keys = KeyFile(write(path, f"ann {ANN}"))
-    write(path, "ann")
-    assert keys.user(ANN) == "ann"
-    assert "the keys stay as they were" in caplog.text
-    path.unlink()
-    assert keys.user(ANN) == "ann"
+HARM: dict[str, Callable[[Path], object]] = {
+    "cut": lambda path: path.write_text("ann"),
+    "empty": lambda path: path.write_text(""),
+    "binary": lambda path: path.write_bytes(b"\xff\xfe"),
+    "gone": lambda path: path.unlink(),
+    "readable": lambda path: path.chmod(0o644),
+    "folder": lambda path: (path.unlink(), path.mkdir()),
+}
+
+
+@pytest.mark.parametrize("harm", HARM)
+def test_a_file_that_becomes_unsound_lets_nobody_in_until_it_is_sound(
+    path: Path, harm: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    guard = Guard("the token", KeyFile(write(path, f"ann {ANN}\nbob {BOB}")))
+
+    def asking(key: str) -> str | None:
+        return guard.check(
+            Request({"type": "http", "headers": [(b"x-api-key", key.encode())], "method": "", "path": ""})
+        )
+
+    assert asking(ANN) == "ann"
+    HARM[harm](path)
+    for _ in range(2):
+        with pytest.raises(ApiError, match="file of keys cannot be used") as refused:
+            asking(ANN)
+    assert (refused.value.status, asking("the token"), caplog.text.count("no key counts")) == (503, None, 1)
+    if path.is_dir():
+        path.rmdir()
+    write(path, f"bob {BOB}")
+    assert asking(BOB) == "bob"
+    with pytest.raises(ApiError, match="missing or wrong"):
+        asking(ANN)
 
 
 @pytest.mark.parametrize(

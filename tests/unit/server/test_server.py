@@ -28,8 +28,11 @@ class Engines:
         self.happened: list[str] = []
         self.cancelled, self.cancellation = False, Cancellation()
 
-    def use(self, config: Config) -> None:
+    def use(self, config: Config, _client: object) -> None:
         assert not config.shared_indexes
+
+    def leave(self, _client: object) -> None:
+        """Nothing to detach."""
 
     def acquire(self, models: object) -> Any:
         return SimpleNamespace(

@@ -108,6 +108,17 @@ def test_few_records_are_fetched_in_few_parts(reader: Store, out: Path) -> None:
     assert len([one for one in _Parts.asked if one]) == 1
 
 
+def test_an_index_counts_as_long_as_a_client_has_it_in_its_settings(reader: Store, out: Path) -> None:
+    for client in ("one", "other"):
+        attach(reader, [str(out)], client)
+    attach(reader, [], "one")
+    assert reader.get("units-1", KEYS[:1])
+    attach(reader, [str(out / "moved")], "other")
+    assert (reader.get("units-1", KEYS[1:2]), len(reader.problems)) == ({}, 1)
+    reader.detach("other")
+    assert not reader.problems
+
+
 def test_what_the_store_has_comes_first(reader: Store, out: Path) -> None:
     own = {"codes": np.zeros((1, 64), np.int8)}
     reader.put("units-1", KEYS[0], own)

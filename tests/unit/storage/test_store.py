@@ -193,7 +193,7 @@ def test_a_record_from_elsewhere_of_numbers_that_numpy_lacks_is_missing(path: Pa
             return dict.fromkeys(keys, len(header).to_bytes(8, "little") + header + b"xx")
 
     store = Store(path)
-    store.attach("elsewhere", lambda _: Elsewhere())
+    store.attach(None, ["elsewhere"], lambda _: Elsewhere())
     assert store.get("n", ["a"]) == {}
 
 

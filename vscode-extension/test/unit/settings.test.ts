@@ -25,6 +25,14 @@ test.each([
   expect(limits).toEqual([['cacheMegabytes', 0]]);
 });
 
+test.each([
+  { target: 'http://elsewhere/v1#m', drafter: 'x.gguf', speculate: 'x.gguf', draft: 'x.gguf', index: { shared: ['http://elsewhere'] } },
+  { 'target': 'http://elsewhere/v1#m', 'index.shared': ['http://elsewhere'] },
+])('a workspace does not set where code is sent, by %j', (section) => {
+  expect(forwarded(section, inspecting())).toEqual({});
+  expect(forwarded(section, inspecting({ target: 'http://mine/v1#m' }))).toEqual({ target: 'http://mine/v1#m' });
+});
+
 test('agents get the user’s limit too', () => {
   expect(changedValue('snapshotMegabytes', 1, inspecting({ snapshotMegabytes: 3 }))).toBe(3);
   expect(changedValue('snapshotMegabytes', 1, inspecting())).toBeUndefined();
