@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby, islice
 
 from winnow_engine.changes.changed import Changes
 from winnow_engine.changes.units import ChangedUnit, CurrentLines, FileUnits
@@ -16,6 +17,7 @@ from winnow_engine.question import Cursor, ShownChange
 
 _SHORT_LINES = 60
 _CUT_LINES = 6
+_MOST_BLANK = 2  # lines in a row
 _MOST_NAMED = 40  # files or units in a list
 _LIST_CHARACTERS = 1_200
 _LONGEST_CHARACTERS = 400_000  # about 100,000 tokens, more than a target reads
@@ -91,7 +93,7 @@ def _shown(
         for head, rows, place in _runs(unit, one.now, length.context) if unit else ():
             kept = rows[: length.lines]
             more = [f"… {counted(len(rows) - len(kept), 'more line')}"] if len(kept) < len(rows) else []
-            new += [head, *(f"{row.mark}{_text(row.text)}" for row in kept), *more]
+            new += [head, *_lines(kept), *more]
             places += [place] if place is not None and not more else []
         left -= sum(map(len, new)) + len(new)
         if left < 0 and not length.cut:
@@ -197,6 +199,12 @@ def _head(unit: ChangedUnit, place: Cursor | None) -> str:
     gone = " (removed)" if unit.after is None else " (new)" if unit.before is None else ""
     name = f" {unit.name}" if unit.name else ""
     return f"@@ {where}{name}{gone}"
+
+
+def _lines(rows: Iterable[_Row]) -> Iterator[str]:
+    """Rows as text; at most two blank ones in a row, because a notebook has them in place of its outputs."""
+    for (mark, is_blank), run in groupby(rows, key=lambda row: (row.mark, not row.text.strip())):
+        yield from (f"{mark}{_text(row.text)}" for row in islice(run, _MOST_BLANK if is_blank else None))
 
 
 def _text(line: bytes) -> str:

@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -69,6 +70,20 @@ def test_the_target_sees_lines_before_and_after_with_the_place_to_cite(top: Path
         "Tested by: tests/test_basket.py:1 (total_price)",
     ]
     assert change.removed == (("shop/basket.py", 2, "    return sum(item.price for item in items)"),)
+
+
+def test_of_a_notebook_the_code_that_changed_is_shown_and_no_outputs(top: Path, asked: Asked) -> None:
+    def notebook(result: int, outputs: int) -> str:
+        source = ["def mean(values):\n", f"    return {result}"]
+        cell = {"cell_type": "code", "outputs": [{"text": ["out\n"] * outputs}], "source": source}
+        return json.dumps({"cells": [cell]}, indent=1)
+
+    git.commit(top, "notebook", {"a.ipynb": notebook(1, 0)})
+    git.write(top, {"a.ipynb": notebook(2, 90)})
+    _, change = asked(top)
+    lines = change.shown[0].text.splitlines()
+    assert [line for line in lines if line.startswith(("-", "+")) and line[1:]] == ["-    return 1", "+    return 2"]
+    assert len(lines) < 15
 
 
 def test_callers_and_tests_gain_most(top: Path, asked: Asked) -> None:
