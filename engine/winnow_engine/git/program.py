@@ -8,6 +8,7 @@ Winnow reads files of the working tree by itself, because git would pass them th
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -71,15 +72,12 @@ _COMMANDS: Mapping[str, tuple[str, ...]] = {
     "symbolic-ref": (),
 }
 
-# What else of the environment begins with GIT_ redirects git, or names programs too.
-_KEPT = {
-    "GIT_CEILING_DIRECTORIES",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_NOSYSTEM",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
-    "GIT_EXEC_PATH",
-}
+# What else of the environment begins with GIT_ redirects git, or names programs too. Settings in it are the user's, as
+# those of files are; overridden ones win over them.
+_KEPT = re.compile(
+    "GIT_(CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM|EXEC_PATH"
+    "|CONFIG_(GLOBAL|NOSYSTEM|SYSTEM|PARAMETERS|COUNT|KEY_[0-9]+|VALUE_[0-9]+))$"
+)
 _SET = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_ASKPASS": "false",
@@ -187,7 +185,7 @@ def environment_for_git(environment: Mapping[str, str]) -> dict[str, str]:
 
     PATH has absolute folders only: an empty or relative one would be looked up within the repository.
     """
-    kept = {name: value for name, value in environment.items() if not name.startswith("GIT_") or name in _KEPT}
+    kept = {name: value for name, value in environment.items() if not name.startswith("GIT_") or _KEPT.match(name)}
     folders = environment.get("PATH", os.defpath).split(os.pathsep)
     path = os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
     return kept | _SET | {"PATH": path}

@@ -95,7 +95,7 @@ def _reason_in_name(name: str, path: str, directory: bool, own: Pattern | None, 
     if own is not None:
         return _ignored_by(own)
     parent = path.rpartition("/")[0].rpartition("/")[2]
-    return name_rules.reason_against(name, directory, parent) or _ignored_by(deciding(rules.git, path, directory))
+    return name_rules.reason_against(name, directory, parent) or _ignored_by(rules.ignoring(path, directory))
 
 
 def _ignored_by(pattern: Pattern | None) -> str | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from winnow_engine.config import FileRules
 from winnow_engine.errors import WorkspaceError
+from winnow_engine.git.working_trees import counted_instead
 from winnow_engine.index import content_rules, name_rules
 from winnow_engine.index.entry_rules import EntryRules, is_directory, relative_to, unreadable
 from winnow_engine.index.file_text import NOTEBOOK, file_text
@@ -174,7 +175,7 @@ class _Walk:
             check()
             entries = self._entries(directory)
             names = frozenset(entry.name for entry in entries)
-            reason = name_rules.reason_for_marker(names)
+            reason = name_rules.reason_for_marker(names) or self._reason_for_copy(directory, names)
             if reason is not None and not self._is_asked_for(directory, above):
                 self._skipped(relative_to(directory, self._root), reason)
                 continue
@@ -182,7 +183,16 @@ class _Walk:
             folder = _Folder(directory, rules, names)
             self._list(folder, entries, only, check)
             yield folder
-            pending += [(inner, folder.rules) for inner in folder.folders]
+            pending += [(inner, folder.rules.inside(inner)) for inner in folder.folders]
+
+    def _reason_for_copy(self, directory: str, names: Set[str]) -> str | None:
+        """Reason why a further working tree of a repository is left out, or None."""
+        if ".git" not in names:
+            return None
+        counted = counted_instead(Path(directory), self._root)
+        if counted is None:
+            return None
+        return f"a worktree of a repository that counts in {relative_to(str(counted), self._root) or '.'}"
 
     def _is_asked_for(self, directory: str, above: IgnoreRules) -> bool:
         """True for the root, and for a folder that the user's patterns take back."""

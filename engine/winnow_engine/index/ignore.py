@@ -1,24 +1,23 @@
 """Rules of gitignore(5), in git's files and in `.winnowignore`, which has the same syntax.
 
 The two form separate chains. In each, deeper files win over shallower ones and later lines over earlier ones; git's
-chain ends with `.git/info/exclude` and the user's global excludes. Winnow's chain wins over git's.
+chain ends with `.git/info/exclude` and the file that git's configuration names. Winnow's chain wins over git's. As in
+git, a repository within another has a chain of its own, and tracked files count.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-from winnow_engine.errors import GitError
-from winnow_engine.git.program import Git
 from winnow_engine.git.repository import directories
-from winnow_engine.platform import home, read_regular
+from winnow_engine.git.working_trees import TrackedFiles, excludes_file, is_repository, names_excludes
+from winnow_engine.platform import read_regular
 
 RULE_FILES = frozenset({".gitignore", ".winnowignore", ".git"})
 """What a directory has that says what is ignored in it."""
@@ -49,17 +48,49 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class IgnoreRules:
-    """Patterns that apply in one directory, strongest first."""
+    """Patterns that apply in one directory, strongest first.
+
+    `excludes` is the file that git's configuration names. `within` ignores the directory as a whole: what is tracked
+    counts all the same. `entered` are such directories.
+    """
 
     winnow: tuple[Pattern, ...] = ()
     git: tuple[Pattern, ...] = ()
+    excludes: Path | None = None
+    tracked: TrackedFiles | None = None
+    within: Pattern | None = None
+    entered: dict[str, Pattern] = field(default_factory=dict, compare=False)
 
     def below(self, directory: Path, root: Path) -> IgnoreRules:
-        """Rules inside a directory, with the pattern files found there."""
+        """Rules inside a directory, with the pattern files found there. A repository's are its own."""
+        outer = self.of_repository(directory, root) if self.excludes is None or is_repository(directory) else self
         own = pattern_file(directory / ".winnowignore", directory, root)
         git = pattern_file(directory / ".gitignore", directory, root)
-        excludes = pattern_file(directories(directory).shared / "info" / "exclude", directory, root)
-        return IgnoreRules(own + self.winnow, git + excludes + self.git)
+        return replace(outer, winnow=own + self.winnow, git=git + outer.git)
+
+    def of_repository(self, top: Path, root: Path) -> IgnoreRules:
+        """Rules of the repository at `top`, less those of pattern files in the working tree."""
+        known = self.excludes is not None and not names_excludes(top)
+        named = self.excludes if known else excludes_file(top)
+        assert named is not None
+        excludes = pattern_file(directories(top).shared / "info" / "exclude", top, root)
+        return IgnoreRules(self.winnow, excludes + pattern_file(named, top, root), named, TrackedFiles(top))
+
+    def ignoring(self, path: str, is_dir: bool) -> Pattern | None:
+        """The pattern by which git ignores an absolute path that it does not track, or None."""
+        pattern = self.within or deciding(self.git, path, is_dir)
+        if pattern is None or not pattern.ignores:
+            return None
+        if self.tracked is None or not self.tracked.holds(path):
+            return pattern
+        if is_dir:
+            self.entered[path] = pattern
+        return None
+
+    def inside(self, directory: str) -> IgnoreRules:
+        """Rules for what lies in a directory before those that it adds."""
+        pattern = self.entered.get(directory)
+        return self if pattern is None else replace(self, within=pattern)
 
 
 def deciding(patterns: Sequence[Pattern], path: str, is_dir: bool) -> Pattern | None:
@@ -69,10 +100,14 @@ def deciding(patterns: Sequence[Pattern], path: str, is_dir: bool) -> Pattern | 
 
 def rules_above(root: Path) -> IgnoreRules:
     """Rules from outside of a workspace: the user's, and those of its parents within its repository."""
-    above = [root, *root.parents]
-    top = next((folder for folder in above if (folder / ".git").exists()), root)
-    rules = IgnoreRules(git=pattern_file(_global_excludes(), top, root))
-    for folder in reversed(above[1 : above.index(top) + 1]):
+    if (root / ".git").exists():
+        return IgnoreRules()
+    top = next((folder for folder in root.parents if (folder / ".git").exists()), None)
+    if top is None:
+        named = excludes_file(root)
+        return IgnoreRules(git=pattern_file(named, root, root), excludes=named)
+    rules = IgnoreRules()
+    for folder in reversed(root.parents[: root.parents.index(top) + 1]):
         rules = rules.below(folder, root)
     return rules
 
@@ -132,15 +167,3 @@ def _within(line: str) -> str:
     """`a/**` as `a/**/*`: pathspec's regular expression for the former matches `a` itself as well."""
     body = line.rstrip().rstrip("/")
     return f"{body}/*{'/' * line.rstrip().endswith('/')}" if body.endswith("/**") else line
-
-
-def _global_excludes() -> Path:
-    """The user's global excludes. git reads `core.excludesFile`, because its configuration may include other files."""
-    command = ("config", "--global", "--type=path", "--get", "core.excludesFile")
-    try:
-        named = os.fsdecode(Git(Path("/")).outcome(*command, timeout_s=5)[1]).strip()
-    except GitError:
-        named = ""  # no git, so no configuration of git
-    config = os.environ.get("XDG_CONFIG_HOME") or (home() or Path("/")) / ".config"
-    excludes = Path(named) if named else Path(config) / "git" / "ignore"
-    return excludes.resolve()  # often a link into a folder of settings

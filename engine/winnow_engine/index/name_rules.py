@@ -28,6 +28,7 @@ _MARKERS = {
     "Pods.xcodeproj": "CocoaPods' directory",
     "CACHEDIR.TAG": "a cache",
 }
+_GIT_DIRECTORY = frozenset(("HEAD", "config", "objects", "refs"))
 _SECRETS = _words(
     """.env .env.* *.env .envrc *.pem *.key *.p8 *.p12 *.pfx *.pkcs12 *.jks *.jceks *.bks *.keystore *.kdb *.kdbx *.gpg
     *.ppk *.agekey id_rsa id_rsa[-_.]* id_dsa id_dsa[-_.]* id_ecdsa id_ecdsa[-_.]* id_ed25519 id_ed25519[-_.]*
@@ -122,6 +123,8 @@ def reason_against_path(path: str) -> str | None:
 
 def reason_for_marker(names: Set[str]) -> str | None:
     """Reason why a folder with entries of these names is left out by default, or None."""
+    if names >= _GIT_DIRECTORY:
+        return "version control: a bare repository"
     return next((f"{kind}: has {marker}" for marker, kind in _MARKERS.items() if marker in names), None)
 
 

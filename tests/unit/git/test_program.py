@@ -97,9 +97,9 @@ def test_a_git_that_is_slow_to_read_gets_all_it_is_given(tmp_path: Path, monkeyp
 
 
 def test_variables_that_redirect_git_do_not_reach_it(tmp_path: Path) -> None:
-    given = {"GIT_DIR": "/x", "GIT_INDEX_FILE": "/y", "GIT_TRACE": "1", "GIT_CONFIG_COUNT": "1", "HOME": "/h"}
+    given = {"GIT_DIR": "/x", "GIT_INDEX_FILE": "/y", "GIT_TRACE": "1", "GIT_CONFIG": "/z", "HOME": "/h"}
     found = environment_for_git({**given, "PATH": "/bin:.:relative::/usr/bin"})
-    assert not {"GIT_DIR", "GIT_INDEX_FILE", "GIT_TRACE", "GIT_CONFIG_COUNT"} & set(found)
+    assert not {"GIT_DIR", "GIT_INDEX_FILE", "GIT_TRACE", "GIT_CONFIG"} & set(found)
     assert (found["HOME"], found["PATH"]) == ("/h", "/bin:/usr/bin")
 
 

@@ -12,7 +12,7 @@ from git_repositories import write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from winnow_engine.index.files import scan
+from winnow_engine.index.files import explain, scan
 
 FILES = (
     "a.py",
@@ -195,3 +195,121 @@ def test_the_shared_excludes_of_a_worktree_count(tmp_path: Path) -> None:
     git(main, "worktree", "add", "--quiet", str(other))
     (other / "b.txt").write_text("text\n")
     assert kept_by_winnow(other) == {"a.py"}
+
+
+SYSTEM, INCLUDED, IN_COUNT = "GIT_CONFIG_SYSTEM", "include.path", "GIT_CONFIG_COUNT"
+
+
+@pytest.mark.parametrize("place", ["docs", ""])
+@pytest.mark.parametrize(
+    ("config", "environment"),
+    [
+        ({"user/config": "[include]\n path = {top}/../more\n", "more": "{named}"}, {}),
+        ({"user/config": '[includeIf "gitdir:{top}/"]\n path = {top}/../more\n', "more": "{named}"}, {}),
+        ({"user/config": '[includeIf "gitdir:/elsewhere/"]\n path = {top}/../more\n', "more": "{named}"}, {}),
+        ({"system": "{named}"}, {SYSTEM: "{top}/../system", "GIT_CONFIG_NOSYSTEM": "0"}),
+        ({"global": "{named}"}, {"GIT_CONFIG_GLOBAL": "{top}/../global"}),
+        ({"repo/.git/config": "{named}"}, {}),
+        ({"repo/.git/config": "[core]\n excludesFile = mine\n", "repo/mine": "/docs/a.py\n"}, {}),
+        ({"repo/.git/config": "[extensions]\n worktreeConfig = true\n", "repo/.git/config.worktree": "{named}"}, {}),
+        ({"repo/.git/config": "[core]\n excludesFile =\n", "user/ignore": "*.txt\n"}, {}),
+        ({"repo/.git/config": "[core\n", "user/ignore": "*.txt\n"}, {}),
+        ({}, {IN_COUNT: "1", "GIT_CONFIG_KEY_0": "core.excludesFile", "GIT_CONFIG_VALUE_0": "{top}/../mine"}),
+        ({}, {"GIT_CONFIG_PARAMETERS": "'core.excludesfile={top}/../mine'"}),
+        ({"user/ignore": "*.txt\n/a.py\n"}, {}),
+    ],
+)
+def test_ignore_rules_count_wherever_git_takes_them_from(
+    place: str, config: dict[str, str], environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top = tmp_path / "repo"
+    top.mkdir()
+    make_tree(top, {})
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "git").symlink_to("user")
+    named = f"[core]\n excludesFile = {top}/../mine\n"
+    write(tmp_path, {"mine": "*.txt\n/docs/a.py\n", "user/x": ""})
+    write(tmp_path, {path: text.format(top=top, named=named) for path, text in config.items()})
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value.format(top=top))
+    if config.get("repo/.git/config") == "[core\n":  # git says nothing but that it is damaged
+        assert not any(path.endswith(".txt") for path in kept_by_winnow(top / place))
+        return
+    assert kept_by_winnow(top / place) == kept_by_git(top / place)
+
+
+def test_tracked_files_count_though_they_are_ignored(tmp_path: Path) -> None:
+    make_tree(tmp_path, {".gitignore": "*.txt\nbuild/\n"})
+    assert "b.txt" not in kept_by_winnow(tmp_path)
+    git(tmp_path, "add", "--force", "b.txt", "src/build/sub/keep.py")
+    kept = kept_by_winnow(tmp_path)
+    assert kept == kept_by_git(tmp_path) | {"b.txt", "src/build/sub/keep.py"}
+    assert kept_by_winnow(tmp_path / "src/build") == {"sub/keep.py"}
+    git(tmp_path, "rm", "--quiet", "--cached", "b.txt")
+    assert "b.txt" not in kept_by_winnow(tmp_path)
+
+
+def test_a_repository_within_another_has_rules_of_its_own(tmp_path: Path) -> None:
+    make_tree(tmp_path, {".gitignore": "*.py\n"})
+    (tmp_path / "inner").mkdir()
+    make_tree(tmp_path / "inner", {".gitignore": "*.txt\n"})
+    inner = {f"inner/{path}" for path in kept_by_git(tmp_path / "inner")}
+    assert kept_by_winnow(tmp_path) == {path for path in kept_by_git(tmp_path) if path != "inner/"} | inner
+
+
+COMMIT = ("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", "a")
+
+
+@pytest.mark.parametrize(
+    ("root", "worktrees", "kept"),
+    [
+        ("main", ["main/.worktrees/one", "main/.claude/worktrees/two"], {"a.py"}),
+        ("", ["wt/one"], {"main/a.py"}),
+        ("", ["a/one"], {"main/a.py"}),
+        ("main/.worktrees/one", ["main/.worktrees/one"], {"a.py"}),
+        ("main/.worktrees/one", ["main/.worktrees/one", "main/.worktrees/one/sub/two"], {"a.py"}),
+        ("wt", ["wt/one", "wt/two"], {"one/a.py"}),
+        ("wt", ["wt/one", "main/wt"], {"one/a.py"}),
+    ],
+)
+def test_worktrees_of_one_repository_count_once(
+    root: str, worktrees: list[str], kept: set[str], tmp_path: Path
+) -> None:
+    git(tmp_path, "init", "--quiet", "--initial-branch=main", "main")
+    write(tmp_path, {"main/a.py": "A = 1\n"})
+    git(tmp_path / "main", "add", "a.py")
+    git(tmp_path / "main", *COMMIT)
+    for worktree in worktrees:
+        git(tmp_path / "main", "worktree", "add", "--quiet", "--detach", str(tmp_path / worktree))
+    assert kept_by_winnow(tmp_path / root) == kept
+    for worktree in worktrees:
+        assert explain(tmp_path / root, tmp_path / worktree / "a.py").included == any(
+            (tmp_path / root / path) == tmp_path / worktree / "a.py" for path in kept
+        )
+
+
+def test_of_the_worktrees_of_a_bare_repository_the_default_branch_counts(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet", "--initial-branch=main", "made")
+    write(tmp_path, {"made/a.py": "A = 1\n", "project/.git": "gitdir: ./.bare\n"})
+    git(tmp_path / "made", "add", "a.py")
+    git(tmp_path / "made", *COMMIT)
+    project = tmp_path / "project"
+    git(tmp_path, "clone", "--quiet", "--bare", "made", "project/.bare")
+    git(project, "worktree", "add", "--quiet", "-b", "feature", str(project / "feature"))
+    git(project, "worktree", "add", "--quiet", str(project / "main"), "main")
+    assert kept_by_winnow(project) == {"main/a.py"}
+    assert kept_by_winnow(project / "feature") == {"a.py"}
+
+
+def test_a_submodule_counts_once_and_its_worktrees_not(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet", "--initial-branch=main", "part")
+    write(tmp_path, {"part/a.py": "A = 1\n"})
+    git(tmp_path / "part", "add", "a.py")
+    git(tmp_path / "part", *COMMIT)
+    top = tmp_path / "top"
+    git(tmp_path, "init", "--quiet", "top")
+    git(top, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(tmp_path / "part"), "lib/part")
+    git(top, *COMMIT)
+    git(top / "lib/part", "worktree", "add", "--quiet", "--detach", str(top / ".worktrees/part"))
+    git(top, "worktree", "add", "--quiet", "--detach", str(top / ".worktrees/top"))
+    assert kept_by_winnow(top) == {".gitmodules", "lib/part/a.py"}

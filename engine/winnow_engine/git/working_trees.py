@@ -1,0 +1,137 @@
+"""Working trees on disk: which file of ignore rules git reads there, which files it tracks, which are copies."""
+
+from __future__ import annotations
+
+import os
+import re
+from bisect import bisect_left
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from winnow_engine.errors import GitError
+from winnow_engine.git.program import Git
+from winnow_engine.git.repository import check_readable, directories
+from winnow_engine.platform import home, is_file, read_regular
+
+_QUICK_S = 5.0
+_CONFIG_BYTES = 100_000
+_NAMES_EXCLUDES = re.compile(rb"excludesfile|\[include", re.IGNORECASE)
+_WORKTREE = re.compile(r"^\s*worktree\s*=\s*(?P<path>\S.*?)\s*$", re.MULTILINE)
+
+
+def is_repository(folder: Path) -> bool:
+    """True for the top of a working tree."""
+    try:
+        return (folder / ".git").exists() and (directories(folder).own / "HEAD").exists()
+    except (OSError, ValueError):  # `.git` names no path
+        return False
+
+
+def excludes_file(top: Path) -> Path:
+    """The file of ignore rules that git's configuration names, wherever that is set; else the user's usual one.
+
+    Outside of a repository, and in one that git does not read, the user's and the system's configuration count.
+    """
+    for place in (top, Path(top.anchor)):
+        try:
+            check_readable(place)
+            status, output, _ = Git(place).outcome(
+                "config", "--type=path", "--get", "core.excludesFile", timeout_s=_QUICK_S
+            )
+        except GitError:
+            continue
+        if status == 0:
+            return (top / os.fsdecode(output).removesuffix("\n")).resolve()  # often a link into a folder of settings
+        if status == 1:
+            break
+    config = os.environ.get("XDG_CONFIG_HOME") or (home() or Path("/")) / ".config"
+    return (Path(config) / "git" / "ignore").resolve()
+
+
+def names_excludes(top: Path) -> bool:
+    """True if a repository's own configuration may name a file of ignore rules."""
+    found = directories(top)
+    return any(_NAMES_EXCLUDES.search(_read(one)) for one in (found.shared / "config", found.own / "config.worktree"))
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedFiles:
+    """The files of a working tree's index. Ignore rules do not count for them."""
+
+    top: Path
+
+    def holds(self, path: str) -> bool:
+        """True for a tracked file or submodule, or a folder with one, by its absolute path."""
+        name = os.fsencode(path[len(str(self.top).rstrip("/")) + 1 :])
+        paths = _tracked(self.top, _stamp(directories(self.top).own / "index"))
+        at, below = bisect_left(paths, name), bisect_left(paths, name + b"/")
+        return paths[at : at + 1] == (name,) or any(one.startswith(name + b"/") for one in paths[below : below + 1])
+
+
+@lru_cache(16)
+def _tracked(top: Path, _stamp: tuple[int, int]) -> tuple[bytes, ...]:
+    """Paths in the index, sorted; none if git cannot read it."""
+    try:
+        check_readable(top)
+        return tuple(sorted(set(Git(top).fields("ls-files", "-z", timeout_s=_QUICK_S))))
+    except GitError:
+        return ()
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        status = path.stat()
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_size
+
+
+def counted_instead(folder: Path, root: Path) -> Path | None:
+    """The working tree below or around `root` that counts instead of a further one of its repository; None if none.
+
+    It is the one that `root` lies in, else the repository's own, else the one whose branch a bare repository names.
+    """
+    found = directories(folder)
+    shared, linked = _real(found.shared), _real(found.own)
+    if shared == linked and linked.parent.name == "worktrees":  # without what names the shared one
+        shared = linked.parent.parent
+    if shared == linked or not is_file(shared / "HEAD"):
+        return None
+    trees = [folder, *_linked(shared)]
+    own = _own_tree(shared)
+    around = [tree for tree in (own, *trees) if tree is not None and root.is_relative_to(tree)]
+    inside = sorted(tree for tree in trees if tree.is_relative_to(root))
+    default = [tree for tree in inside if _read(directories(tree).own / "HEAD") == _read(shared / "HEAD")]
+    owned = [own] if own is not None and own.is_relative_to(root) else []
+    counted = (*around, *owned, *default, *inside)[0]
+    return None if counted == folder else counted
+
+
+def _own_tree(shared: Path) -> Path | None:
+    """The working tree that is no linked one; a submodule's is named in its configuration."""
+    if match := _WORKTREE.search(os.fsdecode(_read(shared / "config"))):
+        return _real(shared / match["path"])
+    return shared.parent if shared.name == ".git" else None
+
+
+def _linked(shared: Path) -> list[Path]:
+    """The linked working trees of a repository that are there."""
+    named = ((one, os.fsdecode(_read(one / "gitdir")).strip()) for one in (shared / "worktrees").glob("*"))
+    trees = (_real((one / text).parent) for one, text in named if text)
+    return [tree for tree in trees if is_file(tree / ".git")]
+
+
+def _real(path: Path) -> Path:
+    """The path without links, as it is if it is none or they lead in a circle."""
+    try:
+        return Path(os.path.realpath(path))
+    except ValueError:
+        return path
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return read_regular(path, _CONFIG_BYTES)
+    except OSError:
+        return b""
