@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import sys
@@ -10,6 +11,7 @@ from io import BufferedReader, FileIO, RawIOBase
 from threading import Thread
 
 _CHUNK = 1 << 16
+_log = logging.getLogger(__name__)
 
 
 def take_standard_output() -> FileIO:
@@ -43,6 +45,11 @@ def bridged(source: BufferedReader, sink: RawIOBase) -> socket.socket:
 
 
 def _pass_back(connection: socket.socket, sink: RawIOBase) -> None:
-    with connection, suppress(OSError):
-        while data := connection.recv(_CHUNK):
-            write_whole(sink, data)
+    with connection:
+        try:
+            while data := connection.recv(_CHUNK):
+                write_whole(sink, data)
+        except ConnectionError:  # the client has left
+            return
+        except OSError as error:
+            _log.error("cannot write the output: %s", error.strerror)
