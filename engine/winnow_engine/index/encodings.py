@@ -18,6 +18,7 @@ _DECLARED = re.compile(
     rb"((?:iso|latin|windows|cp|koi8|mac|gb|big5|euc|shift|sjis|ks_c|johab|tis)[\w.-]{0,20})",
     re.IGNORECASE,
 )
+_ASCII = bytes([10, *range(32, 127)])  # means the same in an encoding for code
 _HEAD_LINES = 5
 _SAMPLE_BYTES = 4096  # chardet reads 0.5 MB/s
 _LEAST_CONFIDENCE = 0.05  # below it one or two accented letters look like any encoding
@@ -69,7 +70,7 @@ def _declared(data: bytes) -> str | None:
             found = codecs.lookup(name.decode()).name
         except LookupError:
             continue
-        if (text := _strictly(data, found)) is not None and text.count("\n") == data.count(b"\n"):
+        if _strictly(_ASCII, found) == _ASCII.decode() and _strictly(data, found) is not None:
             return found
     return None
 

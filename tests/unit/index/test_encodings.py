@@ -47,6 +47,9 @@ def test_text_is_read_in_its_encoding(encoding: str, text: str, end: str) -> Non
             f"# {RUSSIAN}\n# \ufffdGröße und Übertragung\n",
         ),
         (b"# coding: unicode_escape\n# caf\xe9 \\n\n", "# coding: unicode_escape\n# café \\n\n"),
+        (b"# coding: cp037\n# caf\xe9\n", "# coding: cp037\n# café\n"),
+        (f"# coding: shift_jis_2004\n# {JAPANESE} \\n".encode("cp932"), f"# coding: shift_jis_2004\n# {JAPANESE} \\n"),
+        (b"# coding: johab\n# caf\xe9\n", "# coding: johab\n# café\n"),
     ],
 )
 def test_each_line_is_read_in_the_encoding_that_it_is_in(data: bytes, expected: str) -> None:
