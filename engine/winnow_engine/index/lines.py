@@ -43,6 +43,14 @@ class Lines:
         return end - start
 
 
+def git_numbers(data: bytes) -> list[int]:
+    """The number that git gives each line. It takes LF alone for a line's end."""
+    numbers = [1]
+    for match in _LINE_END.finditer(data):
+        numbers.append(numbers[-1] + match[0].endswith(b"\n"))
+    return numbers[: Lines(data).count]
+
+
 def with_lf(data: bytes) -> bytes:
     """The same lines, each ended by LF: grammars read these, so that line numbers never depend on CR."""
     if b"\r" not in data:
