@@ -24,7 +24,7 @@ QWEN = ["qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b"]
     [
         ("m", ["mcp", "models"]),
         ("mcp i", ["install"]),
-        ("mcp install co", ["codex"]),
+        ("mcp install cod", ["codex"]),
         ("mcp --t", ["--target"]),
         ("models r", ["remove"]),
         ("models pull q", QWEN),
