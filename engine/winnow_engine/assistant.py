@@ -21,20 +21,19 @@ from winnow_engine.core import (
     ignore_progress,
 )
 from winnow_engine.encoder.drafter import Drafter
-from winnow_engine.errors import FileChangedError
 from winnow_engine.history.question import asked_past, with_past
 from winnow_engine.index.index_order import first_to_index
 from winnow_engine.index.indexing import ReadContext, record_names, restore_records
 from winnow_engine.index.parse_pool import ParsePool, open_parse_pool
 from winnow_engine.index.scope import in_scope
-from winnow_engine.index.workspace import Sources, Workspace, read_workspace
+from winnow_engine.index.workspace import Sources, Workspace, begun_again, read_workspace
 from winnow_engine.keys.encoders import Encoders, OpenFleet
 from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.keys.streaming_encoder import StreamingEncoder
 from winnow_engine.models.cache import locate
 from winnow_engine.prompting.citations import cite
 from winnow_engine.prompting.conversation import Conversations
-from winnow_engine.prompting.fitting import Limits, fit
+from winnow_engine.prompting.fitting import Fitted, Limits, fit
 from winnow_engine.question import Question
 from winnow_engine.reranker.background import AFFORDED_S, BackgroundReranker
 from winnow_engine.reranker.opening import OpenReranker, open_reranker
@@ -126,16 +125,22 @@ class Assistant:
         assert self.target is not None, "an assistant without a target selects, but does not answer"
         cancellation, clock = cancellation or Cancellation(), Clock()
         self.target.begin()
-        ranked = self._rank(sources, question, budget, clock, progress, cancellation, self.target)
-        with clock.stage("load_target"):
-            if not self.target.over:
-                on_kept(Kept.of(self._selected(ranked, budget).spans, None))
-            target = self.target.wait_for(cancellation)
-        with clock.stage("select"):
-            limits = Limits(budget, target, sampling.max_tokens + target.thinking_tokens(sampling), sampling.thinking)
-            fitted = fit(ranked, self._conversations.with_turns(question.earlier), limits)
-            throughput = target.prefill_tokens_per_s
-            on_kept(Kept.of(fitted.selection.spans, target.seconds_to_read(fitted.prompt)))
+        loading = self.target
+
+        def fitting() -> tuple[Ranked, Target, Fitted]:
+            ranked = self._rank(sources, question, budget, clock, progress, cancellation, loading)
+            with clock.stage("load_target"):
+                if not loading.over:
+                    on_kept(Kept.of(self._selected(ranked, budget).spans, None))
+                target = loading.wait_for(cancellation)
+            with clock.stage("select"):
+                answer = sampling.max_tokens + target.thinking_tokens(sampling)
+                limits = Limits(budget, target, answer, sampling.thinking)
+                return ranked, target, fit(ranked, self._conversations.with_turns(question.earlier), limits)
+
+        ranked, target, fitted = begun_again(fitting, cancellation)
+        throughput = target.prefill_tokens_per_s
+        on_kept(Kept.of(fitted.selection.spans, target.seconds_to_read(fitted.prompt)))
         before = clock.elapsed
         request = Request(fitted.prompt, sampling, on_text, cancellation, progress, on_thought=on_thought)
         generation = target.generate(request)
@@ -164,9 +169,13 @@ class Assistant:
     ) -> Selection:
         """The spans `ask` would show the target. Before it is loaded, it is taken for one that reads fast."""
         cancellation, clock = cancellation or Cancellation(), Clock()
-        ranked = self._rank(sources, question, budget, clock, progress, cancellation)
-        with clock.stage("select"):
-            selection = self._selected(ranked, budget)
+
+        def selecting() -> Selection:
+            ranked = self._rank(sources, question, budget, clock, progress, cancellation)
+            with clock.stage("select"):
+                return self._selected(ranked, budget)
+
+        selection = begun_again(selecting, cancellation)
         return replace(selection, stats=replace(selection.stats, stages=clock.stages))
 
     def _selected(self, ranked: Ranked, budget: Budget) -> Selection:
@@ -183,14 +192,15 @@ class Assistant:
     ) -> Workspace:
         """Bring the cached keys of the workspace up to date, first those of files that are open or changed lately."""
         cancellation = cancellation or Cancellation()
-        try:
+
+        def indexing() -> Workspace:
             with StreamingEncoder(self.keys, progress, cancellation) as early:
                 workspace = self.read(sources, cancellation, ReadContext(self._parse_pool, early.begin))
             first = first_to_index(sources, workspace.files, cancellation)
             self.keys.wait_for(cancellation).of(workspace, progress, cancellation, first)
-        except FileChangedError:  # since it was read, and before its turn; the others are indexed
-            return self.index(sources, progress, cancellation)
-        return workspace
+            return workspace
+
+        return begun_again(indexing, cancellation)
 
     def publish(self, workspace: Workspace, out: Path, repository: str) -> Shard:
         """Add the index of a workspace that was just indexed to the shared index in `out`. SharedIndexError."""

@@ -6,9 +6,11 @@ A workspace has one folder or several. With several, paths begin with the folder
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeVar
 from unicodedata import normalize
 
 import numpy as np
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 
 from winnow_engine.config import FileRules
 from winnow_engine.core import Cancellation, Folder
-from winnow_engine.errors import PositionError, WorkspaceError
+from winnow_engine.errors import FileChangedError, PositionError, WorkspaceError
 from winnow_engine.index.bm25 import LexicalIndex
 from winnow_engine.index.file_table import FileTable
 from winnow_engine.index.files import look
@@ -33,6 +35,8 @@ from winnow_engine.index.workspace_cache import WorkspaceCache
 from winnow_engine.question import CodeAtCursor, Cursor, Question
 from winnow_engine.storage.store import Store
 
+T = TypeVar("T")
+_MOST_TRIES, _BETWEEN_TRIES_S = 50, 0.1
 _FEW_UNITS, _FEW_SHARE = 200, 0.02  # that are new or gone, before tables are written anew
 
 
@@ -220,6 +224,20 @@ class Workspace:
             text = file.text_of(file.units[enclosing(file.units, cursor.start_line)])
         language = for_path(cursor.path)
         return CodeAtCursor(text, language.name if language else "")
+
+
+def begun_again(work: Callable[[], T], cancellation: Cancellation) -> T:
+    """The result of work that reads a workspace, begun again if a file changes meanwhile, as branches are switched.
+
+    Raises CancelledError, and FileChangedError if files do not stop changing.
+    """
+    for _ in range(_MOST_TRIES - 1):
+        try:
+            return work()
+        except FileChangedError:
+            cancellation.check()
+            time.sleep(_BETWEEN_TRIES_S)
+    return work()
 
 
 def read_workspace(

@@ -14,7 +14,7 @@ from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import FileChangedError
 from winnow_engine.index import files, parse_pool, stat_cache, workspace
 from winnow_engine.index.indexing import record_names, restore_records
-from winnow_engine.index.workspace import Sources, Workspace, read_workspace
+from winnow_engine.index.workspace import Sources, Workspace, begun_again, read_workspace
 from winnow_engine.storage.store import Store
 
 QUESTION = "where does `bark` parse_header of the dog, or other_name, in a.py?"
@@ -114,6 +114,17 @@ def test_a_file_that_changes_after_the_reading_is_refused_not_shown(root: Path, 
     (root / "b.py").unlink()
     with pytest.raises(FileChangedError, match="cannot be read"):
         _ = found.files[1].data
+
+
+def test_what_reads_such_a_file_is_begun_again(root: Path, settled: Path) -> None:
+    def work() -> bytes:
+        workspace = read(root, settled)
+        if not (root / "new.py").exists():
+            (root / "a.py").write_text("A = 1\n")
+            (root / "new.py").write_text("B = 1\n")
+        return workspace.files[0].data
+
+    assert begun_again(work, Cancellation()) == b"A = 1\n"
 
 
 def test_a_file_that_was_only_touched_is_shown(root: Path, settled: Path) -> None:

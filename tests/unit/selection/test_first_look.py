@@ -11,9 +11,10 @@ import pytest
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Folder
-from winnow_engine.errors import PositionError
+from winnow_engine.errors import FileChangedError, PositionError
 from winnow_engine.index.workspace import Sources
 from winnow_engine.question import Cursor, Question
+from winnow_engine.selection.fusion import fuse
 from winnow_engine.storage.store import Store
 
 from .words import Words
@@ -195,3 +196,21 @@ def test_what_questions_led_to_is_indexed_next(assistant: Assistant, root: Path,
 )
 def test_a_budget_that_a_first_look_cannot_fill_waits(assistant: Assistant, root: Path, budget: Budget) -> None:
     assert assistant.select(Sources((Folder(root),)), Question("what does step_7_3 do?"), budget).stats.complete
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_branch_is_switched_while_a_question_is_asked(
+    times: int, assistant: Assistant, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = list(range(times))
+
+    def switching(*arguments: Any) -> Any:
+        if not left:
+            return fuse(*arguments)
+        (root / f"m{left.pop()}.py").unlink(missing_ok=True)
+        (root / "tax.py").write_text("import os\n\n\n" + (root / "tax.py").read_text())
+        raise FileChangedError("as one does that is read only now")
+
+    monkeypatch.setattr("winnow_engine.assistant.fuse", switching)
+    (found,) = (span for span in ask(assistant, root, "what does `add_tax` do?").spans if span.name == "add_tax")
+    assert found.start_line == 1 + 3 * times
