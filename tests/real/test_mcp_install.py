@@ -11,11 +11,12 @@ from typing import Any
 
 import jsonschema
 import pytest
+import yaml
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from winnow_lsp.cli.main import main
-from winnow_lsp.mcp.setup import AGENTS
+from winnow_lsp.mcp.setup import AGENTS, environment
 
 from .test_mcp import HERE, QUESTION, WORKSPACE, call
 from .user import PATIENCE_S, User
@@ -38,24 +39,28 @@ def user(users_cache: Path, tmp_path_factory: pytest.TempPathFactory, smollm2: P
 
 
 def shown(client: str, capsys: pytest.CaptureFixture[str]) -> str:
-    """What a client's configuration has to contain."""
-    assert main(["mcp", "install", client, "--print", *HERE]) == 0
+    """What a client's configuration has to contain, for a user who has set no variables."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in environment():
+            patch.delenv(name)
+        assert main(["mcp", "install", client, "--print", *HERE]) == 0
     return capsys.readouterr().out
 
 
-def command_of(text: str) -> list[str]:
+def command_of(client: str, text: str) -> list[str]:
     """The command that a configuration has the client start."""
-    data = tomllib.loads(text) if text.startswith("[") else json.loads(text)
-    [servers] = data.values()
-    command = servers["winnow"]["command"]
-    return command if isinstance(command, list) else [command, *servers["winnow"]["args"]]
+    read = {".toml": tomllib.loads, ".yaml": yaml.safe_load}.get(Path(AGENTS[client].files[0]).suffix, json.loads)
+    servers = read(text)[AGENTS[client].key]
+    entry = servers[0] if isinstance(servers, list) else servers["winnow"]
+    command = entry.get("command") or entry["cmd"]
+    return command if isinstance(command, list) else [command, *entry["args"]]
 
 
 @pytest.mark.parametrize("client", AGENTS)
 async def test_the_command_that_is_written_finds_code(
     client: str, tmp_path: Path, user: User, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command, *arguments = command_of(shown(client, capsys))
+    command, *arguments = command_of(client, shown(client, capsys))
     server = StdioServerParameters(command=command, args=arguments, env=user.environment, cwd=tmp_path)
     async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
         await session.initialize()
