@@ -48,6 +48,13 @@ _OVERRIDDEN = {
     "gpg.x509.program": "false",
     "protocol.allow": "never",
     "submodule.recurse": "false",
+    # What changes what commands print.
+    "diff.relative": "false",
+    "grep.column": "false",
+    "grep.fullName": "false",
+    "grep.lineNumber": "false",
+    "log.follow": "false",
+    "log.showRoot": "true",
 }
 _OPTIONS = ("--no-pager", *(part for key, value in _OVERRIDDEN.items() for part in ("-c", f"{key}={value}")))
 

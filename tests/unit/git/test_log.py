@@ -6,7 +6,7 @@ import pytest
 from git_repositories import commit, git, head
 
 from winnow_engine.core import day
-from winnow_engine.git.log import Logged, newest_commits, touching_commits
+from winnow_engine.git.log import Logged, changed_lately, newest_commits, touching_commits
 from winnow_engine.git.objects import commits
 from winnow_engine.git.repository import open_repository
 
@@ -50,6 +50,16 @@ def test_commits_that_touched_a_text_a_file_or_lines(top: Path) -> None:
     assert touching_commits(repository, third, ("--follow", "--", "- :b\n.py"), 9.0) == ([third, second], True)
     assert touching_commits(repository, third, ("-L1,1:gone.py",), 9.0) == ([], False)
     assert touching_commits(repository, third, ("--", "a.py"), 0.0)[1] is False
+
+
+@pytest.mark.parametrize("setting", ["log.showRoot=false", "log.follow=true", "diff.relative=true", "color.ui=always"])
+def test_settings_of_the_user_change_nothing(setting: str, top: Path) -> None:
+    first = commit(top, "one", {"sub/a.py": "a = 1\n", "b.py": "b = 1\n"})
+    git(top, "config", *setting.split("="))
+    for folder, found in ((top, {"sub/a.py", "b.py"}), (top / "sub", {"a.py"})):
+        repository = open_repository(folder)
+        assert set(changed_lately(repository)) == found
+        assert touching_commits(repository, first, ("-Sb =", "--"), 9.0) == ([first], True)
 
 
 def raw_commit(top: Path, message: bytes, header: bytes = b"") -> None:
