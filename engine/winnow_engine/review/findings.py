@@ -10,6 +10,7 @@ from typing import Literal, get_args
 from winnow_engine.changes.diff_text import TouchedFile
 from winnow_engine.index.names import identifiers
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.prompting.places import NamedPlace, PlaceReader
 
 Confidence = Literal["low", "medium", "high"]
 """How sure a finding is. A model's own word counts at most as much as what was checked of it."""
@@ -21,7 +22,7 @@ QUESTION = (
 )
 
 _LEVELS: tuple[Confidence, ...] = get_args(Confidence)
-_PLACE = re.compile(r"(?P<path>[^\s:`'\"()\[\]<>,*|]+):L?(?P<start>\d{1,7})(?:\s*[-–]\s*L?(?P<end>\d{1,7}))?")
+_LINK = re.compile(r"[`*_]*\]\(.*?#L[\dL-]+\)")
 _LEVEL = re.compile(r"\b(high|medium|low)\b(?:\s+confidence)?", re.IGNORECASE)
 _EDGES = " \t*-–—:|,.()[]"
 _QUOTED = re.compile(r"`([^`\n]{1,200})`")
@@ -43,30 +44,35 @@ class Finding:
 
 def findings_of(answer: str, touched: Sequence[TouchedFile], workspace: Workspace) -> tuple[list[Finding], int]:
     """The findings of an answer, each place once, and the number of its lines that name no line that exists."""
-    lines = [line for line in answer.splitlines() if _PLACE.search(line)]
+    reader = PlaceReader(workspace)
+    lines = [(line, place) for line in answer.splitlines() if (place := _place(line, reader))]
     changed = {one.now.file.path: set(_changed_lines(one)) for one in touched if one.now.file is not None}
-    found = [_finding(line, changed, workspace) for line in lines]
+    found = [_finding(line, place, changed, workspace) for line, place in lines]
     return list({(one.path, one.start_line): one for one in found if one}.values()), found.count(None)
 
 
-def summary_of(answer: str) -> str:
+def summary_of(answer: str, workspace: Workspace) -> str:
     """The first sentence that is no finding, in one line; "" if there is none."""
-    plain = (line.strip(" #*-`") for line in answer.splitlines() if not _PLACE.search(line))
+    reader = PlaceReader(workspace)
+    plain = (line.strip(" #*-`") for line in answer.splitlines() if not _place(line, reader))
     first = next((line for line in plain if len(line) > 20), "")
     return first[:_MOST_CHARACTERS]
 
 
-def _finding(line: str, changed: Mapping[str, set[int]], workspace: Workspace) -> Finding | None:
+def _place(line: str, reader: PlaceReader) -> NamedPlace | None:
+    """The first place in a line that exists, or else the first."""
+    places = list(reader.places(line))
+    return next((place for place in places if place.lines), places[0] if places else None)
+
+
+def _finding(line: str, place: NamedPlace, changed: Mapping[str, set[int]], workspace: Workspace) -> Finding | None:
     """The finding of a line with a place, if that exists and something is said of it."""
-    match = _PLACE.search(line)
-    assert match is not None, line
-    path = _path(match["path"], workspace)
-    start, end = int(match["start"]), int(match["end"] or match["start"])
-    rest = line[match.end() :].removeprefix("`")
+    rest = _LINK.sub("", line[place.end :], count=1).removeprefix("`")
     level = _LEVEL.search(rest[:40])
     reason = (rest[level.end() :] if level else rest).strip(_EDGES)
-    if path is None or not reason or not 1 <= start <= end <= _count(path, workspace) or end - start > _MOST_LINES:
+    if place.lines is None or not reason or place.lines.end_line - place.lines.start_line > _MOST_LINES:
         return None
+    path, start, end = place.lines.path, place.lines.start_line, place.lines.end_line
     said: Confidence = _LEVELS[_LEVELS.index(level[1].lower())] if level else "low"
     at_change = bool(changed.get(path, set()) & set(range(start, end + 1)))
     confidence = _checked(said, reason, at_change, workspace, path)
@@ -86,17 +92,6 @@ def _names_exist(reason: str, workspace: Workspace, path: str) -> bool:
     text = identifiers(workspace.files[workspace.file_number(path)].data.decode("utf-8", "replace")) if names else set()
     symbols = workspace.symbols
     return all(name in text or len(symbols.defining(name)) or len(symbols.using_name(name)) for name in names)
-
-
-def _path(name: str, workspace: Workspace) -> str | None:
-    """The file with this path, or the only one whose path ends in it."""
-    name = name.replace("\\", "/").removeprefix("./")
-    ending = [file.path for file in workspace.files if file.path == name or file.path.endswith(f"/{name}")]
-    return name if name in ending else ending[0] if len(ending) == 1 else None
-
-
-def _count(path: str, workspace: Workspace) -> int:
-    return workspace.files[workspace.file_number(path)].line_count
 
 
 def _changed_lines(one: TouchedFile) -> Iterable[int]:

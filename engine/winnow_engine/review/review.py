@@ -57,7 +57,9 @@ def reviewed(answer: str, changes: Changes, workspace: Workspace) -> Review:
     found = [*by_rule, *(one for one in by_model if (one.path, one.start_line) not in taken)]
     order = ("high", "medium", "low")
     found.sort(key=lambda one: (order.index(one.confidence), one.path, one.start_line))
-    return Review(changes.title, tuple(_files(changes, touched)), summary_of(answer), tuple(found), unsupported)
+    return Review(
+        changes.title, tuple(_files(changes, touched)), summary_of(answer, workspace), tuple(found), unsupported
+    )
 
 
 def _files(changes: Changes, touched: Sequence[TouchedFile]) -> Iterator[FileSummary]:

@@ -1,3 +1,5 @@
+from urllib.parse import quote
+
 import pytest
 
 from winnow_engine.core import Citation, Span, UnitKind
@@ -37,6 +39,46 @@ SPANS = (Span("src/core.py", 1, 3, 20, 1.0, UnitKind.FUNCTION, "Group.resolve"),
 )
 def test_citations(answer: str, expected: list[Citation]) -> None:
     assert list(cite(answer, WORKSPACE, SPANS)) == expected
+
+
+PATHS = (
+    "app/(auth)/login/page.tsx",
+    "app/[slug]/page.tsx",
+    "docs/My Notes.md",
+    "src/a.py",
+    "src/a.pyi",
+    "docs/übersicht.md",
+)
+FORMS = (
+    "`{}:2`", "{}:2", "`{}`:2", "{}:L2", "{}#L2", "{}, line 2", "[the place]({}#L2)", "{}:2:5", "{} line 2",
+    "{}(2)", "**{}**:2", "({}:2).", "`{}` (line 2)", "at line 2 of `{}`", "{}:2, and", "./{}:2", "<{}#L2>", "@{}:2",
+    "File \"{}\", line 2, in f", "https://github.com/o/r/blob/feature/x/{}#L2", "https://github.com/o/r/blob/1a2b/{}?plain=1#L2",
+)  # fmt: skip
+RANGES = ("`{}:2-4`", "{}:2–4", "{}:L2-L4", "{}#L2-L4", "{} lines 2 to 4", "{}:2..4", "`{}`, lines 2–4", "{}#L2C1-L4C9")
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_places_in_all_forms_of_all_paths(path: str) -> None:
+    workspace = Workspace(tuple(map(file, PATHS)))
+    for forms, end in ((FORMS, 2), (RANGES, 4)):
+        for form in forms:
+            for name in (path, path.replace("/", "\\"), quote(path)):
+                answer = f"See {form.format(name)} there"
+                assert (answer, cite(answer, workspace, ())) == (answer, (Citation(path, 2, end),))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "At 12:30 it runs 3:2 against http://localhost:80/core.py:2 with python:3.11",
+        "other/core.py:2, xcore.py:2, x_core.py:2 and core.pyx:2",
+        "src/core.py:2.5 and src/core.py: 2 errors, Makefile (2)",
+        "https://github.com/o/r/blob/main/other/core.py#L2",
+        "core.py:" * 20_000 + " " * 20_000 + ":2",
+    ],
+)
+def test_what_is_no_place_is_not_cited(answer: str) -> None:
+    assert cite(answer, WORKSPACE, ()) == ()
 
 
 def test_a_quoted_line_that_stands_in_two_places_is_the_one_whose_next_lines_are_quoted() -> None:

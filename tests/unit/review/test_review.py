@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from winnow_engine.changes.reading import read_changes
 from winnow_engine.core import Cancellation, Folder
+from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace, read_workspace
-from winnow_engine.review.findings import Finding
+from winnow_engine.review.findings import Finding, findings_of
 from winnow_engine.review.review import Review, reviewed
 from winnow_engine.review.sarif import sarif
 from winnow_engine.storage.store import Store
@@ -151,3 +152,13 @@ def test_paths_of_sarif_begin_at_the_top_of_the_repository(tmp_path: Path) -> No
         "%SRCROOT%": {"uri": f"{top.as_uri()}/"},
         "%SRCROOT1%": {"uri": f"{other.as_uri()}/"},
     }
+
+
+@pytest.mark.parametrize(
+    "form", ["`shop/[slug]/page.py:1`", "`shop/[slug]/page.py`:1", "[here](shop/[slug]/page.py#L1)"]
+)
+def test_a_finding_names_its_lines_in_any_form(form: str) -> None:
+    file = IndexedFile.of("shop/[slug]/page.py", "shop/[slug]/page.py", b"x = 1\n")
+    found, unsupported = findings_of(f"- {form} high: it fails\n- At 12:30 it is slow", (), Workspace((file,)))
+    assert [(one.path, one.start_line, one.reason) for one in found] == [("shop/[slug]/page.py", 1, "it fails")]
+    assert unsupported == 0

@@ -1,0 +1,108 @@
+"""Places in a text: `path:2`, `path:L1-L2`, `path#L2`, path, line 2 and their like, for paths of a workspace.
+
+A path may contain spaces, brackets and parentheses. So the lines are found first, and then the longest text before them
+that is a file's path, or the end of just one file's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from urllib.parse import unquote
+
+from winnow_engine.core import Citation
+from winnow_engine.index.workspace import Workspace
+
+_LINES = re.compile(
+    r"(?:[:：](?:\s?(?P<word>lines?)\s|L)?|#(?:L|lines-)|(?<=\S)\((?=\d+(?:,\s?\d+)?\))|\b(?P<apart>[Ll]ines?\s|L(?=\d)))"
+    r"(?P<start>\d{1,7})(?:[:C]\d{1,5}\b|,\s?\d{1,5}(?=\)))?"
+    r"(?:(?:\s?[-–—]\s?|\.\.|(?(word)|(?(apart)|(?!)))\s(?:to|through|and)\s)L?(?P<end>\d{1,7})(?:[:C]\d{1,5}\b)?)?"
+    r"(?!\w|[.:]\d)"
+)
+_BETWEEN = re.compile(r"[\s,;:–—(`*_\"'”’»>)\]]*(?:(?<=[\s(])(?:at|on|in)\s+)?$")
+_BEHIND = re.compile(r"\s(?:of|in)\s(?:the\s)?(?:file\s)?(?:`(?P<quoted>[^`\n]+)`|[*\"'(]*(?P<plain>[^\s`*\"'<>,]+))")
+# A path begins at its first character, not inside a longer one.
+_START = re.compile(r"(?:(?<![\w./\\@%+~$-])|(?<=\s[@_])|(?<=\s__)|(?<=/))(?=\S)")
+_QUERY = re.compile(r"\?[\w=&]{1,40}$")  # of a page that shows a file
+_BLOB = re.compile(r"https?://\S+?/(?:blob|blame|raw|edit|tree|src)/(?=\S)")
+_LOOKS = re.compile(r"(?:^|[\s:`'\"(\[<*])[^\s:`'\"<>*|]*(?:[\w)\]-]\.[A-Za-z]\w*|[/\\]\w[^\s:`'\"<>*|]*)$")
+_MOST_BEFORE = 300  # characters of a path, and of what stands beside it
+_MOST_ENDS = 8  # of a path, tried before its lines
+_NAME_END = 4  # characters that tell most texts from paths
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPlace:
+    """Lines that a text names from `begin` to `end`; `lines` is None if there are none such in the workspace."""
+
+    begin: int
+    end: int
+    lines: Citation | None
+
+
+class PlaceReader:
+    """Finds the places in texts about a workspace."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def places(self, text: str) -> Iterator[NamedPlace]:
+        """The places in order: those that exist, and those that look like one."""
+        last = 0  # end of the place before
+        for match in _LINES.finditer(text):
+            line = max(text.rfind("\n", last, match.start()) + 1, last, match.start() - _MOST_BEFORE)
+            before, end = _QUERY.sub("", text[line : match.start()]), match.end()
+            path, between = self._path(before), _BETWEEN.search(before)
+            if path is None and match["apart"] and (behind := _BEHIND.match(text, end)):
+                path, end = self._ending(behind["quoted"] or behind["plain"].rstrip(".;:!?)]")), behind.end()
+            if path is not None:
+                last = end
+                yield NamedPlace(match.start(), end, self._lines(path, match))
+            elif between and _LOOKS.search(before[: between.start()]):
+                yield NamedPlace(match.start(), match.end(), None)
+
+    def _lines(self, path: str, match: re.Match[str]) -> Citation | None:
+        start, end = int(match["start"]), int(match["end"] or match["start"])
+        count = self._workspace.files[self._workspace.file_number(path)].line_count
+        return Citation(path, start, end) if 1 <= start <= end <= count else None
+
+    def _path(self, before: str) -> str | None:
+        """The file whose path ends `before`, apart from what stands between a path and its lines."""
+        between = _BETWEEN.search(before)
+        assert between is not None
+        ends = [end for end in range(len(before), between.start() - 1, -1) if before[end - 1 : end].strip()]
+        return next((found for end in ends[:_MOST_ENDS] if (found := self._ending(before[:end]))), None)
+
+    def _ending(self, text: str) -> str | None:
+        """The file that the longest end of a text names. Inside a URL only that of a page on a forge counts."""
+        text = unquote(text).replace("\\", "/")
+        if not text.endswith(self._name_ends):
+            return None
+        blob = _BLOB.search(text)
+        for match in _START.finditer(text):
+            name, inside = text[match.start() :], text[match.start() - 1 : match.start()] == "/"
+            if inside and not (blob and blob.end() < match.start()):
+                continue
+            found = self._named(name.removeprefix("./").removeprefix("/"))
+            if found and (not inside or found == name):
+                return found
+        return None
+
+    def _named(self, name: str) -> str | None:
+        """The file with this path, or the only one whose path ends in it."""
+        own = self._by_name.get(name.rpartition("/")[2], ())
+        ending = [path for path in own if path == name or path.endswith(f"/{name}")]
+        return name if name in ending else ending[0] if len(ending) == 1 else None
+
+    @cached_property
+    def _name_ends(self) -> tuple[str, ...]:
+        return tuple({name[-_NAME_END:] for name in self._by_name})
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for file in self._workspace.files:
+            found.setdefault(file.path.rpartition("/")[2], []).append(file.path)
+        return found
