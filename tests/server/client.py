@@ -26,8 +26,19 @@ class CodeActionsResponse:
     """lsprotocol's own takes every action that has a command for a bare command."""
 
     id: int | str
-    result: list[types.CodeAction]
+    result: list[types.CodeAction | types.Command]
     jsonrpc: str = "2.0"
+
+
+def converter() -> Any:
+    made = get_converter()
+
+    def structure(value: Any, _: object) -> CodeActionsResponse:
+        kinds = (types.Command if isinstance(one.get("command"), str) else types.CodeAction for one in value["result"])
+        return CodeActionsResponse(value["id"], list(map(made.structure, value["result"], kinds)))
+
+    made.register_structure_hook(CodeActionsResponse, structure)
+    return made
 
 
 class AnyParams(LanguageClientProtocol):
@@ -46,7 +57,7 @@ class Client(LanguageClient):
     """pytest-lsp's client, with Winnow's notifications, and a way to wait for what the server does."""
 
     def __init__(self) -> None:
-        super().__init__(protocol_cls=AnyParams, converter_factory=get_converter)
+        super().__init__(protocol_cls=AnyParams, converter_factory=converter)
         self.values: defaultdict[types.ProgressToken, list[dict[str, Any]]] = defaultdict(list)
         self.statuses: list[dict[str, Any]] = []
         self.registered: list[types.Registration] = []

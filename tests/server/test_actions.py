@@ -105,9 +105,11 @@ async def test_only_editors_that_resolve_commands_get_actions_without(connect, f
     assert [action.command is None for action in actions] == [lazy] * 4
 
 
-async def test_a_client_that_promises_nothing_gets_whole_actions(connect, file: Path) -> None:
+async def test_a_client_that_promises_nothing_gets_commands(connect, file: Path) -> None:
     client = await connect(capabilities=PLAIN)
-    assert [action.command.command for action in await offered(client, file)] == ["winnow.explain"] * 3
+    commands = await offered(client, file)
+    assert [(type(one), one.command) for one in commands] == [(types.Command, "winnow.explain")] * 3
+    assert client.started.capabilities.code_action_provider is True
 
 
 @pytest.mark.parametrize("uri", ["file:///etc/passwd", "untitled:Untitled-1", "file://[half", "nonsense"])

@@ -36,13 +36,16 @@ def register(server: WinnowServer) -> None:
     options = types.CodeActionOptions(code_action_kinds=[KIND, PROBLEM_KIND, CHANGE_KIND], resolve_provider=True)
 
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, options)
-    async def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
+    async def code_action(params: types.CodeActionParams) -> list[types.CodeAction] | list[types.Command]:
         if server.editor.folders.find(params.text_document.uri) is None:
             return []
         topics = _topics(file_path(params.text_document.uri))
         actions = [*_actions(params, topics), *await _changes(server, params)]
         wanted = [action for action in actions if _is_wanted(action, params.context.only)]
-        return wanted if _resolves_commands(server) else [_resolved(action) for action in wanted]
+        if _resolves_commands(server):
+            return wanted
+        whole = [_resolved(action) for action in wanted]
+        return whole if takes_actions(server.client_capabilities) else [one.command for one in whole if one.command]
 
     @server.feature(types.CODE_ACTION_RESOLVE)
     def resolve(action: types.CodeAction) -> types.CodeAction:
@@ -117,6 +120,12 @@ def _is_wanted(action: types.CodeAction, only: Sequence[types.CodeActionKind | s
 
 def _value(kind: types.CodeActionKind | str) -> str:
     return kind.value if isinstance(kind, types.CodeActionKind) else kind
+
+
+def takes_actions(client: types.ClientCapabilities) -> bool:
+    """Whether a client takes code actions, and options of them, and not only commands."""
+    action = client.text_document and client.text_document.code_action
+    return bool(action and action.code_action_literal_support)
 
 
 def _resolves_commands(server: WinnowServer) -> bool:
