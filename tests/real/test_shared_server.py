@@ -141,7 +141,7 @@ def test_two_commands_at_once_start_one_server(user: User) -> None:
 def test_the_index_is_completed_once_the_command_has_its_answer(user: User, tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
-    for number in range(100):
+    for number in range(50):
         lines = (f"def of_{number}_{i}(value):\n    return value + {number * i}\n\n\n" for i in range(20))
         (project / f"step_{number}.py").write_text("".join(lines))
     models = ("--drafter", "qwen2.5-coder-0.5b", *MODELS[2:])  # slow enough to index that nobody is to wait for it
@@ -151,7 +151,7 @@ def test_the_index_is_completed_once_the_command_has_its_answer(user: User, tmp_
     assert "the index is not complete" in first.stderr
     assert "your shared server completes it now" in first.stderr
     latest, encoded = time.monotonic() + PATIENCE_S, 0
-    while encoded < 100:
+    while encoded < 50:
         assert time.monotonic() < latest, encoded
         if (now := files_encoded(user)) > encoded:  # as long as it goes on, it may take its time
             latest, encoded = time.monotonic() + PATIENCE_S, now
