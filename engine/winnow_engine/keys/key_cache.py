@@ -49,7 +49,7 @@ class IndexReport:
         self._done_bytes += size
         self._done += 1
         self._tokens += int(keys.unit_tokens.sum())
-        total = round(self._tokens * self._size / self._done_bytes)
+        total = round(self._tokens * self._size / max(self._done_bytes, 1))
         elapsed = time.perf_counter() - self._started
         self._progress(Progress("index", self._done, self._count, self._tokens, total, elapsed))
 

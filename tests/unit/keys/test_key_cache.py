@@ -7,18 +7,19 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import numpy as np
 import pytest
 
-from winnow_engine.core import Cancellation, Folder, ignore_progress
+from winnow_engine.core import Cancellation, Folder, Progress, ignore_progress
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.file_encoder import FileKeys, FileText
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.keys import key_lookup as located_keys
 from winnow_engine.keys.chunks import chunk_ranges
-from winnow_engine.keys.key_cache import KeyCache
+from winnow_engine.keys.key_cache import IndexReport, KeyCache
 from winnow_engine.keys.workspace_keys import NO_UNIT, WorkspaceKeys
 from winnow_engine.storage.store import Store
 from winnow_research.faults.counting_drafter import CountingDrafter
@@ -308,3 +309,11 @@ def test_of_several_threads_with_the_same_workspace_one_makes_the_keys(tmp_path:
         found = list(threads.map(lambda _: cache.of(workspace, ignore_progress, Cancellation()), range(8)))
     assert all(one is found[0] for one in found)
     assert len(home.drafter.encoded) == 5
+
+
+def test_a_first_file_that_is_empty_does_not_end_the_report() -> None:
+    said = list[Progress]()
+    report = IndexReport(2, 10, said.append)
+    for tokens, size in ((0, 0), (4, 10)):
+        report.add(SimpleNamespace(unit_tokens=np.array([tokens])), size)  # type: ignore[arg-type]
+    assert [(one.done, one.tokens) for one in said] == [(1, 0), (2, 4)]
