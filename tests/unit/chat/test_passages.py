@@ -73,3 +73,9 @@ def test_half_a_surrogate_pair_does_not_stop_anything() -> None:
 @pytest.mark.parametrize("fences", ["```\n" * 20_000, "".join("`" * (3 + i % 300) + "\n" for i in range(20_000))])
 def test_many_fences_take_no_longer_than_they_are_long(fences: str) -> None:
     assert passages(said(fences, "x", "last"))
+
+
+@pytest.mark.parametrize("text", ["``` " + "x" * 300_000 + "\n```", "`" * 300_000, "``` " + "x/" * 150_000])
+def test_a_long_line_of_a_fence_is_read_in_linear_time(text: str) -> None:
+    found = passages([Message("user", text), Message("user", "And?")])
+    assert "".join(one.opening + one.text + one.closing for one in found) == text
