@@ -13,14 +13,18 @@ export interface Settings {
 }
 
 export function settings(): Settings {
-  const [serverPath, serverPackage, drafter, target] = ['server.path', 'server.package', 'drafter', 'target'].map(own);
-  return { serverPath: serverPath.trim(), serverPackage: serverPackage.trim(), drafter, target };
+  return {
+    serverPath: own('server.path').trim(),
+    serverPackage: own('server.package').trim(),
+    drafter: own('drafter'),
+    target: own('target'),
+  };
 }
 
 /** The user's value: `"winnow.server": {…}` in a workspace's settings gets around the scope. */
 function own(name: string): string {
-  const known = inspect(name);
-  return String(known?.globalValue ?? known?.defaultValue ?? '');
+  const known = vscode.workspace.getConfiguration(SECTION).inspect<string>(name);
+  return known?.globalValue ?? known?.defaultValue ?? '';
 }
 
 /** The value of a setting, by its name after `winnow.`; undefined at its default. */
