@@ -34,9 +34,8 @@ class KvCache:
         return len(self.tokens)
 
     def reusable(self, prompt: Prompt) -> int:
-        """How many tokens of `prompt` `reuse` keeps."""
-        length = min(common_prefix(self.tokens, prompt), len(prompt) - 1)
-        return length if self.context.can_truncate(length) else 0
+        """How many tokens of `prompt` `reuse` keeps, where memory can forget a part."""
+        return min(common_prefix(self.tokens, prompt), len(prompt) - 1)
 
     def restore(self, tokens: Prompt, state: NDArray[np.uint8]) -> bool:
         """Replace memory by `state`, which `LlamaContext.state` made of `tokens`. False, and empty, if that fails."""
@@ -51,24 +50,15 @@ class KvCache:
         """
         return self._extend(tokens, lambda: self.context.decode(tokens, want_logits=want_logits, following=following))
 
-    def prefill(
-        self,
-        prompt: Prompt,
-        progress: ProgressSink = ignore_progress,
-        head: int = 0,
-        on_head: Callable[[], None] = lambda: None,
-    ) -> bool:
+    def prefill(self, prompt: Prompt, progress: ProgressSink = ignore_progress) -> bool:
         """Evaluate the rest of `prompt`, of which `reuse` kept the start, with the last token's logits.
 
-        `on_head` is called when the cache holds exactly the first `head` tokens, if it ever does. False if aborted;
-        then the cache holds whole batches of the prompt.
+        False if aborted; then the cache holds whole batches of it.
         """
         started, first, total = time.perf_counter(), len(self.tokens), len(prompt)
         progress(Progress("prefill", 0, total - first, 0, total - first))
-        while (start := len(self.tokens)) < total:
-            if head and start == head:
-                on_head()
-            end = min(start + self.context.n_batch, head if start < head else total)
+        for start in range(first, total, self.context.n_batch):
+            end = min(start + self.context.n_batch, total)
             if not self.extend(prompt[start:end], want_logits=end == total, following=total - end):
                 return False
             elapsed_s, read, left = time.perf_counter() - started, end - first, total - end

@@ -92,13 +92,7 @@ class ChatTemplate:
         tools: Tools = NO_TOOLS,
         thinking: Thinking = "auto",
     ) -> Prompt:
-        """The token ids of the rendered conversation, forced prefix included, with the model's BOS if it wants one."""
-        return np.concatenate(self.head_and_rest(messages, vocabulary, tools, thinking))
-
-    def head_and_rest(
-        self, messages: Sequence[Message], vocabulary: Vocabulary, tools: Tools = NO_TOOLS, thinking: Thinking = "auto"
-    ) -> tuple[Prompt, Prompt]:
-        """The two parts of what `tokenize` returns: tools and first system messages, and what comes behind them.
+        """The token ids of the rendered conversation, forced prefix included, with the model's BOS if it wants one.
 
         A thought that the template begins is ended at once where the model is not to think, or must call a tool.
 
@@ -116,10 +110,8 @@ class ChatTemplate:
         if begun and (forced or self.keeps_from_thinking(thinking)):
             rendered = f"{rendered.rstrip()}\n{begun.ending}"
         _check_complete(messages, contents, shown(rendered))
-        end = _first_turn(messages, contents, rendered)
-        parts = placeholders.pieces(rendered[:end]), (*placeholders.pieces(rendered[end:]), (forced, True))
-        head, rest = (np.concatenate([vocabulary.tokenize(text, special=own) for text, own in part]) for part in parts)
-        return _with_bos(head, vocabulary.bos), rest
+        ids = [vocabulary.tokenize(text, special=own) for text, own in placeholders.pieces(rendered)]
+        return _with_bos(np.concatenate([*ids, vocabulary.tokenize(forced, special=True)]), vocabulary.bos)
 
     def render(
         self,
@@ -165,12 +157,6 @@ class ChatTemplate:
 def uses_tools(messages: Sequence[Message]) -> bool:
     """Whether a conversation has calls or their results."""
     return any(message.calls or message.role == "tool" for message in messages)
-
-
-def _first_turn(messages: Sequence[Message], contents: Sequence[str], rendered: str) -> int:
-    """Where the first content stands that is not the system's; the end if there is none."""
-    own = (rendered.find(mark) for message, mark in zip(messages, contents, strict=True) if message.role != "system")
-    return next((at for at in own if at > 0), len(rendered))
 
 
 def _turn(message: Message, content: str, inner: Callable[[Any], Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-
 from winnow_engine.config import TargetOptions
-from winnow_engine.core import ProgressSink, Prompt, Sampling, Thinking
+from winnow_engine.core import Prompt, Sampling, Thinking
 from winnow_engine.errors import BudgetError, ModelError
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.context import LlamaContext, attention_s
@@ -78,10 +76,7 @@ class Session:
     def chat_prompt(self, messages: Sequence[Message], tools: Tools, thinking: Thinking = "auto") -> Prompt:
         """The conversation as token ids, up to where the answer starts or goes on."""
         template = self._tool_template if tools or uses_tools(messages) else self._template
-        head, rest = template.head_and_rest(messages, self._vocabulary, tools, thinking)
-        if self._snapshots:
-            self._snapshots.expect(head)
-        return np.concatenate([head, rest])
+        return template.tokenize(messages, self._vocabulary, tools, thinking)
 
     def thinking_tokens(self, sampling: Sampling) -> int:
         """How many tokens a thought may take beside the answer, its ending included; 0 if the model does not think."""
@@ -103,9 +98,10 @@ class Session:
         grammar = self._grammar(request, thoughts)
         cache, restored, reused = self._cache_with(prompt, most, abort)
         prefill_started = time.perf_counter()
-        prefilled = self._prefill(cache, prompt, request.progress)
+        prefilled = cache.prefill(prompt, request.progress)
         prefill_s = time.perf_counter() - prefill_started
         if prefilled:
+            self._throughput.learn(reused, len(prompt), prefill_s)
             self._draft.begin(prompt, abort)
             decode(answer, cache, self._vocabulary, sampling, self._draft, thoughts, limit, grammar)
         first_at = answer.first_token_at
@@ -127,28 +123,6 @@ class Session:
             thought=thoughts.thought(answer.thought_tokens),
             notices=(cut_notice(limit),) if answer.cut_off else (),
         )
-
-    def _prefill(self, cache: KvCache, prompt: Prompt, progress: ProgressSink) -> bool:
-        """Read what `cache` lacks of a prompt, and save its head on the way if that is worth it."""
-        started, learned = time.perf_counter(), len(cache.tokens)
-
-        def learn() -> None:
-            nonlocal started, learned
-            self._throughput.learn(learned, len(cache.tokens), time.perf_counter() - started)
-            learned = len(cache.tokens)
-
-        def keep_head() -> None:
-            nonlocal started
-            learn()
-            if self._snapshots:
-                self._snapshots.save_head(cache)
-            started = time.perf_counter()
-
-        head = self._snapshots.new_head(prompt) if self._snapshots else 0
-        done = cache.prefill(prompt, progress, head, keep_head)
-        if done:
-            learn()
-        return done
 
     def _thoughts(self, request: Request[Prompt]) -> ThoughtStream:
         """What tells the thoughts of an answer apart, which may have begun in the prompt."""

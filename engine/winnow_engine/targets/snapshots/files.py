@@ -13,7 +13,6 @@ import logging
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -36,15 +35,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The memory of a context behind `tokens`, as llama.cpp wrote it. Each token took `token_s` seconds to read.
-
-    A `head` is what many conversations begin with, and stays when one of them is saved.
-    """
+    """The memory of a context behind `tokens`, as llama.cpp wrote it. Each token took `token_s` seconds to read."""
 
     tokens: Prompt
     state: NDArray[np.uint8]
     token_s: float
-    head: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +54,6 @@ class StoredSnapshot:
     shared: int
     token_s: float
     size: int
-    head: bool = False
     unsaved: Snapshot | None = None
 
 
@@ -76,14 +70,14 @@ class Snapshots:
     def find(
         self, prompt: Prompt, *, whole: bool, room: int | None = None, unsaved: Sequence[StoredSnapshot] = ()
     ) -> StoredSnapshot | None:
-        """The shortest of the snapshots that share most with the beginning of `prompt`, on disk or in `unsaved`.
+        """The snapshot that shares most with the beginning of `prompt`, on disk or in `unsaved`.
 
         With `whole`, `prompt` must begin with all of it. With `room`, it must have at most that many tokens.
         """
         fitting = (found for found in (*unsaved, *self._mine()) if room is None or len(found.tokens) <= room)
         shared = [replace(found, shared=common_prefix(found.tokens, prompt)) for found in fitting]
         usable = [found for found in shared if found.shared and (not whole or found.shared == len(found.tokens))]
-        return max(usable, key=lambda found: (found.shared, -len(found.tokens)), default=None)
+        return max(usable, key=lambda found: found.shared, default=None)
 
     def load(self, found: StoredSnapshot) -> Snapshot:
         """Read a snapshot and mark it as used now. Raises SnapshotError, and deletes the file, if it is damaged."""
@@ -91,7 +85,7 @@ class Snapshots:
             with _open(found.path) as file:
                 state = file.get_tensor("state")
                 snapshot, checksum = Snapshot(found.tokens, state, found.token_s), file.metadata()["checksum"]
-            self.mark_used(found)
+            os.utime(found.path)
         except (OSError, SafetensorError, KeyError, TypeError) as error:
             delete(found.path)
             raise SnapshotError(f"the snapshot {found.path} cannot be read: {error}") from error
@@ -100,18 +94,12 @@ class Snapshots:
             raise SnapshotError(f"the snapshot {found.path} is damaged: its checksum is wrong")
         return snapshot
 
-    def mark_used(self, found: StoredSnapshot) -> None:
-        """Have a snapshot count as used now. Does nothing if it is not on disk, or not any more."""
-        with suppress(FileNotFoundError):
-            os.utime(found.path)
-
     def save(self, snapshot: Snapshot) -> None:
-        """Write a snapshot. Deletes those of its beginnings, except heads, and, beyond `max_bytes`, the least recent.
+        """Write a snapshot. Deletes those of its beginnings and, beyond `max_bytes`, those used longest ago.
 
         Raises SnapshotError if it cannot be written.
         """
         metadata = {"token_s": repr(snapshot.token_s), "checksum": self._checksum(snapshot)}
-        metadata |= {"head": "yes"} if snapshot.head else {}
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if shutil.disk_usage(self._folder).free < snapshot.state.nbytes + _LEFT_FREE:
@@ -123,7 +111,7 @@ class Snapshots:
         except (OSError, SafetensorError) as error:
             raise SnapshotError(f"no snapshot can be kept in {self._folder}: {error}") from error
         for found in list(self._mine()):
-            if not found.head and len(found.tokens) < len(snapshot.tokens) and begins(found.tokens, snapshot.tokens):
+            if len(found.tokens) < len(snapshot.tokens) and _begins(found.tokens, snapshot.tokens):
                 delete(found.path)
         self._trim()
 
@@ -136,7 +124,7 @@ class Snapshots:
     def unsaved(self, snapshot: Snapshot) -> StoredSnapshot:
         """A snapshot that is not on disk yet, in the form of a stored one."""
         path, tokens = self._path(snapshot.tokens), snapshot.tokens
-        return StoredSnapshot(path, tokens, len(tokens), snapshot.token_s, 0, snapshot.head, snapshot)
+        return StoredSnapshot(path, tokens, len(tokens), snapshot.token_s, 0, snapshot)
 
     def _mine(self) -> Iterator[StoredSnapshot]:
         """This model's snapshots, with all of their tokens as `shared`."""
@@ -150,13 +138,12 @@ class Snapshots:
         """A snapshot without its state, or None if the file is gone or damaged. A damaged file is deleted."""
         try:
             with _open(path) as file:
-                tokens, metadata = file.get_tensor("tokens"), file.metadata()
-            token_s, head = float(metadata["token_s"]), "head" in metadata
+                tokens, token_s = file.get_tensor("tokens"), float(file.metadata()["token_s"])
             if path.name != self._name(tokens):
                 raise ValueError("its tokens are not those of its name")
             if not 0 < token_s < float("inf"):
                 raise ValueError(f"no token takes {token_s} seconds to read")
-            return StoredSnapshot(path, tokens, len(tokens), token_s, path.stat().st_size, head)
+            return StoredSnapshot(path, tokens, len(tokens), token_s, path.stat().st_size)
         except FileNotFoundError:  # another process has deleted it
             return None
         except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
@@ -220,6 +207,5 @@ def _open(path: Path) -> Any:
     return safe_open(path, "np")
 
 
-def begins(start: Prompt, tokens: Prompt) -> bool:
-    """Whether `tokens` begin with all of `start`."""
+def _begins(start: Prompt, tokens: Prompt) -> bool:
     return common_prefix(start, tokens) == len(start)

@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import deque
 from pathlib import Path
 
 import llama_cpp
-import numpy as np
 
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Prompt
 from winnow_engine.errors import SnapshotError
-from winnow_engine.llama.kv_cache import KvCache
+from winnow_engine.llama.kv_cache import KvCache, common_prefix
 from winnow_engine.llama.model import LlamaModel
-from winnow_engine.targets.snapshots.files import (
-    Snapshot,
-    Snapshots,
-    StoredSnapshot,
-    begins,
-    default_folder,
-    made_by,
-    refuse,
-)
+from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, StoredSnapshot, default_folder, made_by, refuse
 from winnow_engine.targets.snapshots.writer import SnapshotWriter
 from winnow_engine.targets.throughput import PrefillThroughput
 
@@ -31,7 +21,6 @@ from winnow_engine.targets.throughput import PrefillThroughput
 _LEAST_S = 1.0
 # Assumed until a snapshot was restored: a disk of the last decade, checksum included.
 _GUESSED_BYTES_PER_S = 300e6
-_MOST_HEADS = 8  # of prompts that were made and not read yet
 _log = logging.getLogger(__name__)
 
 
@@ -49,14 +38,13 @@ class SnapshotPolicy:
         self._throughput = throughput
         throughput.recall(snapshots.newest_token_s())
         self._bytes_per_s = _GUESSED_BYTES_PER_S
-        self._heads: deque[Prompt] = deque(maxlen=_MOST_HEADS)
 
     def exchange(self, cache: KvCache, prompt: Prompt) -> int:
         """Call before `prompt` is read: saves what the cache will forget, and restores what is on disk of `prompt`.
 
         Returns how many more of the prompt's tokens the cache holds.
         """
-        held = cache.reusable(prompt)
+        held = common_prefix(cache.tokens, prompt)
         found = self._worth_loading(prompt[:-1], held, cache.context.n_ctx - 1)
         started = time.perf_counter()
         snapshot = self._loaded(found) if found else None
@@ -91,28 +79,6 @@ class SnapshotPolicy:
             return
         self._writer.save(self._snapshots, Snapshot(cache.tokens, cache.context.state(), token_s))
 
-    def expect(self, head: Prompt) -> None:
-        """Take note of the tools and system messages that begin a prompt to be read soon."""
-        if not any(np.array_equal(head, known) for known in self._heads):
-            self._heads.append(head)
-
-    def new_head(self, prompt: Prompt) -> int:
-        """How many tokens at the beginning of `prompt` are a head that takes long to read and has no snapshot."""
-        head = max((head for head in self._heads if begins(head, prompt)), key=len, default=prompt[:0])
-        if len(head) * (self._throughput.token_s or self._throughput.assumed_s) < _LEAST_S:
-            return 0
-        kept = self._find(head, whole=True)
-        if kept is not None and kept.shared == len(head):
-            self._snapshots.mark_used(kept)
-            return 0
-        return len(head)
-
-    def save_head(self, cache: KvCache) -> None:
-        """Have a cache that holds exactly a head written."""
-        token_s = self._throughput.token_s
-        if token_s is not None and cache.context.state_bytes() <= self._snapshots.max_bytes:
-            self._writer.save(self._snapshots, Snapshot(cache.tokens, cache.context.state(), token_s, head=True))
-
     def _worth_loading(self, prompt: Prompt, held: int, room: int) -> StoredSnapshot | None:
         """The snapshot of at most `room` tokens that saves most reading, if loading it takes less time."""
         found = self._find(prompt, room)
@@ -122,9 +88,9 @@ class SnapshotPolicy:
         worth = (found.shared - held) * token_s > found.size / self._bytes_per_s
         return found if worth else None
 
-    def _find(self, tokens: Prompt, room: int | None = None, *, whole: bool = False) -> StoredSnapshot | None:
+    def _find(self, tokens: Prompt, room: int | None = None) -> StoredSnapshot | None:
         unsaved = self._writer.unsaved(self._snapshots)  # before the disk: what leaves the writer is there by then
-        return self._snapshots.find(tokens, whole=whole or self._whole, room=room, unsaved=unsaved)
+        return self._snapshots.find(tokens, whole=self._whole, room=room, unsaved=unsaved)
 
     def _loaded(self, found: StoredSnapshot) -> Snapshot | None:
         if found.unsaved is not None:

@@ -13,8 +13,6 @@ import pytest
 
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Prompt, Sampling
-from winnow_engine.llama.kv_cache import common_prefix
-from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local import session
 from winnow_engine.targets.local.target import LlamaTarget
@@ -242,29 +240,3 @@ def test_a_larger_context_takes_over_what_was_read(model: Path, monkeypatch: pyt
         again = ask(target, prompt)
     assert again.reused_tokens == len(prompt) - 20 - len(SECOND)
     assert again.text == once(model, prompt, off).text
-
-
-def test_tools_and_system_messages_are_kept_before_the_answer_and_for_any_session(
-    model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(PrefillThroughput, "assume", lambda self, *_: setattr(self, "assumed_s", 1.0))
-    system = Message("system", "You read code. " * 12)
-
-    def begun(target: LlamaTarget, question: str) -> Prompt:
-        return target.chat_prompt([system, Message("user", question)])
-
-    with closing(LlamaTarget.open(model, OPTIONS)) as target:
-        first, other = begun(target, "What is this?"), begun(target, "How is it called?")
-        head = common_prefix(first, other)
-        ask(target, first)
-        target._unloadable._writer.finish()
-        (path,) = default_folder().iterdir()  # the process may be killed now
-        state = path.read_bytes()
-        expected = ask(target, other)
-        assert expected.reused_tokens >= head
-    assert path.read_bytes() == state  # though longer ones begin with it
-    for longer_one in set(default_folder().iterdir()) - {path}:
-        longer_one.unlink()
-    with closing(LlamaTarget.open(model, OPTIONS)) as target:
-        again = ask(target, begun(target, "How is it called?"))
-        assert (again.restored_tokens, again.text) == (head, expected.text)
