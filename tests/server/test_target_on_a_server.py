@@ -14,7 +14,7 @@ from .conftest import SETTINGS
 pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
 
 QUESTION = "What does delivery cost?"
-REQUEST_FAILED, REQUEST_CANCELLED = -32803, -32800
+REQUEST_CANCELLED = -32800
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ async def test_a_thought_is_neither_cited_nor_part_of_the_next_prompt(connect, h
     assert "Secretly" not in repr(sent)
 
 
-async def test_a_server_killed_in_its_answer_fails_one_question_only(connect, hostile: Hostile) -> None:
+async def test_what_a_server_said_until_it_was_killed_is_kept_and_noted(connect, hostile: Hostile) -> None:
     client = await connect(options=settings(hostile.url))
 
     def killed(talk: Talk) -> None:
@@ -68,8 +68,9 @@ async def test_a_server_killed_in_its_answer_fails_one_question_only(connect, ho
         talk.reset()
 
     hostile.chat = killed
-    error = await client.refusal(client.ask(QUESTION))
-    assert (error.code, error.data["kind"]) == (REQUEST_FAILED, "TargetProtocolError")
+    cut = await client.ask(QUESTION)
+    assert cut["answer"]
+    assert any("in the middle" in notice for notice in cut["notices"])
     hostile.chat = lambda talk: talk.stream(*GOOD, DONE)
     assert (await client.ask(QUESTION))["answer"] == "Hello"
 

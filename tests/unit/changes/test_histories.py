@@ -17,6 +17,7 @@ from winnow_engine.core import Cancellation
 from winnow_engine.errors import NothingChangedError
 from winnow_engine.git.repository import open_repository
 from winnow_engine.git.trees import tree_changes
+from winnow_engine.index.file_text import file_text
 from winnow_engine.index.workspace import Workspace, read_workspace
 from winnow_engine.question import Question
 from winnow_engine.review.review import reviewed
@@ -110,7 +111,7 @@ def _check_commits(top: Path, workspace: Workspace) -> None:
         found = read_changes(git.sources_of(top), workspace, made, Cancellation())
         for file in found.files:
             if file.after is not None and file.path in NAMES:
-                assert file.after == git.git(top, "show", f"{made}:{file.path}")
+                assert file.after == file_text(file.path, git.git(top, "show", f"{made}:{file.path}"))[0]
         _check_lines(found, workspace)
         _ask(top, workspace, made)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import git_repositories as git
 import httpx
 import pytest
 
@@ -77,9 +78,12 @@ def test_without_a_terminal_the_command_is_named_and_nothing_used(ollama: str, t
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--sarif"]])
 def test_a_review_names_it_too(
-    form: list[str], ollama: str, tiny_drafter: Path, capsys: pytest.CaptureFixture[str]
+    form: list[str], ollama: str, tiny_drafter: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert main(["review", "--drafter", str(tiny_drafter), *form]) == 3
+    top = git.new(tmp_path / "changed")
+    git.commit(top, "one", {"a.py": "A = 1\n"})
+    git.write(top, {"a.py": "A = 2\n"})
+    assert main(["review", "-w", str(top), "--drafter", str(tiny_drafter), *form]) == 3
     assert "coder:7b on Ollama" in capsys.readouterr().err
 
 

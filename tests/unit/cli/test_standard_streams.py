@@ -49,7 +49,10 @@ def test_an_interrupt_while_modules_load_is_no_traceback(tmp_path: Path) -> None
     """Python's own start cannot be helped."""
     slow = "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
     (tmp_path / "click.py").write_text(slow)
-    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from winnow_lsp.__main__ import run; run()"
+    heeds = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)"  # if we run in the background
+    )
+    code = f"{heeds}; sys.path.insert(0, {str(tmp_path)!r}); from winnow_lsp.__main__ import run; run()"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
 
