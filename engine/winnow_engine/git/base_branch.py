@@ -29,9 +29,9 @@ def base_branch(repository: Repository) -> str:
 
 def _candidates(repository: Repository, current: str | None) -> Iterator[str]:
     settings = _settings(repository)
-    followed = _followed(repository, current)
+    followed, called_there = _followed(repository, current)
     own = (current or "").removeprefix("refs/heads/")
-    if followed and not (followed.startswith("refs/remotes/") and followed.endswith(f"/{own}")):
+    if followed and not (followed.startswith("refs/remotes/") and called_there == current):
         yield followed
     remotes = _remotes(settings, own)
     defaults = (repository.branch(f"refs/remotes/{remote}/HEAD") for remote in remotes)
@@ -43,11 +43,13 @@ def _candidates(repository: Repository, current: str | None) -> Iterator[str]:
     yield from (name for name in named if name == current)
 
 
-def _followed(repository: Repository, branch: str | None) -> str | None:
-    """The upstream of a branch, which may be gone."""
+def _followed(repository: Repository, branch: str | None) -> tuple[str, str]:
+    """The upstream of a branch, which may be gone, and what its remote calls it; "" for both if there is none."""
     if branch is None:
-        return None
-    return repository.git.run("for-each-ref", "--format=%(upstream)", branch).decode("utf-8", "surrogateescape").strip()
+        return "", ""
+    output = repository.git.run("for-each-ref", "--format=%(upstream) %(upstream:remoteref)", branch)
+    followed, _, called_there = output.decode("utf-8", "surrogateescape").strip().partition(" ")
+    return followed, called_there
 
 
 def _settings(repository: Repository) -> Mapping[str, str]:
