@@ -30,7 +30,7 @@ async def events(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         *lines, held = (held,) if alone else _LINE_END.split(held)
         for whole in _dispatch(lines, data):
             yield whole
-        if len(held) + sum(map(len, data)) > LONGEST_LINE:
+        if len(held) + sum(len(line) + 1 for line in data) > LONGEST_LINE:
             raise TargetProtocolError(f"the target's server sent a line of over {LONGEST_LINE:,} bytes")
     if alone:
         yield held
@@ -45,9 +45,8 @@ def _dispatch(lines: list[bytes], data: list[bytes]) -> Iterator[bytes]:
     for line in lines:
         field, _, value = line.partition(b":")
         if field.removeprefix(_BOM) == b"data":
-            if _is_whole(data):
-                yield b"\n".join(data)
-                data.clear()
+            if len(data) == 1 and _is_whole(data):  # an event of more lines is parsed once, at its end
+                yield data.pop()
             data.append(value.removeprefix(b" "))
         elif not line and data:
             yield b"\n".join(data)

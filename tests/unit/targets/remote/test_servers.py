@@ -238,3 +238,9 @@ def test_a_model_that_ollama_does_not_have_can_be_fetched(hostile: Hostile) -> N
     hostile.models, hostile.pages = lambda talk: talk.json({"data": None}), {}
     with pytest.raises(WinnowError, match=r"has no model coder:7b: .*none"):
         opened(hostile, "coder:7b")
+
+
+def test_an_event_of_countless_lines_is_refused(hostile: Hostile) -> None:
+    hostile.chat = lambda talk: talk.stream(b"data:\n" * 1_100_000)
+    with pytest.raises(TargetError, match="a line of over"):
+        ask(hostile)
