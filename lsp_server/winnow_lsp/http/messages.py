@@ -195,11 +195,11 @@ def _shown(document: Mapping[str, Any], ignored: set[str]) -> list[tuple[str, di
     """
     given = typed(document, "tools", list, [])
     tools = list(functions_among(given, "tools", ("custom", None), ignored))
-    deferred = [one for one in tools if one[1].get("defer_loading") is True]
-    if len(deferred) == len(tools) or any(str(tool.get("type")).startswith("tool_search") for tool in given):
+    deferred = [tool.get("defer_loading") is True for _, tool in tools]
+    if all(deferred) or any(str(tool.get("type")).startswith("tool_search") for tool in given):
         return tools
     known = _referenced(document)
-    return [one for one in tools if one not in deferred or str(one[1].get("name")) in known]
+    return [one for one, waits in zip(tools, deferred, strict=True) if not waits or str(one[1].get("name")) in known]
 
 
 def _tools(document: Mapping[str, Any], ignored: set[str]) -> Tools:

@@ -89,17 +89,18 @@ def read_request(body: bytes, model: ServedModel) -> ChatRequest:
 def _messages(document: Mapping[str, Any], ignored: set[str]) -> tuple[Message, ...]:
     given = document.get("input", [])
     items = [{"role": "user", "content": given}] if isinstance(given, str) else typed(document, "input", list, [])
-    messages, places = list[Message](), list[str]()
+    said = list[tuple[Message, list[ToolCall], str]]()
     for number, item in enumerate(items):
         place = f"input[{number}]"
         message = _item(object_at(item, place), place, ignored)
         if message is None:
             continue
-        if message.calls and messages and messages[-1].role == "assistant":
-            messages[-1] = replace(messages[-1], calls=messages[-1].calls + message.calls)
+        if message.calls and said and said[-1][0].role == "assistant":
+            said[-1][1].extend(message.calls)
         else:
-            messages.append(message)
-            places.append(f"{place}.call_id")
+            said.append((message, [*message.calls], f"{place}.call_id"))
+    messages = [replace(message, calls=tuple(calls)) for message, calls, _ in said]
+    places = [place for *_, place in said]
     instructions = typed(document, "instructions", str, "")
     if instructions:
         messages, places = [Message("system", instructions), *messages], ["instructions", *places]
@@ -149,7 +150,8 @@ def _tools(document: Mapping[str, Any], ignored: set[str]) -> tuple[Tools, dict[
         name = _joined(tool, place)
         if tool.get("namespace"):
             namespaces[name] = tool["namespace"], tool["name"]
-        definitions.append(definition({**{key: tool[key] for key in tool.keys() & _OF_FUNCTION}, "name": name}, place))
+        own = {key: value for key, value in tool.items() if key in _OF_FUNCTION}
+        definitions.append(definition({**own, "name": name}, place))
     choice = document.get("tool_choice") or "auto"
     if isinstance(choice, dict):
         _check_function(choice, "tool_choice")

@@ -127,6 +127,12 @@ def test_a_deferred_tool_is_offered_once_a_result_names_it() -> None:
     assert offered(read("responses", {"tools": [{"type": "function", **FUNCTION, "defer_loading": True}]})) == ["f"]
 
 
+def test_a_functions_fields_stay_in_their_order() -> None:
+    function = {"strict": True, "name": "f", "parameters": SCHEMA, "description": "F."}
+    [found] = read("responses", {"tools": [{"type": "function", **function}]}).asked.tools.definitions
+    assert json.dumps(found["function"]) == json.dumps(function)
+
+
 def test_the_functions_of_a_namespace_are_offered_and_called_within_it() -> None:
     find = {"type": "function", "name": "find", "description": "F.", "parameters": SCHEMA}
     tools = [{"type": "namespace", "name": "mcp__w", "description": "D.", "tools": [find, {"type": "custom"}]}]
