@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import stat
 import sys
@@ -20,9 +21,7 @@ def with_input(question: str | None) -> str | None:
         return None if question == "-" else question
     if question in (None, "-"):
         return piped
-    fence = "```"
-    while fence in piped:
-        fence += "`"
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", piped))])
     return f"{question}\n\n{fence}\n{piped.rstrip()}\n{fence}"
 
 
