@@ -115,14 +115,20 @@ def without_entry(file: Path, slot: Slot) -> str:
     raise UnknownFormError
 
 
+def real_file(file: Path, project: Path | None) -> Path:
+    """The file that links lead to. Raises AgentSetupError where that is out of the project."""
+    real = file.resolve()
+    if project is not None and not real.is_relative_to(project.resolve()):
+        raise AgentSetupError(f"{file} leads out of the project: {real}")
+    return real
+
+
 def write(file: Path, text: str, project: Path | None) -> None:
     """Write a file with the folders above it, or delete it if there is no text.
 
     Raises AgentSetupError where a link leads out of the project.
     """
-    real = file.resolve()
-    if project is not None and not real.is_relative_to(project.resolve()):
-        raise AgentSetupError(f"{file} leads out of the project: {real}")
+    real = real_file(file, project)
     if not text:
         real.unlink(missing_ok=True)
         return
@@ -137,7 +143,7 @@ def write(file: Path, text: str, project: Path | None) -> None:
 
 def remove_empty(folder: Path, above: Path) -> None:
     """Remove a folder that has become empty, and those between it and `above`."""
-    while folder.is_dir() and folder.is_relative_to(above) and folder != above and not any(folder.iterdir()):
+    while above in folder.parents and not folder.is_symlink() and folder.is_dir() and not any(folder.iterdir()):
         folder.rmdir()
         folder = folder.parent
 

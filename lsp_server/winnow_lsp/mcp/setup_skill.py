@@ -15,11 +15,13 @@ from pathlib import Path
 from winnow_engine.errors import AgentSetupError
 from winnow_engine.platform import expanded
 from winnow_lsp.mcp.setup import moved
-from winnow_lsp.mcp.setup_files import UnknownFormError, remove_empty, text_of, write
+from winnow_lsp.mcp.setup_files import UnknownFormError, real_file, remove_empty, text_of, write
 
 _TEXTS = Path(__file__).with_name("skill")
 _OURS = "Written by `winnow mcp install --skill`, deleted by `winnow mcp uninstall`."
-_BLOCK = re.compile(r"\n?<!-- winnow: (?P<agents>[a-z, -]+) -->\n.*?<!-- /winnow -->\n", re.DOTALL)
+_BLOCK = re.compile(
+    r"(?:\r?\n)?<!-- winnow: (?P<agents>[a-z, -]+) -->\r?\n(?:(?!<!-- winnow: ).)*?<!-- /winnow -->\r?\n", re.DOTALL
+)
 _SKILL = """\
 Finds code by a question in plain words with Winnow's find_code. Use it before grep when you do not know the exact \
 names: where something is done, how, and by what."""
@@ -118,6 +120,8 @@ def uninstall_skill(name: str, project: Path | None) -> list[Path]:
 def _written(texts: dict[Path, str], project: Path | None) -> list[Path]:
     changed = [file for file, text in texts.items() if text != _read(file)]
     for file in changed:
+        real_file(file, project)
+    for file in changed:
         write(file, texts[file], project)
     return changed
 
@@ -139,9 +143,11 @@ def _agents(text: str) -> list[str]:
 def _with_paragraph(text: str, agents: list[str]) -> str:
     """The text with the paragraph for these agents, where it stands or at the end; without it for none."""
     block = f"\n<!-- winnow: {', '.join(agents)} -->\n{_text_of('paragraph')}<!-- /winnow -->\n" if agents else ""
+    if "\r\n" in text:
+        block = block.replace("\n", "\r\n")
     found = _BLOCK.search(text)
     start, end = found.span() if found else (len(text), len(text))
-    return text[:start] + (block if start else block.lstrip("\n")) + text[end:]
+    return text[:start] + (block if start else block.lstrip()) + text[end:]
 
 
 def _placed(places: tuple[str, str], project: Path | None) -> Path:

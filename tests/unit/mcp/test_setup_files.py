@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from winnow_engine.errors import AgentSetupError
 from winnow_lsp.cli.main import main
 from winnow_lsp.mcp.setup_files import Entry, Slot, UnknownFormError, entry_in, with_entry, without_entry
 from winnow_lsp.mcp.setup_skill import SKILLS, install_skill, uninstall_skill
@@ -107,6 +108,42 @@ def test_skills_come_and_go(mine: str | None, tmp_path: Path) -> None:
     for name in SKILLS:
         uninstall_skill(name, tmp_path)
     assert {path: path.read_text() for path in tmp_path.iterdir()} == before
+
+
+def test_a_paragraph_is_known_again_with_other_line_ends(tmp_path: Path) -> None:
+    shared = tmp_path / "CLAUDE.md"
+    shared.write_bytes(b"# Mine\r\n")
+    install_skill("claude-code", tmp_path)
+    shared.write_bytes(b"\r\n".join(shared.read_bytes().splitlines()) + b"\r\n")
+    assert install_skill("claude-code", tmp_path) == []
+    uninstall_skill("claude-code", tmp_path)
+    assert shared.read_bytes() == b"# Mine\r\n"
+
+
+def test_a_paragraph_without_its_end_takes_nothing_with_it(tmp_path: Path) -> None:
+    shared = tmp_path / "CLAUDE.md"
+    shared.write_text(mine := "<!-- winnow: codex -->\nMine\n")
+    install_skill("claude-code", tmp_path)
+    uninstall_skill("claude-code", tmp_path)
+    assert shared.read_text() == mine
+
+
+def test_a_linked_folder_of_skills_stays(tmp_path: Path) -> None:
+    (tmp_path / "dotfiles").mkdir()
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / "skills").symlink_to(tmp_path / "dotfiles")
+    install_skill("claude-code", tmp_path)
+    assert len(uninstall_skill("claude-code", tmp_path)) == 3
+    assert (tmp_path / ".claude" / "skills").is_symlink()
+
+
+def test_no_skill_is_written_where_a_link_leads_out_of_the_project(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    (project / ".claude").mkdir(parents=True)
+    (project / ".claude" / "agents").symlink_to(tmp_path)
+    with pytest.raises(AgentSetupError, match="leads out of the project"):
+        install_skill("claude-code", project)
+    assert not list(project.rglob("*.md"))
 
 
 def test_a_skill_of_the_users_stays(
