@@ -38,6 +38,11 @@ def directories(top: Path) -> Directories:
     return Directories(git, git) if own == top else Directories(own, own / (_first_line(own / "commondir") or "."))
 
 
+def top_above(folder: Path) -> Path | None:
+    """The nearest folder with a `.git`, from this one upwards. Starts no program, so it is quick, and may be wrong."""
+    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
+
+
 def index_of_hook(folder: Path) -> Path | None:
     """The index that git names for its hooks, if this process is one of the working tree that a folder lies in.
 
@@ -57,7 +62,7 @@ def index_of_hook(folder: Path) -> Path | None:
 
 def _own_directory(folder: Path) -> Path | None:
     """The own directory of the working tree that a folder lies in."""
-    top = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
+    top = top_above(folder)
     return None if top is None else directories(top).own.resolve()
 
 
@@ -195,8 +200,8 @@ def open_repository(folder: Path, cancellation: Cancellation | None = None) -> R
 
 
 def may_have_history(folder: Path) -> bool:
-    """True if a folder looks like part of a working tree. Starts no program, so it is quick, and may be wrong."""
-    return any((one / ".git").exists() for one in (folder, *folder.parents))
+    """True if a folder looks like part of a working tree, as `top_above` sees it."""
+    return top_above(folder) is not None
 
 
 def _is_no_revision(text: str) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-from winnow_engine.git.repository import directories
+from winnow_engine.git.repository import directories, top_above
 from winnow_engine.git.working_trees import TrackedFiles, excludes_file, is_repository, names_excludes
 from winnow_engine.platform import read_regular
 
@@ -100,9 +100,9 @@ def deciding(patterns: Sequence[Pattern], path: str, is_dir: bool) -> Pattern | 
 
 def rules_above(root: Path) -> IgnoreRules:
     """Rules from outside of a workspace: the user's, and those of its parents within its repository."""
-    if (root / ".git").exists():
+    top = top_above(root)
+    if top == root:
         return IgnoreRules()
-    top = next((folder for folder in root.parents if (folder / ".git").exists()), None)
     if top is None:
         named = excludes_file(root)
         return IgnoreRules(git=pattern_file(named, root, root), excludes=named)

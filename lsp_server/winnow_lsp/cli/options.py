@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from winnow_engine.changes.revisions import without_mention
 from winnow_engine.core import Folder
 from winnow_engine.errors import PositionError, WorkspaceError
+from winnow_engine.git.repository import top_above
 from winnow_engine.platform import is_file, user
 from winnow_engine.question import Cursor, Question, about_changes
 from winnow_engine.targets.remote.address import is_url
@@ -136,7 +137,7 @@ def _repository() -> Path:
     here = Path.cwd()
     if here == Path(here.anchor):
         raise click.UsageError(f"{here} is the whole disk: name a repository with -w")
-    level = next((level for level in (here, *here.parents) if (level / ".git").exists()), here)
+    level = top_above(here) or here
     if level == here or is_everything(level) or (level / ".git").stat().st_uid not in (user(), here.stat().st_uid):
         return here
     from winnow_engine.index.files import enters
