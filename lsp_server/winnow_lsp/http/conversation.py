@@ -7,13 +7,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from winnow_engine.errors import NotJsonError
 from winnow_engine.prompting.messages import Message, Role
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
 from winnow_engine.targets.thinking import without_thought
-from winnow_engine.untrusted import read_json
 from winnow_lsp.http.errors import ApiError
-from winnow_lsp.http.fields import Fields, object_at, typed
+from winnow_lsp.http.fields import Fields, json_object, object_at, typed
 
 R = TypeVar("R")
 
@@ -163,11 +161,7 @@ def _message(value: Any, place: str, ignored: set[str]) -> Message:
 
 def arguments_of(text: str) -> str:
     """A call's arguments as a JSON object. A call that was cut off comes back, too, and must not end a conversation."""
-    try:
-        found = read_json(text or "{}")
-    except NotJsonError:
-        found = None
-    return (text or "{}") if isinstance(found, dict) else json.dumps({"arguments": text})
+    return json.dumps({"arguments": text}) if json_object(text) is None else text or "{}"
 
 
 def custom_call(item: Mapping[str, Any], call_id: str, name: str, place: str) -> ToolCall:

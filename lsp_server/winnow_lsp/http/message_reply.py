@@ -114,10 +114,10 @@ def _tool_use(call_id: str, name: str, arguments: dict[str, Any]) -> dict[str, A
 
 
 def _arguments(call: ToolCall) -> dict[str, Any]:
-    try:
-        return json_object(call.arguments, call.name)
-    except ApiError:
-        raise TargetProtocolError(f"the target calls {call.name} with arguments that are no JSON object") from None
+    found = json_object(call.arguments)
+    if found is None:
+        raise TargetProtocolError(f"the target calls {call.name} with arguments that are no JSON object")
+    return found
 
 
 def _usage(completion: Completion) -> dict[str, Any]:
