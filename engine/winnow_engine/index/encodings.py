@@ -33,7 +33,7 @@ def as_utf8(data: bytes) -> tuple[bytes, str]:
         return _wide(data, [mark] if mark else ["utf-16-le", "utf-16-be"])
     if _SHIFT.search(data) and (text := _strictly(data, "iso2022_jp_ext")) is not None:
         return text.encode(), "iso2022_jp"
-    if _strictly(data, "utf-8") is not None:
+    if is_utf8(data):
         return data, ""
     name = _declared(data) or _detected(data)
     if name is None:

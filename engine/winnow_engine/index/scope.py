@@ -18,6 +18,7 @@ from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import NothingMatchesError, PatternError, PositionError
 from winnow_engine.index.indexed_file import IndexedFile
+from winnow_engine.index.lines import with_lf
 from winnow_engine.index.units import enclosing
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question, Scope
@@ -141,9 +142,7 @@ def _options(*, multiline: bool) -> re2.Options:
 
 def _lines(file: IndexedFile, expression: re2._Regexp) -> Iterator[int]:
     """Numbers of the lines of a file that an expression matches. A match of several lines counts for each."""
-    data = file.content.read() if file.unit_count else b""
-    if b"\r" in data:
-        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    data = with_lf(file.content.read()) if file.unit_count else b""
     line, counted_to, position = 1, 0, 0
     while position < len(data) and (match := expression.search(data, position)):
         first, last = match.start(), max(match.end() - 1, match.start())
