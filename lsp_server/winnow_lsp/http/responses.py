@@ -110,9 +110,10 @@ def _messages(document: Mapping[str, Any], ignored: set[str]) -> tuple[Message, 
 def _item(item: Mapping[str, Any], place: str, ignored: set[str]) -> Message | None:
     """The message of an item. None for a thought, which never becomes part of a prompt, and for OpenAI's own tools."""
     kind = typed(item, "type", str, "message", f"{place}.")
+    if kind == "reasoning":
+        return None
     if kind not in _ITEMS and kind.endswith(_OF_SERVERS):
         ignored.add(f"input.{kind}")
-    if kind == "reasoning" or (kind not in _ITEMS and kind.endswith(_OF_SERVERS)):
         return None
     if kind not in _ITEMS:
         raise ApiError(400, f"{place} must be one of {', '.join(_ITEMS)}", place, "unsupported_value")

@@ -6,6 +6,7 @@ read the escapes badly.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -31,9 +32,9 @@ class ToolResult(BaseModel):
         """The result as text."""
         return "\n".join([*(f"Note: {notice}" for notice in self.notices), *self.lines()])
 
+    @abstractmethod
     def lines(self) -> Iterator[str]:
         """The text without the notices."""
-        raise NotImplementedError
 
 
 def fitted(make: Callable[[Sequence[T]], R], items: Sequence[T], budget: int, count: Callable[[str], int]) -> R:
