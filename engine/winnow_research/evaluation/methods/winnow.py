@@ -66,11 +66,11 @@ class Winnow:
 
     def __init__(self, drafter: LoadDrafter) -> None:
         self._drafter = drafter
+        self._reranker = cache(lambda: open_reranker(drafter()))  # it takes gigabytes of a GPU
 
     def ranker(self, subject: Subject) -> Ranker:
         """See `Method`. EvaluationError or what loading raises on a GPU without the reranker that users of one have."""
-        drafter = self._drafter()
-        reranker = open_reranker(drafter)
+        drafter, reranker = self._drafter(), self._reranker()
         if reranker is not None:
             reranker.begin().wait_for(Cancellation())  # a question does for two seconds, or goes without
         elif drafter.reranker is not None and drafter.place == "resident":
