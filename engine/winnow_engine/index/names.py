@@ -49,11 +49,15 @@ class SymbolTable:
 
     def asked(self, question: str) -> AskedNames:
         """Names in a question, however it spells them."""
-        marked = {name for found in _MARKED.findall(question) for part in found for name in identifiers(part)}
-        plain = identifiers(question)
+        marked, plain = _marked(question), identifiers(question)
         certain = self._known(marked | {name for name in plain if _looks_like_code(name)})
         runs = {name for run in _runs(question) for name in self._spellings.of(run) if name in self._definitions}
         return AskedNames(certain, (self._known(plain) | runs) - certain)
+
+    def lacks_named(self, question: str) -> bool:
+        """True if a question names code, and the workspace has none of it in any spelling. `HTTP` names no code."""
+        named = _marked(question) | {name for name in identifiers(question) if _mixes_cases(name)}
+        return bool(named) and not self._known(named)
 
     def definitions(self, names: Set[str]) -> Scores:
         """Σ over the names a unit defines of 1 / √(units that define the name), float32 [U]."""
@@ -109,6 +113,15 @@ class SymbolTable:
                 if len(found) and defined:
                     scores[found] += weight / (defined * np.sqrt(len(found)))
         return scores
+
+
+def _marked(text: str) -> set[str]:
+    return {name for found in _MARKED.findall(text) for part in found for name in identifiers(part)}
+
+
+def _mixes_cases(name: str) -> bool:
+    letters = name.lstrip("_")
+    return "_" in name.strip("_") or not (letters.islower() or letters.isupper() or letters[1:] == letters[1:].lower())
 
 
 def _looks_like_code(name: str) -> bool:

@@ -22,7 +22,9 @@ _SURE_SHARE, _SURE_LOG_ODDS = 0.8, 2.0  # of the best unit, and that anything an
 _EACH = np.ones(1, np.float32)
 _MISSED = 0.2  # of the chance, that may be left out
 _CLOSE = 4.0  # log-odds below the best unit, within which every unit is kept: callers of one function score alike
-_NOTHING = -3.0  # log-odds of an answer below which nothing is kept; no development question with one is below
+UNSURE_LOG_ODDS = -3.0
+"""Log-odds of an answer below which only the nearest code is kept, or none if the workspace cannot have one."""
+_NOTHING = -3.476  # log-odds of 3%
 
 
 def prefill_limit(tokens_per_s: float | None, patience_s: float) -> int:
@@ -41,17 +43,19 @@ def tokens_needed(
     weights: Scores = _EACH,
     *,
     at_cursor: bool = False,
+    absent: bool = False,
 ) -> int:
     """The tokens of the units that are likely to hold the answer to a question with so many sub-questions.
 
-    `scores` are float32 [U], `tokens` int32 [U]; each unit stands for `weights`, float32 [U] or [1]. 0 if probably
-    nothing answers. Otherwise at least 1,500, or 1,000 for each sub-question if that is more, as far as `most` allows.
+    `scores` are float32 [U], `tokens` int32 [U]; each unit stands for `weights`, float32 [U] or [1]. 400 if probably
+    nothing answers, and none if besides all that the question names is `absent` from the workspace. Otherwise at least
+    1,500, or 1,000 for each sub-question if that is more, as far as `most` allows.
     Where one unit surely answers, 400 are enough, and that unit is kept whole even if it has more than `most`; but not
     if the question is `at_cursor`: then the surest unit may be the one that is kept in any case.
     """
     highest = scores.max(initial=-np.inf)
-    if highest < _NOTHING:
-        return 0
+    if highest < UNSURE_LOG_ODDS:
+        return 0 if highest < _NOTHING and (absent or not len(scores)) else min(LEAST_TOKENS, most)
     order = np.argsort(-scores, kind="stable")
     below = scores[order] - scores[order[0]]
     chance = np.exp(below) / (np.exp(below) * np.broadcast_to(weights, scores.shape)[order]).sum()

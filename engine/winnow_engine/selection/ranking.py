@@ -13,7 +13,7 @@ from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.keys.workspace_keys import WorkspaceKeys
 from winnow_engine.question import Question, ShownChange
-from winnow_engine.selection.auto_budget import LEAST_TOKENS, MOST_TOKENS, tokens_needed
+from winnow_engine.selection.auto_budget import LEAST_TOKENS, MOST_TOKENS, UNSURE_LOG_ODDS, tokens_needed
 from winnow_engine.selection.budget import Focus, choose, worth
 from winnow_engine.selection.fusion import FusedScores
 from winnow_engine.selection.shown_change import budget_for, longest_fitting, spans_shown, units_shown
@@ -106,7 +106,15 @@ class Ranked:
             most = max(most - shown.tokens, LEAST_TOKENS)
         scores, units, given = self.scores, self.scores.units, focus is not None or shown is not None
         sizing = scores.total if scores.sizing is None else scores.sizing
-        needed = tokens_needed(sizing[units], tokens[units], self._subquestions, most, scores.weights, at_cursor=given)
+        needed = tokens_needed(
+            sizing[units],
+            tokens[units],
+            self._subquestions,
+            most,
+            scores.weights,
+            at_cursor=given,
+            absent=self.workspace.symbols.lacks_named(self.question.text),
+        )
         return budget_for(shown, tokens_at_cursor + needed) if shown else tokens_at_cursor + needed
 
     def select(self, budget_tokens: int) -> Selection:
@@ -148,9 +156,9 @@ class Ranked:
                 f"the change is too long to be shown whole within {budget_tokens:,} tokens: ask about fewer files with "
                 "a range, or raise the --budget"
             )
-        if not spans and shown is None:
-            likely = f"{self._answer_probability:.0%} likely"
-            yield f"nothing in the workspace seems to answer this ({likely}): no code was kept"
+        if shown is None and (not spans or self.scores.log_odds < UNSURE_LOG_ODDS):
+            kept = "only the nearest code was kept" if spans else "no code was kept"
+            yield f"nothing in the workspace seems to answer this ({self._answer_probability:.0%} likely): {kept}"
 
     @property
     def _answer_probability(self) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from winnow_engine.core import Scores
 from winnow_engine.selection.answerability import total_features
-from winnow_engine.selection.auto_budget import tokens_needed
+from winnow_engine.selection.auto_budget import UNSURE_LOG_ODDS
 from winnow_engine.selection.fusion import QUESTION_FEATURES, weigh
 from winnow_engine.selection.fusion_weights import FusionWeights
 from winnow_research.calibration.listwise import ListwiseExample, fit_weights
@@ -46,10 +46,8 @@ def mean_reciprocal_rank(observations: Sequence[Observation], weights: FusionWei
 
 
 def refused(one: Observation, weights: FusionWeights) -> bool:
-    """Whether an automatic budget keeps nothing for the question."""
-    total = _total(one, weights)
-    scores = total - total.max() + np.float32(weights.log_odds(one.match | total_features(total)))
-    return not tokens_needed(scores, np.ones(len(total), np.int32), 0)
+    """Whether an automatic budget keeps only the nearest code for the question."""
+    return weights.log_odds(one.match | total_features(_total(one, weights))) < UNSURE_LOG_ODDS
 
 
 def _example(one: Observation, names: Sequence[str], weighing: Sequence[str]) -> ListwiseExample:

@@ -56,6 +56,21 @@ def test_names_the_workspace_lacks_are_left_out() -> None:
     assert not asked.certain | asked.possible
 
 
+@pytest.mark.parametrize(
+    ("question", "lacks"),
+    [
+        ("`unheard_of` and some_other()", True),
+        ("Where is KubernetesController started?", True),
+        ("unheard_of and parseArgs", False),
+        ("Wo wird die HTTP-Antwort geprüft?", False),
+        ("\u68c0\u67e5\u6298\u6263\u5728\u54ea\u91cc", False),
+        ("How is it deployed to Kubernetes?", False),
+    ],
+)
+def test_code_that_is_named_and_not_there_is_told_from_words(question: str, lacks: bool) -> None:
+    assert TABLE.lacks_named(question) == lacks
+
+
 def test_users_of_rare_names_count_more() -> None:
     users = TABLE.users({"parse_args", "invoke"})
     assert users[2] == pytest.approx(1 + 2**-0.5)

@@ -46,9 +46,19 @@ def test_a_question_of_several_subquestions_needs_room_for_each() -> None:
     assert tokens_needed(standing_out(1, 12), TOKENS, subquestions=4) == 4000
 
 
-@pytest.mark.parametrize("scores", [FLAT - 4, np.empty(0, np.float32)])
-def test_nothing_is_kept_where_nothing_seems_to_answer(scores: np.ndarray) -> None:
-    assert tokens_needed(scores, TOKENS[: len(scores)], subquestions=0) == 0
+@pytest.mark.parametrize(
+    ("scores", "absent", "tokens"),
+    [
+        (FLAT - 4, False, 400),
+        (FLAT - 4, True, 0),
+        (FLAT - 3.4, True, 400),  # 3.2%
+        (np.empty(0, np.float32), False, 0),
+    ],
+)
+def test_where_nothing_seems_to_answer_little_is_kept_and_nothing_of_what_is_not_there(
+    scores: np.ndarray, absent: bool, tokens: int
+) -> None:
+    assert tokens_needed(scores, TOKENS[: len(scores)], subquestions=0, absent=absent) == tokens
 
 
 @pytest.mark.parametrize(
@@ -75,7 +85,7 @@ def test_a_slow_target_gets_what_it_reads_in_time_or_the_least(
 def test_patience_wins_over_company_and_subquestions() -> None:
     assert tokens_needed(standing_out(1, 12), TOKENS, subquestions=4, most=2600) == 2600
     assert tokens_needed(standing_out(1, 12), TOKENS, subquestions=0, at_cursor=True, most=800) == 800
-    assert tokens_needed(FLAT - 4, TOKENS, subquestions=4, most=2600) == 0
+    assert tokens_needed(FLAT - 4, TOKENS, subquestions=4, most=2600) == 400
 
 
 def test_a_place_that_surely_answers_is_kept_whole_however_long_it_takes() -> None:
