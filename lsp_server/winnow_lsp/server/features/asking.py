@@ -51,9 +51,7 @@ async def answered_in(server: WinnowServer, params: AskParams, conversation: str
         budget, engine, folders = _budget(server, params), server.engine, server.editor.folders
         async with server.bars.show(params.work_done_token, "Winnow") as bar:
             bar.begin()
-            deltas = Deltas(
-                server.protocol.notify, params.partial_result_token, lambda: bar.say("answering", 100), bar.think
-            )
+            deltas = Deltas(server.protocol.notify, params.partial_result_token, bar.answer, bar.think)
             seen, question = frozenset[str](), await _question(server, params)
 
             def on_kept(kept: Kept) -> None:

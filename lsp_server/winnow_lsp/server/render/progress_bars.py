@@ -37,7 +37,7 @@ class ProgressBar:
         self._notifications, self._token, self._title, self._said = notifications, token, title, said
         self._loop = asyncio.get_running_loop()
         self.message, self._percentage = "", 0
-        self._begun = False
+        self._begun = self._answers = False
         self._waiting = Waiting()
         self._countdown: asyncio.TimerHandle | None = None
         self._throttle = Throttle(self._send, _INTERVAL_S)
@@ -50,13 +50,21 @@ class ProgressBar:
         self._begun = True
 
     def say(self, message: str, percentage: int = 0) -> None:
-        """Show a message."""
+        """Show a message, unless the answer has begun: a chat panel would show it in the middle of the text."""
+        if self._answers:
+            return
         if self._countdown is not None:
             self._countdown.cancel()
         self.message, self._percentage = message, percentage
         self.begin()
         self._throttle.want()
         self._said(self)
+
+    def answer(self) -> None:
+        """Show that the answer begins. This is sent at once, ahead of the first text, and is the last message."""
+        self.say("answering", 100)
+        self._throttle.flush()
+        self._answers = True
 
     def report(self, progress: Progress) -> None:
         """Show how far the engine is. May be called from any thread."""
@@ -93,6 +101,8 @@ class ProgressBar:
 
     def _count_down(self, share: int) -> None:
         """Say what is left now, and again every second until something else is said."""
+        if self._answers:
+            return
         self.say(self._waiting.line(), share)
         self._countdown = self._loop.call_later(_COUNTDOWN_S, self._count_down, share)
 
