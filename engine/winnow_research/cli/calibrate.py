@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from winnow_engine.models.cache import locate
-from winnow_lsp.cli.interrupts import cancel_on_interrupt
-from winnow_lsp.cli.progress import ProgressView
+from winnow_lsp.cli.report import ProgressView
 from winnow_lsp.cli.setting_options import drafter_option
+from winnow_lsp.cli.terminal import cancel_on_interrupt
 from winnow_research.calibration.calibrate import Calibration
 from winnow_research.evaluation.cache import cache_path
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from winnow_engine.core import Citation, Kept, Span, counted
-from winnow_lsp.host.marking import code
-from winnow_lsp.host.reply import Reply, place
+from winnow_lsp.host.reply import Reply, code, place
 from winnow_lsp.host.waiting import Waiting
 
 _BETWEEN_COUNTS_S = 0.25

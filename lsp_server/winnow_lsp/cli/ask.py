@@ -1,25 +1,61 @@
-"""`winnow ask`: a question about a repository, answered as a stream."""
+"""`winnow ask`: a question about a repository, answered as a stream, or the next one of the last conversation."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import asdict, replace
 from typing import Any
 
 import click
 
-from winnow_engine.question import Question
-from winnow_lsp.cli.interrupts import cancel_on_interrupt
-from winnow_lsp.cli.last_conversation import keep_turns, last_turns
+from winnow_engine.core import Folder
+from winnow_engine.errors import WorkspaceError
+from winnow_engine.question import Question, Turn
 from winnow_lsp.cli.local_servers import with_target
-from winnow_lsp.cli.options import json_option, place_options, question_of, server_option, workspaces_option
-from winnow_lsp.cli.progress import ProgressView
-from winnow_lsp.cli.report import notice_lines, spans_lines, stats_line
-from winnow_lsp.cli.setting_options import setting_options
+from winnow_lsp.cli.options import folders_of, json_option, place_options, question_of, server_option, workspaces_option
+from winnow_lsp.cli.report import ProgressView, notice_lines, spans_lines, stats_line
+from winnow_lsp.cli.setting_options import config_of, setting_options
 from winnow_lsp.cli.shared_server import answered
-from winnow_lsp.cli.terminal import show, show_json
+from winnow_lsp.cli.terminal import cancel_on_interrupt, show, show_json
 from winnow_lsp.client.asking import Listener
 from winnow_lsp.host.reply import Reply, place
 from winnow_lsp.host.waiting import thought_line
+
+_NAMESPACE = "last-conversation-1"
+
+
+def last_turns(options: Mapping[str, Any]) -> tuple[Turn, ...]:
+    """The turns of the last conversation about a command's workspace. A usage error if there is none."""
+    from winnow_engine.storage.store import Store, default_path
+
+    key = _key(folders_of(options))
+    with closing(Store(default_path())) as store:
+        record = store.get(_NAMESPACE, [key]).get(key)
+    if record is None:
+        raise click.UsageError("there is no conversation about this workspace to continue: ask without -c first")
+    return tuple(Turn(**turn) for turn in json.loads(record["json"].tobytes()))
+
+
+def keep_turns(asked: Question, answer: str, options: Mapping[str, Any]) -> None:
+    """Keep the conversation after a question was answered, if the settings let any be kept."""
+    import numpy as np
+
+    from winnow_engine.storage.store import Store, default_path
+
+    if not config_of(options).models.keeps_prompts:
+        return
+    turns = [asdict(turn) for turn in (*asked.earlier, Turn(asked.text, answer))]
+    document = np.frombuffer(json.dumps(turns).encode(), np.uint8)
+    with suppress(WorkspaceError), closing(Store(default_path())) as store:
+        store.put(_NAMESPACE, _key(folders_of(options)), {"json": document})
+
+
+def _key(folders: Sequence[Folder]) -> str:
+    roots = json.dumps(sorted(str(folder.root) for folder in folders))
+    return hashlib.blake2b(roots.encode(), digest_size=20).hexdigest()
 
 
 @click.command()

@@ -20,10 +20,10 @@ from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.keys.encoders import OpenFleet
 from winnow_lsp.cli import completion
 from winnow_lsp.cli.in_process import assistant
-from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import folders_of, json_option, workspaces_option
-from winnow_lsp.cli.progress import ProgressView
+from winnow_lsp.cli.report import ProgressView
 from winnow_lsp.cli.setting_options import config_of, setting_options
+from winnow_lsp.cli.terminal import cancel_on_interrupt
 
 
 @click.command()

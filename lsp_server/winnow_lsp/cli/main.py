@@ -1,4 +1,4 @@
-"""The command `winnow`: subcommands, loaded when called for, and exit codes."""
+"""The command `winnow`: subcommands, whose modules are imported when called, and exit codes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from winnow_engine.errors import (
     BudgetError,
@@ -26,9 +28,7 @@ from winnow_engine.errors import (
     WinnowError,
     WorkspaceError,
 )
-from winnow_lsp.cli.lazy import LazyGroup
-from winnow_lsp.cli.standard_streams import READER_LEFT, drop_unread_output, prepare_streams, use_utf8
-from winnow_lsp.cli.terminal import show
+from winnow_lsp.cli.terminal import READER_LEFT, drop_unread_output, prepare_streams, show, use_utf8
 from winnow_lsp.host.old_settings import renewed_options
 from winnow_lsp.process import prepare
 
@@ -67,6 +67,36 @@ _RESEARCH = ("bench", "train", "calibrate")
 _WITH_SETTINGS = ("ask", "spans", "review", "why", "when", "mcp", "index", "serve", "acp")
 
 
+class LazyGroup(click.Group):
+    """A group whose help need not wait for what its subcommands import, such as NumPy."""
+
+    def __init__(
+        self, *args: Any, summaries: Mapping[str, str], load: Callable[[str], click.Command], **kwargs: Any
+    ) -> None:
+        """`summaries` has a line of help for each subcommand; `load` imports a subcommand by its name."""
+        super().__init__(*args, **kwargs)
+        self._summaries, self._load = summaries, load
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The subcommands, in the order of their summaries."""
+        return list(self._summaries)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A subcommand, imported now; None if there is none of that name."""
+        return self._load(cmd_name) if cmd_name in self._summaries else None
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete names of subcommands from their summaries, and options."""
+        found = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        own = [CompletionItem(name, help=self._summaries[name]) for name in found]
+        return own + click.Command.shell_complete(self, ctx, incomplete)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the summaries."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self._summaries[name]) for name in self.list_commands(ctx)])
+
+
 def _has_research() -> bool:
     return importlib.util.find_spec("winnow_research") is not None
 
@@ -81,6 +111,8 @@ def _research(command: str) -> ModuleType:
 
 
 def _load(command: str) -> click.Command:
+    if command == "help":
+        return help
     if command == "mcp" and COMPLETES in os.environ:  # it reads its options late
         command = "mcp_command"
     module = _research(command) if command in _RESEARCH else importlib.import_module(f"winnow_lsp.cli.{command}")
@@ -104,6 +136,20 @@ def winnow() -> None:
     Exit codes: 0 answered, 1 the target failed, 2 usage, 3 no model, 4 workspace unreadable, 130 cancelled, 141 the
     reader left.
     """
+
+
+def _commands(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    assert context.parent is not None
+    return context.parent.command.shell_complete(context.parent, incomplete)
+
+
+@click.command()
+@click.argument("names", metavar="[COMMAND]...", nargs=-1, shell_complete=_commands)
+@click.pass_context
+def help(context: click.Context, names: tuple[str, ...]) -> None:
+    """Show the help of a command."""
+    assert context.parent is not None
+    context.parent.command.main([*names, "--help"], prog_name="winnow", standalone_mode=False)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

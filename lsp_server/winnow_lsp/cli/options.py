@@ -1,8 +1,12 @@
-"""Options that several subcommands share, and the question that they make up."""
+"""Options that several subcommands share, and the question that they and standard input make up."""
 
 from __future__ import annotations
 
+import os
 import re
+import select
+import stat
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,14 +22,68 @@ from winnow_engine.platform import is_file, user
 from winnow_engine.question import Cursor, Question, about_changes
 from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.cli import completion
-from winnow_lsp.cli.piped import with_input
 from winnow_lsp.cli.setting_options import Decorator, config_of, setting_options
 from winnow_lsp.host.roots import is_everything, named_folders, workspace_path
 from winnow_lsp.host.socket_path import SWITCH
 from winnow_lsp.host.user_files import workspace_set
 
+_FIRST_BYTE_S = 10.0
+"""Programs that have nothing to say may pass on a pipe that nobody ever closes."""
+
 _AT = re.compile(r"(?P<file>.+?)(?::|#L)(?P<start>\d+)(?::\d+)?(?:-L?(?P<end>\d+)(?::\d+)?)?:?")
 """As compilers and links write places. A column says nothing more: units are lines."""
+workspace_option = click.option(
+    "-w",
+    "--workspace",
+    type=click.Path(path_type=Path),
+    default=".",
+    help="The repository [.].",
+    shell_complete=completion.folders,
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object.")
+server_option = click.option(
+    "--server/--no-server",
+    default=True,
+    envvar=SWITCH,
+    help="Ask the server that keeps models loaded, or not.  [default: server]",
+)
+
+
+def with_input(question: str | None) -> str | None:
+    """A question with what a pipe or a file on standard input adds to it; `-`, or none, is that text alone."""
+    piped = _read() if question == "-" or _has_text() else ""
+    if not piped.strip():
+        return None if question == "-" else question
+    if question in (None, "-"):
+        return piped
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", piped))])
+    return f"{question}\n\n{fence}\n{piped.rstrip()}\n{fence}"
+
+
+def _has_input() -> bool:
+    """True for a pipe or a file. A socket or /dev/null is what programs that have nothing to say pass on, too."""
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)
+
+
+def _has_text() -> bool:
+    """True once there is input, False if none begins in time."""
+    if not _has_input():
+        return False
+    try:
+        begins = bool(select.select([sys.stdin], [], [], _FIRST_BYTE_S)[0])
+    except OSError:  # Windows, which waits for sockets only
+        return True
+    if not begins:
+        click.echo(f"winnow: nothing was piped in for {_FIRST_BYTE_S:.0f} s: asking without it", err=True)
+    return begins
+
+
+def _read() -> str:
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
 def shared(*decorators: Decorator) -> Decorator:
@@ -39,14 +97,6 @@ def shared(*decorators: Decorator) -> Decorator:
     return apply
 
 
-workspace_option = click.option(
-    "-w",
-    "--workspace",
-    type=click.Path(path_type=Path),
-    default=".",
-    help="The repository [.].",
-    shell_complete=completion.folders,
-)
 workspaces_option = click.option(
     "-w",
     "--workspace",
@@ -56,7 +106,6 @@ workspaces_option = click.option(
     shell_complete=completion.folders,
     help="The repository [this one], or a set; may be repeated.",
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object.")
 place_options = shared(
     click.option(
         "--changes",
@@ -71,12 +120,6 @@ place_options = shared(
         help="The cursor, or the selected lines.",
         shell_complete=completion.files,
     ),
-)
-server_option = click.option(
-    "--server/--no-server",
-    default=True,
-    envvar=SWITCH,
-    help="Ask the server that keeps models loaded, or not.  [default: server]",
 )
 past_options = shared(workspaces_option, json_option, setting_options("budget", "drafter", "target"), server_option)
 """Those of questions about the past."""

@@ -21,13 +21,12 @@ from winnow_engine.review.review import FileSummary, Review, reviewed, unchanged
 from winnow_engine.review.sarif import sarif
 from winnow_engine.storage.store import Store, default_path
 from winnow_lsp.cli.in_process import sources_of
-from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.local_servers import with_target
 from winnow_lsp.cli.options import folders_of, json_option, server_option, workspaces_option
-from winnow_lsp.cli.progress import ProgressView
+from winnow_lsp.cli.report import ProgressView
 from winnow_lsp.cli.setting_options import setting_options
 from winnow_lsp.cli.shared_server import answered
-from winnow_lsp.cli.terminal import show, show_json
+from winnow_lsp.cli.terminal import cancel_on_interrupt, show, show_json
 from winnow_lsp.client.asking import Listener
 from winnow_lsp.host.reply import Reply
 

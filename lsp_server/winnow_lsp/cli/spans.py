@@ -8,12 +8,10 @@ from typing import Any
 import click
 
 from winnow_lsp.cli.in_process import assistant, sources_of
-from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import json_option, place_options, question_of, workspaces_option
-from winnow_lsp.cli.progress import ProgressView
-from winnow_lsp.cli.report import notice_lines, spans_lines, stats_line
+from winnow_lsp.cli.report import ProgressView, notice_lines, spans_lines, stats_line
 from winnow_lsp.cli.setting_options import config_of, setting_options
-from winnow_lsp.cli.terminal import show, show_json
+from winnow_lsp.cli.terminal import cancel_on_interrupt, show, show_json
 from winnow_lsp.host.stats import flat_stats
 
 

@@ -12,9 +12,8 @@ from winnow_engine.history.answering import CommitMatch, answering_commits
 from winnow_engine.question import ABOUT_WHEN, WHEN
 from winnow_lsp.cli.ask import show_answer
 from winnow_lsp.cli.in_process import sources_of
-from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import past_options, question_of
-from winnow_lsp.cli.terminal import show
+from winnow_lsp.cli.terminal import cancel_on_interrupt, show
 
 
 @click.command()

@@ -11,9 +11,8 @@ from winnow_engine.core import Cancellation, Citation, Folder, Kept, KeptSink, S
 from winnow_engine.errors import CancelledError, TargetError, WinnowError
 from winnow_engine.question import Cursor, Question
 from winnow_lsp.client.connection import Connection, ConnectionLostError
-from winnow_lsp.host.reply import Reply
+from winnow_lsp.host.reply import Reply, from_wire
 from winnow_lsp.host.roots import file_at, file_path, workspace_path
-from winnow_lsp.host.stat_names import from_wire
 
 _CANCELLED = -32800  # LSP 3.17, LSPErrorCodes.RequestCancelled
 # The server need not watch the folder: each question reads it anew, and this client leaves after one.

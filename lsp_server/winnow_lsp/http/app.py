@@ -27,15 +27,13 @@ from winnow_engine.errors import WinnowError
 from winnow_lsp.host.engines import ModelState
 from winnow_lsp.http import messages, responses
 from winnow_lsp.http.answering import Answering, StillReading
-from winnow_lsp.http.completions import COMPLETIONS
 from winnow_lsp.http.dialect import ApiReply, Counting, Dialect
 from winnow_lsp.http.embeddings import EmbeddingRequest, embeddings
 from winnow_lsp.http.embeddings import read_request as read_embedding
 from winnow_lsp.http.errors import ApiError, api_error
 from winnow_lsp.http.guard import Guard
-from winnow_lsp.http.replies import CHAT
-from winnow_lsp.http.requests import ChatRequest
-from winnow_lsp.http.served_model import ServedModel
+from winnow_lsp.http.replies import CHAT, COMPLETIONS
+from winnow_lsp.http.requests import ChatRequest, ServedModel
 
 _log = logging.getLogger(__name__)
 _BODY_TIMEOUT_S = 60

@@ -10,8 +10,7 @@ from typing import Any, Protocol
 from winnow_engine.chat.complete import Completion
 from winnow_engine.chat.turn import TurnPiece
 from winnow_lsp.http.errors import ApiError
-from winnow_lsp.http.requests import ChatRequest
-from winnow_lsp.http.served_model import ServedModel
+from winnow_lsp.http.requests import ChatRequest, ServedModel
 
 
 class ApiReply(Protocol):

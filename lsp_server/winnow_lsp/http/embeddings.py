@@ -11,8 +11,7 @@ from winnow_cuda.shapes import Float32
 from winnow_engine.encoder.adapter import unit_length
 from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.fields import Fields, typed
-from winnow_lsp.http.requests import answer_length, read_document
-from winnow_lsp.http.served_model import ServedModel
+from winnow_lsp.http.requests import ServedModel, answer_length, read_document
 
 _REQUEST = Fields(frozenset({"model", "input", "encoding_format", "dimensions"}))
 _MOST_TEXTS, _MOST_CHARACTERS = 2048, 1 << 20

@@ -25,10 +25,8 @@ from winnow_lsp.http.conversation import (
 from winnow_lsp.http.dialect import Counting, Dialect, event
 from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.fields import Fields, object_at, typed
-from winnow_lsp.http.formats import read_format
 from winnow_lsp.http.message_reply import MessageReply, error_document
-from winnow_lsp.http.requests import ChatRequest, answer_length, read_document, read_sampling
-from winnow_lsp.http.served_model import ServedModel
+from winnow_lsp.http.requests import ChatRequest, ServedModel, answer_length, read_document, read_format, read_sampling
 
 _REQUEST = Fields(
     read=frozenset({

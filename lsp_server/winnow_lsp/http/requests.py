@@ -1,6 +1,6 @@
 """Reads requests: what would change the answer's meaning and is not supported is refused, other fields are ignored.
 
-Here is what the APIs have in common, and chat completions.
+Here are chat completions, and what the APIs have in common: the model served, sampling, the format of an answer.
 """
 
 from __future__ import annotations
@@ -10,17 +10,19 @@ import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 from winnow_engine.chat.complete import DEFAULT_ANSWER, CompletionRequest
 from winnow_engine.core import Sampling, Thinking
+from winnow_engine.prompting.answer_format import AnswerFormat
 from winnow_engine.untrusted import read_json
 from winnow_lsp.http.conversation import read_messages, read_tools
 from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.fields import Fields, typed
-from winnow_lsp.http.formats import read_format
-from winnow_lsp.http.served_model import ServedModel
 
+_KINDS = ("text", "json_object", "json_schema")
+_MOST_SCHEMA = 256 << 10  # characters
 _MOST_STOPS = 16
 _MOST_LEVELS = 100
 _MOST_SEED = 2**32 - 1
@@ -28,12 +30,10 @@ UNLIMITED = -1
 """A number that some clients send for "as many as there are", or for any seed."""
 _SWITCHES = {"enable_thinking", "thinking"}
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-
 GUIDED = frozenset({
     "grammar", "json_schema", "structured_outputs", "guided_json", "guided_regex", "guided_choice", "guided_grammar",
 })  # fmt: skip
 """Fields of vLLM and llama-server for the form of an answer."""
-
 _CHAT = Fields(
     read=frozenset({
         "model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "temperature", "top_p",
@@ -56,6 +56,67 @@ _CHAT = Fields(
         "continue_final_message": (False,),
     },
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ServedModel:
+    """A model's name, and its aliases: other names, or patterns of names such as `claude-*`."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+
+    def asked(self, name: Any) -> str:
+        """The name that a request asks for, this model's if it names none. Raises ApiError for another model's."""
+        if name is None or name == self.name:
+            return self.name
+        if isinstance(name, str) and any(fnmatchcase(name, alias) for alias in self.aliases):
+            return name
+        raise ApiError(404, f"there is no model {name!r} here, only {self.name!r}", "model", "model_not_found")
+
+    def entry(self, name: str, context: int | None) -> dict[str, Any]:
+        """The model as OpenAI and Anthropic describe one, with vLLM's field for the context once that is known."""
+        entry = {"id": name, "object": "model", "type": "model", "display_name": name, "owned_by": "winnow"}
+        known = {} if context is None else {"max_model_len": context}
+        return {**entry, "created": 0, "created_at": "1970-01-01T00:00:00Z", **known}
+
+    def list(self, context: int | None) -> dict[str, Any]:
+        """The list of the model's names; patterns are no names."""
+        names = [self.name, *(alias for alias in self.aliases if not set(alias) & set("*?["))]
+        entries = [self.entry(name, context) for name in names]
+        return {"object": "list", "data": entries, "first_id": names[0], "last_id": names[-1], "has_more": False}
+
+
+def read_format(document: Mapping[str, Any], name: str, place: str = "") -> AnswerFormat | None:
+    """The format in the field `name`, None for text. Raises ApiError, which names the field."""
+    given = typed(document, name, dict, {"type": "text"}, place)
+    field, kind = f"{place}{name}", given.get("type")
+    if kind not in _KINDS:
+        raise ApiError(400, f"{field}.type must be one of {', '.join(_KINDS)}", f"{field}.type", "unsupported_value")
+    if kind == "text":
+        return None
+    if kind == "json_schema" and name == "response_format" and "schema" not in given:
+        given, field = typed(given, kind, dict, {}, f"{field}."), f"{field}.{kind}"
+    elif kind == "json_object" and "schema" not in given:
+        return AnswerFormat(None, {}, field)
+    return AnswerFormat(_schema(given, field), _options(given, field), f"{field}.schema")
+
+
+def _schema(given: Mapping[str, Any], field: str) -> dict[str, Any]:
+    schema: dict[str, Any] | None = given.get("schema")
+    if not isinstance(schema, dict):
+        raise ApiError(400, f"{field}.schema must be an object", f"{field}.schema")
+    size = len(str(schema))
+    if size > _MOST_SCHEMA:
+        raise ApiError(400, f"{field}.schema has {size:,} characters, over {_MOST_SCHEMA:,}", f"{field}.schema")
+    return schema
+
+
+def _options(given: Mapping[str, Any], field: str) -> dict[str, Any]:
+    options = {"name": typed(given, "name", str, "answer", f"{field}.")}
+    if description := typed(given, "description", str, "", f"{field}."):
+        options["description"] = description
+    strict = typed(given, "strict", bool, None, f"{field}.") if given.get("strict") is not None else None
+    return options if strict is None else options | {"strict": strict}
 
 
 @dataclass(frozen=True, slots=True)

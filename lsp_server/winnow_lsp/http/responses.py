@@ -27,10 +27,16 @@ from winnow_lsp.http.conversation import (
 from winnow_lsp.http.dialect import Counting, Dialect
 from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.fields import Fields, object_at, typed
-from winnow_lsp.http.formats import read_format
-from winnow_lsp.http.requests import ChatRequest, answer_length, read_document, read_sampling, with_effort
+from winnow_lsp.http.requests import (
+    ChatRequest,
+    ServedModel,
+    answer_length,
+    read_document,
+    read_format,
+    read_sampling,
+    with_effort,
+)
 from winnow_lsp.http.response_reply import ResponseReply
-from winnow_lsp.http.served_model import ServedModel
 
 _REQUEST = Fields(
     read=frozenset({

@@ -20,10 +20,10 @@ from winnow_engine.targets.answer import Answer
 from winnow_lsp.host.engines import Engine
 from winnow_lsp.host.queue import Asker, Work
 from winnow_lsp.mcp.arguments import Ask, ExplainPlace, FindCode, OutlinePath
-from winnow_lsp.mcp.paths import workspace_path, workspace_place
 from winnow_lsp.mcp.presentation import explained, found_code, found_lines, outlined, place_of
 from winnow_lsp.mcp.progress import Reports
 from winnow_lsp.mcp.results import Explained, FoundCode, ModelAnswer, Outlined
+from winnow_lsp.mcp.workspace import workspace_path, workspace_place
 
 T = TypeVar("T")
 _CODE_SHARE = 0.9  # of a result's tokens; the rest names places

@@ -14,12 +14,11 @@ from pygls.lsp.server import LanguageServer
 from winnow_engine.question import Turn
 from winnow_lsp.host.engines import Engine, Engines
 from winnow_lsp.host.settings import Settings
+from winnow_lsp.server.render.markdown import Pages
 from winnow_lsp.server.render.progress_bars import ProgressBars
-from winnow_lsp.server.render.showing import Pages
 from winnow_lsp.server.render.status import Status, status_json
-from winnow_lsp.server.session.editor import EditorState
+from winnow_lsp.server.session.editor import EditorState, Questions
 from winnow_lsp.server.session.indexing import Indexer
-from winnow_lsp.server.session.questions import Questions
 from winnow_lsp.server.session.watching import FileWatcher
 from winnow_lsp.server.wire.protocol import StrictProtocol, converter
 

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from winnow_engine.question import Question, Turn
-from winnow_lsp.cli.last_conversation import keep_turns, last_turns
+from winnow_lsp.cli.ask import keep_turns, last_turns
 from winnow_lsp.cli.main import main
 from winnow_lsp.cli.options import cursor_of, folders_of, question_of
 from winnow_lsp.cli.spans import spans
@@ -64,7 +64,7 @@ def test_input_that_is_no_pipe_is_not_read(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_pipe_in_which_nothing_begins_is_given_up(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("winnow_lsp.cli.piped._FIRST_BYTE_S", 0.01)
+    monkeypatch.setattr("winnow_lsp.cli.options._FIRST_BYTE_S", 0.01)
     reader, writer = os.pipe()
     with os.fdopen(reader) as stdin, os.fdopen(writer, "w"):
         monkeypatch.setattr("sys.stdin", stdin)

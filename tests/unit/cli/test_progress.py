@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from winnow_engine.core import Kept, Progress, Span, UnitKind
-from winnow_lsp.cli import progress
-from winnow_lsp.cli.progress import ProgressView
+from winnow_lsp.cli import report
+from winnow_lsp.cli.report import ProgressView
 
 INDEXING = Progress("index", 3, 10, tokens=2_000, total_tokens=6_000, elapsed_s=2.0)
 
@@ -57,7 +57,7 @@ def test_places_longer_than_a_line_are_cut(on_terminal: Callable[[], None], caps
 def test_without_a_terminal_there_is_a_line_now_and_then(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", -1.0)
+    monkeypatch.setattr(report, "_SECONDS_BETWEEN_LINES", -1.0)
     with ProgressView() as view:
         view(INDEXING)
         view.kept(Kept.of(spans(2), 18.0))

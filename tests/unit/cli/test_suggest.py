@@ -10,7 +10,6 @@ from click.testing import CliRunner
 
 from winnow_engine.models import registry
 from winnow_engine.targets.remote import discovery
-from winnow_lsp.cli import suggest
 from winnow_lsp.cli.models import models
 
 from ...ollama_server import serving
@@ -50,7 +49,9 @@ def test_json_has_the_machine_every_target_and_what_was_found(ollama: str) -> No
 def test_the_patience_is_that_of_the_settings(ollama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     asked: list[float] = []
-    monkeypatch.setattr(suggest, "suggest", lambda _drafter, _bytes, patience: asked.append(patience) or [])
+    monkeypatch.setattr(
+        "winnow_lsp.cli.models.suggest", lambda _drafter, _bytes, patience: asked.append(patience) or []
+    )
     (tmp_path / "winnow").mkdir()
     (tmp_path / "winnow" / "winnow.toml").write_text("patience = 3")
     assert CliRunner().invoke(models, ["suggest", "--json"]).exit_code == 0

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from winnow_engine.core import Kept, Span, UnitKind
 from winnow_lsp.cli import ask, doctor
 from winnow_lsp.cli.main import main
-from winnow_lsp.cli.progress import _places
+from winnow_lsp.cli.report import _places
 from winnow_lsp.cli.terminal import harmless, show_json
 from winnow_lsp.client.asking import Listener
 from winnow_lsp.host.reply import Reply

@@ -20,8 +20,7 @@ from winnow_lsp.host.engines import ModelState
 from winnow_lsp.http.app import app
 from winnow_lsp.http.guard import Guard
 from winnow_lsp.http.listening import listening_socket, web_server
-from winnow_lsp.http.requests import ChatRequest
-from winnow_lsp.http.served_model import ServedModel
+from winnow_lsp.http.requests import ChatRequest, ServedModel
 
 PATIENCE_S = 120
 CHAT = "/v1/chat/completions"

@@ -6,7 +6,7 @@ import pytest
 
 from winnow_engine.core import Folder
 from winnow_engine.errors import PositionError
-from winnow_lsp.mcp.paths import workspace_path, workspace_place
+from winnow_lsp.mcp.workspace import workspace_path, workspace_place
 
 FILES = ("src/a.py", "src/[id]/b.py", "docs/d.md", "odd\\name.py", "src/a:7.py")
 

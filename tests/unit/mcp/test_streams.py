@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from winnow_lsp.mcp.streams import message_streams
+from winnow_lsp.mcp.serving import message_streams
 
 PATIENCE_S = 120
 

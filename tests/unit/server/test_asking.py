@@ -10,8 +10,7 @@ from winnow_engine.core import Cancellation
 from winnow_engine.question import Cursor, Question
 from winnow_lsp.server.features import asking
 from winnow_lsp.server.render.progress_bars import ProgressBars
-from winnow_lsp.server.session.editor import EditorState
-from winnow_lsp.server.session.questions import Questions
+from winnow_lsp.server.session.editor import EditorState, Questions
 from winnow_lsp.server.wire.messages import AskParams
 
 PATIENCE_S = 120

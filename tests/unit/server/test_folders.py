@@ -13,7 +13,7 @@ from winnow_engine.core import Citation
 from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.question import Cursor
 from winnow_lsp.host.roots import file_path
-from winnow_lsp.server.session.folders import Folders
+from winnow_lsp.server.session.editor import Folders
 
 ODD = "a b#c?d%41ü"
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from winnow_lsp.server.wire import framing
-from winnow_lsp.server.wire.framing import FramingError, Outbox, read_body
+from winnow_lsp.server.wire import transport
+from winnow_lsp.server.wire.transport import FramingError, Outbox, read_body
 
 
 def framed(body: bytes) -> bytes:
@@ -69,7 +69,7 @@ async def test_a_stream_that_ends_early_has_no_more_messages(cut: bytes) -> None
 
 async def test_a_body_too_long_to_be_meant_is_refused() -> None:
     with pytest.raises(FramingError, match="announced"):
-        await bodies(b"Content-Length: %d\r\n\r\n" % (framing.LONGEST_BODY + 1))
+        await bodies(b"Content-Length: %d\r\n\r\n" % (transport.LONGEST_BODY + 1))
 
 
 async def test_a_header_without_an_end_is_refused() -> None:
@@ -101,7 +101,7 @@ class Pipe:
 
 
 def test_a_client_that_stopped_reading_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(framing, "MOST_UNREAD", 10)
+    monkeypatch.setattr(transport, "MOST_UNREAD", 10)
     pipe = Pipe()
     outbox = Outbox(pipe)
     outbox.write(b"0123456789")

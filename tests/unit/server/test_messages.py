@@ -7,8 +7,7 @@ from lsprotocol import types
 
 from winnow_engine.editing.request import EditKind
 from winnow_engine.question import ABOUT_CHANGE, Turn
-from winnow_lsp.server.topics import Topic
-from winnow_lsp.server.wire.messages import AskParams, EditParams
+from winnow_lsp.server.wire.messages import AskParams, EditParams, Topic
 
 AT = {"line": 3, "character": 4}
 RANGE = {"start": {"line": 1, "character": 0}, "end": AT}

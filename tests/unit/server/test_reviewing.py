@@ -15,7 +15,7 @@ from winnow_engine.index.workspace import read_workspace
 from winnow_engine.question import Question
 from winnow_engine.storage.store import Store
 from winnow_lsp.server.features import reviewing
-from winnow_lsp.server.session.folders import Folders
+from winnow_lsp.server.session.editor import Folders
 from winnow_lsp.server.wire.errors import protocol_errors
 from winnow_lsp.server.wire.messages import AskParams
 

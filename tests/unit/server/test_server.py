@@ -13,8 +13,7 @@ from winnow_engine.index.workspace import Workspace
 from winnow_lsp.host.queue import Queue
 from winnow_lsp.host.settings import Settings
 from winnow_lsp.server.server import WinnowServer
-from winnow_lsp.server.session.editor import EditorState
-from winnow_lsp.server.session.folders import Folders
+from winnow_lsp.server.session.editor import EditorState, Folders
 from winnow_lsp.server.wire.protocol import StrictProtocol
 
 PATIENCE_S = 120

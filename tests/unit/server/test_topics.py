@@ -1,7 +1,7 @@
 import pytest
 
 from winnow_engine.question import Cursor, Question
-from winnow_lsp.server.topics import Topic, ask_about
+from winnow_lsp.server.wire.messages import Topic, ask_about
 
 AT = Cursor("a.py", 3, 3)
 

@@ -13,10 +13,9 @@ from watchfiles import awatch
 from watchfiles.main import FileChange
 
 from winnow_engine.config import FileRules
-from winnow_lsp.server.session import folder_watch
-from winnow_lsp.server.session.folder_watch import changes
-from winnow_lsp.server.session.folders import Folders
-from winnow_lsp.server.session.watching import FileWatcher, Watch
+from winnow_lsp.server.session import watching
+from winnow_lsp.server.session.editor import Folders
+from winnow_lsp.server.session.watching import FileWatcher, Watch, changes
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/fdinfo").exists(), reason="counts watches as Linux tells them")
 
@@ -134,7 +133,7 @@ async def test_a_folder_that_is_only_said_to_be_there_is_asked_for_again_after_a
         raise FileNotFoundError
         yield set()
 
-    monkeypatch.setattr(folder_watch, "_asked_to_watch", missing)
+    monkeypatch.setattr(watching, "_asked_to_watch", missing)
     watched = Watched(tmp_path)
     watched.watcher.start()
     await asyncio.sleep(0.5)
@@ -151,8 +150,8 @@ async def test_where_no_watch_is_left_folders_are_looked_at(
             raise error
         return awatch(*paths, force_polling=force_polling, **options)
 
-    monkeypatch.setattr(folder_watch, "awatch", exhausted)
-    monkeypatch.setattr(folder_watch, "_POLL_S", 0.05)
+    monkeypatch.setattr(watching, "awatch", exhausted)
+    monkeypatch.setattr(watching, "_POLL_S", 0.05)
     watched = Watched(tmp_path)
     watched.watcher.start()
     await watched.until(lambda: watched.told)

@@ -6,7 +6,7 @@ import importlib
 
 import click
 
-from winnow_lsp.cli.lazy import LazyGroup
+from winnow_lsp.cli.main import LazyGroup
 
 _COMMANDS = {
     "agreement": "How often this machine's CPU and GPU keep the same code.",

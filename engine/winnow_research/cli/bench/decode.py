@@ -21,8 +21,8 @@ from winnow_engine.models.cache import locate
 from winnow_engine.targets.drafts import open_draft
 from winnow_engine.targets.drafts.base import Draft
 from winnow_engine.targets.opening import draft_model
-from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.setting_options import target_option
+from winnow_lsp.cli.terminal import cancel_on_interrupt
 from winnow_research.cli.bench.shared import say, writing
 from winnow_research.decode.bench import PLAIN, DecodeBench, DraftFigure, TimedDecoding, figures
 from winnow_research.decode.loads import LOADS

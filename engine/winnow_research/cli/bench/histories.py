@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from winnow_lsp.cli.interrupts import cancel_on_interrupt
+from winnow_lsp.cli.terminal import cancel_on_interrupt
 from winnow_research.cli.bench.shared import corpus_options, say, show
 from winnow_research.evaluation.histories.asking_when import answered_when
 from winnow_research.evaluation.histories.asking_why import answered_why

@@ -14,8 +14,8 @@ from winnow_cuda.device import availability
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.parse_pool import open_parse_pool
 from winnow_engine.models.cache import locate
-from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.setting_options import drafter_option
+from winnow_lsp.cli.terminal import cancel_on_interrupt
 from winnow_research.cli.bench.shared import parse_sizes, say, writing
 from winnow_research.indexing.material import existing, written
 from winnow_research.indexing.tables import lines

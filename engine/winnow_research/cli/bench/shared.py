@@ -24,8 +24,8 @@ from winnow_engine.reranker.opening import open_reranker
 from winnow_engine.storage.store import Store
 from winnow_engine.targets.base import Target
 from winnow_engine.targets.opening import open_target
-from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.options import shared
+from winnow_lsp.cli.terminal import cancel_on_interrupt
 from winnow_research.evaluation.cache import MOST_BYTES, cache_path
 from winnow_research.evaluation.corpus import Corpus, corpus_of
 from winnow_research.evaluation.repositories import Split

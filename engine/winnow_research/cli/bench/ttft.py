@@ -14,8 +14,8 @@ from winnow_cuda.device import availability
 from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_TARGET
 from winnow_engine.storage.folders import cache_folder
-from winnow_lsp.cli.interrupts import cancel_on_interrupt
 from winnow_lsp.cli.setting_options import drafter_option
+from winnow_lsp.cli.terminal import cancel_on_interrupt
 from winnow_research.cli.bench.shared import say, writing
 from winnow_research.evaluation.repositories import PinnedRepository, Split, repositories
 from winnow_research.evaluation.tasks.real import load

@@ -6,7 +6,7 @@ import importlib
 
 import click
 
-from winnow_lsp.cli.lazy import LazyGroup
+from winnow_lsp.cli.main import LazyGroup
 
 _COMMANDS = {
     "ask": "Let a language model write questions about the code of a data set.",

@@ -8,7 +8,6 @@ from winnow_lsp.server.features import (
     commands,
     editing,
     hosting,
-    lenses,
     lifecycle,
     reviewing,
 )
@@ -17,5 +16,5 @@ from winnow_lsp.server.server import WinnowServer
 
 def register_all(server: WinnowServer) -> None:
     """Add every handler."""
-    for feature in (lifecycle, asking, editing, actions, lenses, commands, hosting, reviewing):
+    for feature in (lifecycle, asking, editing, actions, commands, hosting, reviewing):
         feature.register(server)

@@ -1,4 +1,4 @@
-"""Code actions that explain or change the code at the cursor, or explain or fix a problem there."""
+"""Code actions and lenses, which explain or change the code at a place, or explain or fix a problem there."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from lsprotocol import types
 
+from winnow_engine.core import UnitKind
 from winnow_engine.editing.request import EditKind
 from winnow_engine.editing.target_size import check_size
 from winnow_engine.errors import NotApplicableError
@@ -16,10 +17,10 @@ from winnow_engine.git.repository import may_have_history
 from winnow_engine.index.languages import for_path
 from winnow_lsp.host.roots import file_path
 from winnow_lsp.server.features.commands import EDIT, EXPLAIN
-from winnow_lsp.server.render.workspace_edits import EditSupport
+from winnow_lsp.server.render.results import EditSupport
 from winnow_lsp.server.server import WinnowServer
-from winnow_lsp.server.session.texts import text_now
-from winnow_lsp.server.topics import Topic
+from winnow_lsp.server.session.texts import text_now, units_of
+from winnow_lsp.server.wire.messages import Topic
 
 KIND, PROBLEM_KIND, CHANGE_KIND = "winnow.explain", "quickfix.winnow", "refactor.rewrite.winnow"
 _TITLES = {
@@ -28,11 +29,12 @@ _TITLES = {
     Topic.IMPACT: "What would break if this changed?",
     Topic.WHY: "Why is this so?",
 }
+_LENSES = {Topic.CODE: "Explain", Topic.USAGE: "Uses"}
 _LONGEST_TITLE = 60
 
 
 def register(server: WinnowServer) -> None:
-    """Offer code actions."""
+    """Offer code actions, and code lenses where the setting asks for them."""
     options = types.CodeActionOptions(code_action_kinds=[KIND, PROBLEM_KIND, CHANGE_KIND], resolve_provider=True)
 
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, options)
@@ -50,6 +52,14 @@ def register(server: WinnowServer) -> None:
     @server.feature(types.CODE_ACTION_RESOLVE)
     def resolve(action: types.CodeAction) -> types.CodeAction:
         return _resolved(action) if action.data is not None else action
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
+    async def code_lens(params: types.CodeLensParams) -> list[types.CodeLens]:
+        uri = params.text_document.uri
+        if not server.editor.settings.code_lens or server.editor.folders.find(uri) is None:
+            return []
+        units = [u for u in await units_of(server.editor, uri) if u.kind in (UnitKind.FUNCTION, UnitKind.METHOD)]
+        return [_lens(params.text_document, unit.start_line - 1, topic) for unit in units for topic in _LENSES]
 
 
 def _topics(file: Path) -> dict[Topic, str]:
@@ -138,3 +148,8 @@ def _resolves_commands(server: WinnowServer) -> bool:
 def _cut(title: str) -> str:
     line = title.partition("\n")[0]
     return line if len(line) <= _LONGEST_TITLE else f"{line[: _LONGEST_TITLE - 1]}…"
+
+
+def _lens(document: types.TextDocumentIdentifier, line: int, topic: Topic) -> types.CodeLens:
+    at = types.Range(types.Position(line, 0), types.Position(line, 0))
+    return types.CodeLens(at, types.Command(_LENSES[topic], EXPLAIN, arguments=[_data(document, at, topic)]))

@@ -15,10 +15,9 @@ from winnow_engine.editing.target_size import check_size
 from winnow_engine.errors import EditError, TextChangedError
 from winnow_lsp.host.queue import Asker, Work
 from winnow_lsp.server.features.asking import moved, settings_budget
-from winnow_lsp.server.render.results import proposal_json
-from winnow_lsp.server.render.workspace_edits import EditSupport, workspace_edit
+from winnow_lsp.server.render.results import EditSupport, proposal_json, workspace_edit
 from winnow_lsp.server.server import WinnowServer
-from winnow_lsp.server.session.folders import Folders
+from winnow_lsp.server.session.editor import Folders
 from winnow_lsp.server.session.texts import check_within, check_writable, text_now
 from winnow_lsp.server.wire.errors import parsing, protocol_errors
 from winnow_lsp.server.wire.messages import EDIT, EditParams

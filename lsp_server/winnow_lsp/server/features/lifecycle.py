@@ -12,7 +12,7 @@ from pygls.exceptions import JsonRpcException
 from winnow_engine.errors import PositionError
 from winnow_lsp.host.settings import SECTION, Settings
 from winnow_lsp.server.features.actions import takes_actions
-from winnow_lsp.server.render.showing import SCHEME
+from winnow_lsp.server.render.markdown import SCHEME
 from winnow_lsp.server.server import WinnowServer
 
 _ANSWER_TIMEOUT_S = 10

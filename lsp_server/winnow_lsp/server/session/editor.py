@@ -1,15 +1,118 @@
-"""A client's folders, settings and open documents."""
+"""A client's folders, settings, open documents and unanswered questions.
+
+Editors count lines from 0 and end ranges before a character; the engine counts from 1 and includes the last line.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
+from lsprotocol import types
 from pygls.workspace import TextDocument
 
+from winnow_engine.config import FileRules
+from winnow_engine.core import Citation, Span
+from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.index.workspace import Sources
+from winnow_engine.question import Cursor
+from winnow_lsp.host.roots import file_at, file_path, named_folders, workspace_path
 from winnow_lsp.host.settings import Settings
-from winnow_lsp.server.session.folders import Folders
+from winnow_lsp.server.wire.errors import superseded
+
+
+class Folders:
+    """The workspace folders of one client, in the order they were added. Immutable: a question keeps its own."""
+
+    def __init__(self, names: Mapping[Path, str] | None = None) -> None:
+        self._names = dict(names or {})
+        self._folders = tuple(named_folders(self._names))
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """The folders' directories."""
+        return tuple(self._names)
+
+    def changed(self, added: Iterable[types.WorkspaceFolder], removed: Iterable[str] = ()) -> Folders:
+        """A copy with some folders added and removed. Raises PositionError if one is not a `file:` URI."""
+        gone = set(map(file_path, removed))
+        new = {(root := file_path(folder.uri)): folder.name or root.name for folder in added}
+        return Folders({root: name for root, name in self._names.items() if root not in gone} | new)
+
+    def sources(self, rules: FileRules, documents: Mapping[str, str]) -> Sources:
+        """The engine's sources; `documents` maps URIs of open ones to text. Raises WorkspaceError without a folder."""
+        if not self._folders:
+            raise WorkspaceError("no folder is open: open the repository's folder, then ask again")
+        opened = {path: text.encode("utf-8", "replace") for uri, text in documents.items() if (path := self.find(uri))}
+        return Sources(self._folders, rules, opened)
+
+    def path(self, uri: str) -> str:
+        """A document's workspace path. Raises PositionError if it is outside of every folder."""
+        found = self.find(uri)
+        if found is None:
+            raise PositionError(f"{uri} is outside the workspace: open its folder to ask about it")
+        return found
+
+    def find(self, uri: str) -> str | None:
+        """A document's workspace path, or None if it is outside of every folder."""
+        try:
+            file = file_path(uri)
+        except PositionError:
+            return None
+        return workspace_path(self._folders, file)
+
+    def uri(self, path: str) -> str:
+        """The URI of a workspace path. Raises PositionError if its folder has been removed."""
+        if file := file_at(self._folders, path):
+            return file.as_uri()
+        raise PositionError(f"{path} is no longer in any of the workspace's folders: ask again")
+
+    def cursor(self, uri: str, at: types.Range) -> Cursor:
+        """The lines of a range. A selection that ends at a line's very beginning leaves that line out."""
+        ends_before = at.end.character == 0 and at.end.line > at.start.line
+        return Cursor(self.path(uri), at.start.line + 1, at.end.line + (0 if ends_before else 1))
+
+    def location(self, place: Citation | Span) -> types.Location:
+        """The whole lines of a citation or span, as an editor's location."""
+        lines = types.Range(types.Position(place.start_line - 1, 0), types.Position(place.end_line, 0))
+        return types.Location(self.uri(place.path), lines)
+
+
+class Questions:
+    """Tasks that work on a question each. Belongs to the event loop."""
+
+    def __init__(self) -> None:
+        self.tasks: list[asyncio.Task[Any]] = []
+        self.in_order = asyncio.Lock()
+        """Held while a question is worded, so that none overtakes another on its way to the queue."""
+        self._superseded: set[asyncio.Task[Any]] = set()
+
+    @contextmanager
+    def unfinished(self, supersedes: bool) -> Iterator[None]:
+        """Count the current task as a question during the block. If it `supersedes` the others, they are cancelled."""
+        task = asyncio.current_task()
+        assert task is not None
+        if supersedes:
+            self._superseded.update(self.tasks)
+            self.cancel()
+        self.tasks.append(task)
+        try:
+            yield
+        except asyncio.CancelledError:
+            if task in self._superseded:
+                raise superseded() from None
+            raise
+        finally:
+            self.tasks.remove(task)
+            self._superseded.discard(task)
+
+    def cancel(self) -> None:
+        """Cancel them all."""
+        for task in self.tasks:
+            task.cancel()
 
 
 class EditorState:

@@ -1,8 +1,9 @@
-"""Winnow's own requests, from JSON to types. docs/protocol.md describes them."""
+"""Winnow's own requests, from JSON to types, and the questions of an editor's clicks. See docs/protocol.md."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
 from typing import Any, TypeVar, cast
 
 import attrs
@@ -10,15 +11,41 @@ from lsprotocol import types
 
 from winnow_engine.changes.revisions import without_mention
 from winnow_engine.editing.request import EditKind
-from winnow_engine.question import Turn, about_changes
+from winnow_engine.question import WHY, Cursor, Question, Turn, about_changes
 from winnow_lsp.host.old_settings import renewed
-from winnow_lsp.host.setting_rules import BUDGET
-from winnow_lsp.server.topics import Topic
+from winnow_lsp.host.settings import BUDGET
+
+_LONGEST_PROBLEM = 1000  # characters; template errors of C++ run to pages
 
 T = TypeVar("T")
-
 ASK, SPANS, EDIT, SERVER = "winnow/ask", "winnow/spans", "winnow/edit", "winnow/server"
 KEPT, STATUS = "winnow/kept", "winnow/status"
+
+
+class Topic(StrEnum):
+    """A question about the code at the cursor."""
+
+    CODE = "code"
+    DIAGNOSTIC = "diagnostic"
+    USAGE = "usage"
+    IMPACT = "impact"
+    WHY = "why"
+
+
+_WORDING = {
+    Topic.CODE: "Explain {it}: what it does, how, and what it relies on.",
+    Topic.DIAGNOSTIC: "Explain this problem in {it}, and how to fix it:{problems}",
+    Topic.USAGE: "How is {it} used? Name the places that use it, and what for.",
+    Topic.IMPACT: "What would break if {it} changed? Name the code that relies on it, and how.",
+    Topic.WHY: "Why is {it} so? Name each commit that made it so by its id, and say which reason its message gives.",
+}
+
+
+def ask_about(topic: Topic, cursor: Cursor, name: str = "", problems: Sequence[str] = ()) -> Question:
+    """The question about the symbol called `name`, or about the selected code where that is empty."""
+    it = f"`{name}`" if name else "the selected code"
+    listed = "".join(f"\n- {problem[:_LONGEST_PROBLEM]}" for problem in problems)
+    return Question(_WORDING[topic].format(it=it, problems=listed), cursor, changes=WHY if topic is Topic.WHY else None)
 
 
 @attrs.frozen
