@@ -116,7 +116,7 @@ def _agents(engines: Engines) -> Serve:
 
 
 def _serve_http(address: Address, options: dict[str, Any]) -> int:
-    from winnow_lsp.http.serving import serve_http
+    from winnow_lsp.http.app import serve_http
 
     guard = guard_for(address, options["allow_origin"])
     for name in options["settings"]:

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from threading import Thread
-from typing import Any
+from typing import Any, TypeVar
 
 from winnow_engine.assistant import Assistant, open_assistant
 from winnow_engine.config import Config, ModelConfig
@@ -18,12 +18,13 @@ from winnow_engine.runtime import Loading
 from winnow_engine.sharing.index import attach
 from winnow_engine.storage.store import Store
 from winnow_engine.targets.remote.address import is_url, sent_to
-from winnow_lsp.host.queue import Queue
+from winnow_lsp.host.queue import ANYBODY, Asker, Moved, Queue, Work
 
 _AT_ONCE = 32
 """Questions to a target on a server. It schedules them itself, and waits for none of ours."""
 _log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 Changed = Callable[[], None]
 
 
@@ -76,6 +77,17 @@ class Engine:
             self._assistant.retry()
             self._listen()
         return self._assistant
+
+    async def question(
+        self, work: Callable[[Assistant, Cancellation], T], asker: Asker = ANYBODY, moved: Moved = lambda _: None
+    ) -> T:
+        """Run work that needs nothing but the assistant when its turn has come, as `Queue.question`."""
+
+        def prepare() -> Work[T]:
+            assistant = self.assistant()
+            return lambda cancellation: work(assistant, cancellation)
+
+        return await self.queue.question(prepare, moved, asker)
 
     @property
     def drafter(self) -> ModelState:

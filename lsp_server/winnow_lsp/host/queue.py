@@ -35,7 +35,7 @@ class Asker:
     in_turn: bool = False
 
 
-_ANYBODY = Asker()
+ANYBODY = Asker()
 
 
 @dataclass(eq=False)
@@ -76,7 +76,7 @@ class Queue:
         """True while a question or background work is under way."""
         return bool(self._tickets) or self._background_turn.locked()
 
-    async def question(self, prepare: Prepare[T], moved: Moved, asker: Asker = _ANYBODY) -> T:
+    async def question(self, prepare: Prepare[T], moved: Moved, asker: Asker = ANYBODY) -> T:
         """Run what `prepare` makes when its turn comes; background work stops for it at once.
 
         Cancelling the calling task sets the flag that `work` polls, and waits until it has really ended.

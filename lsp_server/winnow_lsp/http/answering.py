@@ -14,10 +14,6 @@ from winnow_lsp.http.listening import gone
 T = TypeVar("T")
 
 
-class StillReading:
-    """No piece yet."""
-
-
 class Answering(Generic[T]):
     """One answer in progress, which `begin` starts. It is cancelled when its client disconnects."""
 
@@ -48,13 +44,10 @@ class Answering(Generic[T]):
         if done and not self._first.result():
             await self.completion()
 
-    async def piece(self, seconds: float) -> TurnPiece | StillReading | None:
-        """The next piece, or None at the end; for a while."""
-        try:
-            async with asyncio.timeout(seconds):
-                return await self._pieces.get()
-        except TimeoutError:
-            return StillReading()
+    async def piece(self, seconds: float) -> TurnPiece | None:
+        """The next piece, or None at the end. Raises TimeoutError if there is none yet."""
+        async with asyncio.timeout(seconds):
+            return await self._pieces.get()
 
     async def completion(self) -> T:
         """Wait for the whole answer. Raises what ended it; ClientDisconnect if the client left."""

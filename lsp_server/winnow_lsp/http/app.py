@@ -1,15 +1,15 @@
-"""The routes: the APIs of one service, `/v1/models`, and `/health`."""
+"""The routes of a server: the APIs of one service, `/v1/models`, and `/health`."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, Protocol
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -20,20 +20,22 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from winnow_cuda.shapes import Float32
 from winnow_engine.chat.complete import Completion
-from winnow_engine.chat.turn import TurnPieceSink
+from winnow_engine.config import ModelConfig
 from winnow_engine.errors import WinnowError
-from winnow_lsp.host.engines import ModelState
-from winnow_lsp.http import messages, responses
-from winnow_lsp.http.answering import Answering, StillReading
-from winnow_lsp.http.dialect import ApiReply, Counting, Dialect
+from winnow_engine.storage.store import Store
+from winnow_lsp.http.answering import Answering
+from winnow_lsp.http.dialect import ApiReply, Dialect
 from winnow_lsp.http.embeddings import EmbeddingRequest, embeddings
 from winnow_lsp.http.embeddings import read_request as read_embedding
 from winnow_lsp.http.errors import ApiError, api_error
-from winnow_lsp.http.guard import Guard
+from winnow_lsp.http.guard import Guard, read_body
+from winnow_lsp.http.listening import listening_socket, web_server
+from winnow_lsp.http.messages import MESSAGES
 from winnow_lsp.http.replies import CHAT, COMPLETIONS
-from winnow_lsp.http.requests import ChatRequest, ServedModel
+from winnow_lsp.http.requests import ChatRequest
+from winnow_lsp.http.responses import RESPONSES
+from winnow_lsp.http.serving import EngineService
 
 _log = logging.getLogger(__name__)
 _BODY_TIMEOUT_S = 60
@@ -48,37 +50,27 @@ _LONGEST_NAME, _MOST_NAMES = 64, 32
 _LEFT = 499  # nobody reads it; as nginx logs it
 
 
-class Service(Protocol):
-    """The service behind the routes: one pair of models with a queue."""
-
-    model: ServedModel
-    encoder: ServedModel
-
-    @property
-    def context_limit(self) -> int | None:
-        """The target's context in tokens, or None until it is known."""
-
-    @property
-    def states(self) -> tuple[ModelState, ModelState]:
-        """The state of the drafter and of the target."""
-
-    async def complete(self, request: ChatRequest, on_piece: TurnPieceSink) -> Completion:
-        """Answer; `on_piece` is called from any thread. Cancelling the calling task stops the work."""
-
-    async def count(self, request: ChatRequest) -> int:
-        """The tokens of a request's prompt as it came. Cancelling the calling task stops the work."""
-
-    async def embed(self, texts: Sequence[str], user: str | None) -> tuple[Float32, int]:
-        """A vector for each text, float32 [N, columns], and their tokens. Cancelling the task stops the work."""
-
-    async def close(self) -> None:
-        """Free the models."""
+Endpoint = Callable[[Dialect, Request], Awaitable[Response]]
 
 
-Endpoint = Callable[[Request], Awaitable[Response]]
+def serve_http(
+    models: ModelConfig,
+    store: Store,
+    budget: int,
+    host: str,
+    port: int,
+    guard: Guard,
+    ready: Callable[[str, int], None],
+    aliases: tuple[str, ...] = (),
+) -> None:
+    """Serve until told to stop; `ready` gets the address. Raises OSError if the address is not available."""
+    with listening_socket(host, port) as listening:
+        application = app(lambda: EngineService(models, store, budget, aliases), guard)
+        ready(*listening.getsockname()[:2])
+        web_server(application).run([listening])
 
 
-def app(open_service: Callable[[], Service], guard: Guard) -> Starlette:
+def app(open_service: Callable[[], EngineService], guard: Guard) -> Starlette:
     """The ASGI application. It opens its service when its event loop starts, and closes it at the end."""
 
     @asynccontextmanager
@@ -87,31 +79,26 @@ def app(open_service: Callable[[], Service], guard: Guard) -> Starlette:
         yield
         await service.close()
 
-    def answers(path: str, dialect: Dialect) -> Route:
-        endpoint = partial(_guarded, guard, dialect, partial(_answer, guard, dialect))
-        return Route(path, endpoint, methods=["POST"])
-
-    def counts(path: str, dialect: Dialect, counting: Counting) -> Route:
-        endpoint = partial(_guarded, guard, dialect, partial(_count, guard, counting))
-        return Route(path, endpoint, methods=["POST"])
+    def route(path: str, endpoint: Endpoint, dialect: Dialect = CHAT, method: str = "POST") -> Route:
+        return Route(path, partial(_guarded, endpoint, dialect), methods=[method])
 
     routes = [
-        answers("/v1/chat/completions", CHAT),
-        answers("/v1/completions", COMPLETIONS),
-        answers("/v1/responses", responses.RESPONSES),
-        counts("/v1/responses/input_tokens", responses.RESPONSES, responses.COUNTING),
-        answers("/v1/messages", messages.MESSAGES),
-        counts("/v1/messages/count_tokens", messages.MESSAGES, messages.COUNTING),
-        Route("/v1/embeddings", partial(_guarded, guard, CHAT, partial(_embed, guard)), methods=["POST"]),
-        Route("/v1/models", partial(_guarded, guard, CHAT, _models)),
-        Route("/v1/models/{name:path}", partial(_guarded, guard, CHAT, _model)),
-        Route("/health", partial(_guarded, guard, CHAT, _health)),
+        route("/v1/chat/completions", _answer),
+        route("/v1/completions", _answer, COMPLETIONS),
+        route("/v1/responses", _answer, RESPONSES),
+        route("/v1/responses/input_tokens", _count, RESPONSES),
+        route("/v1/messages", _answer, MESSAGES),
+        route("/v1/messages/count_tokens", _count, MESSAGES),
+        route("/v1/embeddings", _embed),
+        route("/v1/models", _models, method="GET"),
+        route("/v1/models/{name:path}", _model, method="GET"),
+        route("/health", _health, method="GET"),
     ]
     refuse: Any = _refused
     application = Starlette(
         routes=routes, middleware=_middleware(guard), lifespan=lifespan, exception_handlers={HTTPException: refuse}
     )
-    application.state.requests = 0
+    application.state.guard, application.state.requests = guard, 0
     application.router.redirect_slashes = False
     return application
 
@@ -146,40 +133,40 @@ class _Counted:
             state.requests -= 1
 
 
-async def _guarded(guard: Guard, dialect: Dialect, endpoint: Endpoint, request: Request) -> Response:
+async def _guarded(endpoint: Endpoint, dialect: Dialect, request: Request) -> Response:
     """The endpoint's response, or an error response if the request is refused or fails."""
     try:
-        request.state.user = guard.check(request)
-        return await endpoint(request)
+        request.state.user = request.app.state.guard.check(request)
+        return await endpoint(dialect, request)
     except ClientDisconnect:
         return Response(status_code=_LEFT)
     except Exception as error:
         return _error(dialect, _told(error))
 
 
-async def _models(request: Request) -> Response:
-    service: Service = request.app.state.service
+async def _models(_dialect: Dialect, request: Request) -> Response:
+    service = _service(request)
     return JSONResponse(service.model.list(service.context_limit))
 
 
-async def _model(request: Request) -> Response:
-    service: Service = request.app.state.service
+async def _model(_dialect: Dialect, request: Request) -> Response:
+    service = _service(request)
     name = service.model.asked(request.path_params["name"])
     return JSONResponse(service.model.entry(name, service.context_limit))
 
 
-async def _health(request: Request) -> Response:
+async def _health(_dialect: Dialect, request: Request) -> Response:
     """200 once both models are loaded; 503 until then, and if one cannot be loaded."""
-    states = request.app.state.service.states
+    states = _service(request).states
     failures = [state.error for state in states if state.error]
     ready = all(state.state == "ready" for state in states)
     document: dict[str, Any] = {"status": "error" if failures else "ok" if ready else "loading"}
     return JSONResponse(document | ({"error": failures[0]} if failures else {}), 200 if ready else 503)
 
 
-async def _answer(guard: Guard, dialect: Dialect, request: Request) -> Response:
-    service: Service = request.app.state.service
-    wanted = replace(dialect.read(await _body(guard, request), service.model), user=request.state.user)
+async def _answer(dialect: Dialect, request: Request) -> Response:
+    service = _service(request)
+    wanted = replace(dialect.read(await _body(request), service.model), user=request.state.user)
     answer, reply = Answering(partial(service.complete, wanted), request), dialect.reply(wanted)
     if not wanted.stream:
         return JSONResponse(reply.whole(await answer.completion()), headers=_notes(wanted))
@@ -188,26 +175,31 @@ async def _answer(guard: Guard, dialect: Dialect, request: Request) -> Response:
     return StreamingResponse(_events(answer, reply, dialect.ping), headers=headers, media_type="text/event-stream")
 
 
-async def _count(guard: Guard, counting: Counting, request: Request) -> Response:
-    service: Service = request.app.state.service
-    wanted = replace(counting.read(await _body(guard, request), service.model), user=request.state.user)
-    counted = Answering(lambda _: service.count(wanted), request)
-    return JSONResponse(counting.counted(await counted.completion()), headers=_notes(wanted))
+async def _count(dialect: Dialect, request: Request) -> Response:
+    service, read = _service(request), dialect.read_count or dialect.read
+    wanted = replace(read(await _body(request), service.model), user=request.state.user)
+    tokens = await Answering(lambda _: service.count(wanted), request).completion()
+    return JSONResponse({**dialect.counted, "input_tokens": tokens}, headers=_notes(wanted))
 
 
-async def _embed(guard: Guard, request: Request) -> Response:
-    service: Service = request.app.state.service
-    wanted = read_embedding(await _body(guard, request), service.encoder)
+async def _embed(_dialect: Dialect, request: Request) -> Response:
+    service = _service(request)
+    wanted = read_embedding(await _body(request), service.encoder)
     found = Answering(lambda _: service.embed(wanted.texts, request.state.user), request)
     return JSONResponse(embeddings(wanted, *await found.completion()), headers=_notes(wanted))
 
 
-async def _body(guard: Guard, request: Request) -> bytes:
+def _service(request: Request) -> EngineService:
+    service: EngineService = request.app.state.service
+    return service
+
+
+async def _body(request: Request) -> bytes:
     if request.app.state.requests > MOST_REQUESTS:
         raise ApiError(503, f"{MOST_REQUESTS} requests are in progress: try again in a moment", code="overloaded")
     try:
         async with asyncio.timeout(_BODY_TIMEOUT_S):
-            return await guard.body(request)
+            return await read_body(request)
     except TimeoutError:
         raise ApiError(408, f"the body did not come within {_BODY_TIMEOUT_S} s") from None
 
@@ -228,8 +220,13 @@ def _log_once(name: str) -> None:
 async def _events(answer: Answering[Completion], reply: ApiReply, ping: bytes) -> AsyncIterator[bytes]:
     try:
         yield reply.first()
-        while (piece := await answer.piece(PING_S)) is not None:
-            yield ping if isinstance(piece, StillReading) else reply.piece(piece)
+        while True:
+            try:
+                if (piece := await answer.piece(PING_S)) is None:
+                    break
+                yield reply.piece(piece)
+            except TimeoutError:
+                yield ping
         yield reply.last(await answer.completion())
     except ClientDisconnect:
         pass
@@ -256,5 +253,5 @@ def _error(dialect: Dialect, error: ApiError) -> Response:
 
 def _refused(request: Request, error: HTTPException) -> Response:
     """Unknown paths and methods, in the form of the API that the path is of."""
-    dialect = messages.MESSAGES if request.url.path.startswith("/v1/messages") else CHAT
+    dialect = MESSAGES if request.url.path.startswith("/v1/messages") else CHAT
     return JSONResponse(dialect.error(ApiError(error.status_code, error.detail)), error.status_code, error.headers)

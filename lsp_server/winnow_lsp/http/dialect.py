@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Protocol
 
 from winnow_engine.chat.complete import Completion
@@ -34,20 +35,17 @@ class ApiReply(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One API. `read` takes a body and the model being served, and raises ApiError; `ping` keeps a stream alive."""
+    """One API. `read` takes a body and the model being served, and raises ApiError; `ping` keeps a stream alive.
+
+    `read_count` reads a request for the count of its tokens, where that differs; `counted` are fields beside the count.
+    """
 
     read: Callable[[bytes, ServedModel], ChatRequest]
     reply: Callable[[ChatRequest], ApiReply]
-    error: Callable[[ApiError], dict[str, Any]]
+    error: Callable[[ApiError], dict[str, Any]] = attrgetter("document")
     ping: bytes = b": still reading\n\n"
-
-
-@dataclass(frozen=True, slots=True)
-class Counting:
-    """An API's endpoint for counting a prompt's tokens: `read` reads the request, `counted` writes the number."""
-
-    read: Callable[[bytes, ServedModel], ChatRequest]
-    counted: Callable[[int], dict[str, Any]]
+    read_count: Callable[[bytes, ServedModel], ChatRequest] | None = None
+    counted: Mapping[str, str] = field(default_factory=dict)
 
 
 def event(document: dict[str, Any]) -> bytes:

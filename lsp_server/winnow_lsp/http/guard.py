@@ -140,17 +140,18 @@ class Guard:
         _log.info("%s: %s %s", user or "by the token", request.method, request.url.path)
         return user
 
-    async def body(self, request: Request) -> bytes:
-        """A request's body. Raises ApiError if its content type is not JSON or it is too long."""
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != "application/json":  # any other type, a page of another origin may send without a preflight request
-            raise ApiError(415, f"the content type must be application/json, not {kind or 'missing'}")
-        body = bytearray()
-        async for piece in request.stream():
-            body += piece
-            if len(body) > MOST_BYTES:
-                raise ApiError(413, f"the body is over {MOST_BYTES:,} bytes", code="request_too_large")
-        return bytes(body)
+
+async def read_body(request: Request) -> bytes:
+    """A request's body. Raises ApiError if its content type is not JSON or it is too long."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":  # any other type, a page of another origin may send without a preflight request
+        raise ApiError(415, f"the content type must be application/json, not {kind or 'missing'}")
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > MOST_BYTES:
+            raise ApiError(413, f"the body is over {MOST_BYTES:,} bytes", code="request_too_large")
+    return bytes(body)
 
 
 def _loopback_origin(text: str) -> str:

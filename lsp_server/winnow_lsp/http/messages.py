@@ -22,7 +22,7 @@ from winnow_lsp.http.conversation import (
     text_of,
     unreadable,
 )
-from winnow_lsp.http.dialect import Counting, Dialect, event
+from winnow_lsp.http.dialect import Dialect, event
 from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.fields import Fields, object_at, typed
 from winnow_lsp.http.message_reply import MessageReply, error_document
@@ -159,16 +159,12 @@ def _with_references(content: Any, place: str) -> Any:
     """The content of a result, where a reference to a tool is a text that says so."""
     if not isinstance(content, list):
         return content or ""
-    return [
-        {"type": "text", "text": f"The tool {_reference(part, place)} can be called now."}
-        if isinstance(part, dict) and part.get("type") == "tool_reference"
-        else part
-        for part in content
-    ]
-
-
-def _reference(part: Mapping[str, Any], place: str) -> str:
-    return str(typed(part, "tool_name", str, "", f"{place}."))
+    parts = list(content)
+    for number, part in enumerate(content):
+        if isinstance(part, dict) and part.get("type") == "tool_reference":
+            name = typed(part, "tool_name", str, "", f"{place}.")
+            parts[number] = {"type": "text", "text": f"The tool {name} can be called now."}
+    return parts
 
 
 def _referenced(document: Mapping[str, Any]) -> set[str]:
@@ -220,5 +216,4 @@ def _tools(document: Mapping[str, Any], ignored: set[str]) -> Tools:
     return offered(definitions, _CHOICES[kind], only, not alone)
 
 
-MESSAGES = Dialect(read_request, MessageReply, error_document, event({"type": "ping"}))
-COUNTING = Counting(read_count, lambda tokens: {"input_tokens": tokens})
+MESSAGES = Dialect(read_request, MessageReply, error_document, event({"type": "ping"}), read_count)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from time import time
-from typing import Any
+from typing import Any, ClassVar
 from uuid import uuid4
 
 from winnow_engine.chat.complete import Completion, CompletionRequest
@@ -28,7 +28,6 @@ from winnow_lsp.http.requests import (
 )
 
 _FINISHES = {"eos": "stop", "stop": "stop", "length": "length"}
-DONE = b"data: [DONE]\n\n"
 
 _REQUEST = Fields(
     read=frozenset({
@@ -39,14 +38,16 @@ _REQUEST = Fields(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ChatReply:
-    """The documents of one answer, all with the same id."""
+    """The documents of one answer, all with the same id. Its `kinds` are those of a whole answer and of an event."""
 
     model: str
     include_usage: bool = False
-    id: str = field(default_factory=lambda: f"chatcmpl-{uuid4().hex}")
+    id: str = field(default_factory=lambda: uuid4().hex)
     created: int = field(default_factory=lambda: int(time()))
+    prefix: ClassVar = "chatcmpl"
+    kinds: ClassVar = ("chat.completion", "chat.completion.chunk")
 
     def whole(self, completion: Completion) -> dict[str, Any]:
         """The answer to a request that does not stream."""
@@ -56,8 +57,8 @@ class ChatReply:
         if completion.calls:
             calls = [call.document for call in completion.calls]
             message |= {"content": message["content"] or None, "tool_calls": calls}
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish_of(completion)}
-        return self._document("chat.completion", [choice]) | {"usage": usage(completion)}
+        choice = self._choice("message", message, finish_of(completion))
+        return self._document(self.kinds[0], [choice]) | {"usage": usage(completion)}
 
     def first(self) -> bytes:
         """The event that begins a stream."""
@@ -77,19 +78,22 @@ class ChatReply:
         """The events that end a stream."""
         end = self._event({}, finish_of(completion))
         if self.include_usage:
-            end += data(self._document("chat.completion.chunk", []) | {"usage": usage(completion)})
-        return end + DONE
+            end += data(self._document(self.kinds[1], []) | {"usage": usage(completion)})
+        return end + b"data: [DONE]\n\n"
 
     def failed(self, error: ApiError) -> bytes:
         """The event that ends a stream after an error."""
         return data(error.document)
 
     def _event(self, delta: dict[str, Any], finish: str | None) -> bytes:
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-        return data(self._document("chat.completion.chunk", [choice]))
+        return data(self._document(self.kinds[1], [self._choice("delta", delta, finish)]))
+
+    def _choice(self, field: str, message: dict[str, Any], finish: str | None) -> dict[str, Any]:
+        return {"index": 0, field: message, "logprobs": None, "finish_reason": finish}
 
     def _document(self, kind: str, choices: list[dict[str, Any]]) -> dict[str, Any]:
-        return {"id": self.id, "object": kind, "created": self.created, "model": self.model, "choices": choices}
+        identity = f"{self.prefix}-{self.id}"
+        return {"id": identity, "object": kind, "created": self.created, "model": self.model, "choices": choices}
 
 
 def usage(completion: Completion) -> dict[str, Any]:
@@ -115,9 +119,7 @@ def finish_of(completion: Completion) -> str:
     return "tool_calls" if completion.calls and finish == "stop" else finish
 
 
-CHAT = Dialect(
-    read_request, lambda request: ChatReply(request.model, request.include_usage), lambda error: error.document
-)
+CHAT = Dialect(read_request, lambda request: ChatReply(request.model, request.include_usage))
 
 
 def read_completion(body: bytes, model: ServedModel) -> ChatRequest:
@@ -141,18 +143,12 @@ def _prompt(document: Mapping[str, Any]) -> str:
     return texts[0]
 
 
-@dataclass(frozen=True, slots=True)
-class TextReply:
+@dataclass(frozen=True)
+class TextReply(ChatReply):
     """The documents of one completion. Thoughts have no place in them."""
 
-    model: str
-    include_usage: bool
-    id: str = field(default_factory=lambda: f"cmpl-{uuid4().hex}")
-    created: int = field(default_factory=lambda: int(time()))
-
-    def whole(self, completion: Completion) -> dict[str, Any]:
-        """As `ApiReply` says."""
-        return self._document(completion.generation.text, finish_of(completion)) | {"usage": usage(completion)}
+    prefix: ClassVar = "cmpl"
+    kinds: ClassVar = ("text_completion", "text_completion")
 
     def first(self) -> bytes:
         """As `ApiReply` says: nothing but the headers."""
@@ -160,25 +156,10 @@ class TextReply:
 
     def piece(self, piece: TurnPiece) -> bytes:
         """As `ApiReply` says."""
-        return data(self._document(piece, None)) if isinstance(piece, str) else b""
+        return self._event({"content": piece}, None) if isinstance(piece, str) else b""
 
-    def last(self, completion: Completion) -> bytes:
-        """As `ApiReply` says."""
-        end = data(self._document("", finish_of(completion)))
-        if self.include_usage:
-            end += data(self._document("", None) | {"choices": [], "usage": usage(completion)})
-        return end + DONE
-
-    def failed(self, error: ApiError) -> bytes:
-        """As `ApiReply` says."""
-        return data(error.document)
-
-    def _document(self, text: str, finish: str | None) -> dict[str, Any]:
-        choice = {"index": 0, "text": text, "logprobs": None, "finish_reason": finish}
-        own = {"id": self.id, "object": "text_completion", "created": self.created, "model": self.model}
-        return own | {"choices": [choice]}
+    def _choice(self, field: str, message: dict[str, Any], finish: str | None) -> dict[str, Any]:
+        return {"index": 0, "text": message.get("content", ""), "logprobs": None, "finish_reason": finish}
 
 
-COMPLETIONS = Dialect(
-    read_completion, lambda request: TextReply(request.model, request.include_usage), lambda error: error.document
-)
+COMPLETIONS = Dialect(read_completion, lambda request: TextReply(request.model, request.include_usage))

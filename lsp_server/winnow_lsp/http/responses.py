@@ -24,7 +24,7 @@ from winnow_lsp.http.conversation import (
     role_of,
     text_of,
 )
-from winnow_lsp.http.dialect import Counting, Dialect
+from winnow_lsp.http.dialect import Dialect
 from winnow_lsp.http.errors import ApiError
 from winnow_lsp.http.fields import Fields, object_at, typed
 from winnow_lsp.http.requests import (
@@ -125,7 +125,7 @@ def _item(item: Mapping[str, Any], place: str, ignored: set[str]) -> Message | N
         raise ApiError(400, f"{place} must be one of {', '.join(_ITEMS)}", place, "unsupported_value")
     _ITEMS[kind].check(item, ignored, f"{place}.")
     if kind == "message":
-        return _said(item, place)
+        return Message(role_of(item, _ROLES, place), text_of(item.get("content"), f"{place}.content", _PARTS))
     call_id = identifier(item, "call_id", place)
     if kind.endswith("_output"):
         return Message("tool", text_of(item.get("output"), f"{place}.output", _PARTS), call_id=call_id)
@@ -145,10 +145,6 @@ def _joined(function: Mapping[str, Any], place: str) -> str:
     return f"{namespace}{'' if namespace.endswith('__') else '__'}{name}" if namespace else name
 
 
-def _said(item: Mapping[str, Any], place: str) -> Message:
-    return Message(role_of(item, _ROLES, place), text_of(item.get("content"), f"{place}.content", _PARTS))
-
-
 def _tools(document: Mapping[str, Any], ignored: set[str]) -> tuple[Tools, dict[str, tuple[str, str]]]:
     """The tools on offer, and the namespaces and own names of those that are offered by both joined."""
     definitions, namespaces = list[Mapping[str, Any]](), dict[str, tuple[str, str]]()
@@ -160,11 +156,11 @@ def _tools(document: Mapping[str, Any], ignored: set[str]) -> tuple[Tools, dict[
         own = {key: value for key, value in tool.items() if key in _OF_FUNCTION}
         definitions.append(definition({**own, "name": name}, place))
     choice = document.get("tool_choice") or "auto"
-    if isinstance(choice, dict):
-        _check_function(choice, "tool_choice")
+    only = None
+    if isinstance(choice, dict) and choice.get("type") == "function":
+        only = _joined(choice, "tool_choice")
     elif choice not in ("none", "auto", "required"):
         raise ApiError(400, "tool_choice must be none, auto, required or a function", "tool_choice")
-    only = _joined(choice, "tool_choice") if isinstance(choice, dict) else None
     parallel = typed(document, "parallel_tool_calls", bool, True)
     return offered(definitions, "named" if only else str(choice), only, parallel), namespaces
 
@@ -184,14 +180,4 @@ def _functions(document: Mapping[str, Any], ignored: set[str]) -> Iterator[tuple
             about = ""
 
 
-def _check_function(value: Mapping[str, Any], place: str) -> None:
-    if value.get("type") != "function":
-        raise ApiError(400, f"{place} must be of the type function", place, "unsupported_value")
-
-
-def _counted(tokens: int) -> dict[str, Any]:
-    return {"object": "response.input_tokens", "input_tokens": tokens}
-
-
-RESPONSES = Dialect(read_request, ResponseReply, lambda error: error.document)
-COUNTING = Counting(read_request, _counted)
+RESPONSES = Dialect(read_request, ResponseReply, counted={"object": "response.input_tokens"})

@@ -6,7 +6,7 @@ import pytest
 
 from winnow_lsp.cli import serve
 from winnow_lsp.cli.main import main
-from winnow_lsp.http import serving
+from winnow_lsp.http import app
 
 
 def test_settings_without_effect_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -17,7 +17,7 @@ def test_settings_without_effect_are_refused(capsys: pytest.CaptureFixture[str])
 def test_the_index_has_its_share_of_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     served: list[Any] = []
     monkeypatch.setattr(serve, "check_models", lambda *_, **__: None)
-    monkeypatch.setattr(serving, "serve_http", lambda models, store, *_: served.append((models, store.max_bytes)))
+    monkeypatch.setattr(app, "serve_http", lambda models, store, *_: served.append((models, store.max_bytes)))
     assert main(["serve", "--http", "0", "--set", "cacheMegabytes=30"]) == 0
     [(models, max_bytes)] = served
     assert models.cache_megabytes == 30
