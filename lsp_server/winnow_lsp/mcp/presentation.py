@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
 
-from winnow_engine.core import Citation, Kept, Span, counted
+from winnow_engine.core import Citation, Kept, Span, Unit, counted
 from winnow_engine.index.contents import ListedDefinition, ListedFile, ListedFolder, contents
 from winnow_engine.index.relations import Relation, relations
 from winnow_engine.index.scope import MatchingLines
@@ -63,14 +64,7 @@ def _about_lines(total: int, shown: int, complete: bool) -> Iterator[str]:
 def _lines(workspace: Workspace, unit: int, lines: Sequence[int]) -> CodeSpan:
     file, found = workspace.units[unit]
     texts = (f"{line}: {_shortened(file.text_of_lines(line, line).strip())}" for line in lines)
-    return CodeSpan(
-        path=file.path,
-        start_line=found.start_line,
-        end_line=found.end_line,
-        name=found.name,
-        kind=found.kind.value,
-        text="\n".join(texts),
-    )
+    return CodeSpan(**_place(file.path, found), name=found.name, kind=found.kind.value, text="\n".join(texts))
 
 
 def _shortened(text: str) -> str:
@@ -78,16 +72,13 @@ def _shortened(text: str) -> str:
 
 
 def _code(workspace: Workspace, span: Span) -> CodeSpan:
-    file = workspace.files[workspace.file_number(span.path)]
-    return CodeSpan(
-        path=span.path,
-        start_line=span.start_line,
-        end_line=span.end_line,
-        name=span.name,
-        kind=span.kind.value,
-        score=round(span.score, 1) + 0.0,  # no -0.0
-        text=file.text_of_lines(span.start_line, span.end_line),
-    )
+    text = workspace.files[workspace.file_number(span.path)].text_of_lines(span.start_line, span.end_line)
+    score = round(span.score, 1) + 0.0  # no -0.0
+    return CodeSpan(**_place(span.path, span), name=span.name, kind=span.kind.value, score=score, text=text)
+
+
+def _place(path: str, lines: Citation | Span | Unit | ListedDefinition | Cursor) -> dict[str, Any]:
+    return {"path": path, "start_line": lines.start_line, "end_line": lines.end_line}
 
 
 def explained(workspace: Workspace, cursor: Cursor, asked: ExplainPlace, count: Callable[[str], int]) -> Explained:
@@ -100,9 +91,7 @@ def explained(workspace: Workspace, cursor: Cursor, asked: ExplainPlace, count: 
 
     def made(some: Sequence[tuple[str, Relation]]) -> Explained:
         return Explained(
-            path=cursor.path,
-            start_line=cursor.start_line,
-            end_line=cursor.end_line,
+            **_place(cursor.path, cursor),
             inside=[unit.name or unit.kind.value for unit in found.units],
             uses=[_related(one) for side, one in some if side == "uses"],
             used_by=[_related(one) for side, one in some if side == "used_by"],
@@ -145,11 +134,9 @@ def _file(file: ListedFile) -> OutlineEntry:
 
 
 def _definition(file: ListedFile, one: ListedDefinition) -> OutlineEntry:
-    return OutlineEntry(
-        path=file.path, kind=one.kind.value, name=one.name, start_line=one.start_line, end_line=one.end_line
-    )
+    return OutlineEntry(**_place(file.path, one), kind=one.kind.value, name=one.name)
 
 
 def place_of(lines: Citation | Span) -> CodePlace:
     """The place of some lines."""
-    return CodePlace(path=lines.path, start_line=lines.start_line, end_line=lines.end_line)
+    return CodePlace(**_place(lines.path, lines))

@@ -23,7 +23,7 @@ from winnow_lsp.mcp.arguments import Ask, ExplainPlace, FindCode, OutlinePath
 from winnow_lsp.mcp.presentation import explained, found_code, found_lines, outlined, place_of
 from winnow_lsp.mcp.progress import Reports
 from winnow_lsp.mcp.results import Explained, FoundCode, ModelAnswer, Outlined
-from winnow_lsp.mcp.workspace import workspace_path, workspace_place
+from winnow_lsp.mcp.workspace import workspace_place
 
 T = TypeVar("T")
 _CODE_SHARE = 0.9  # of a result's tokens; the rest names places
@@ -47,18 +47,15 @@ class AgentRepository:
 
         def work(assistant: Assistant, cancellation: Cancellation) -> FoundCode:
             try:
-                find = self._ranked if by_meaning else _listed
-                return find(assistant, sources, asked, reports, cancellation)
+                if by_meaning:
+                    return self._ranked(assistant, sources, asked, reports, cancellation)
+                return _listed(assistant, sources, asked, cancellation)
             except NothingMatchesError as error:
                 return FoundCode(spans=[], index_complete=True, notices=[*asked.notices, str(error)])
 
         found = await self._run(work, reports)
         if not found.index_complete and by_meaning:
-
-            async def known() -> Sources:
-                return sources
-
-            self.index(known)
+            self.index(sources)
         return found
 
     def _ranked(
@@ -90,7 +87,7 @@ class AgentRepository:
 
     async def outline(self, sources: Sources, asked: OutlinePath, reports: Reports) -> Outlined:
         """The contents of a folder or file."""
-        path = workspace_path(sources.folders, asked.path)
+        path = workspace_place(sources.folders, asked.path)[0]
 
         def work(assistant: Assistant, cancellation: Cancellation) -> Outlined:
             workspace, count = _read(assistant, sources, cancellation)
@@ -127,10 +124,10 @@ class AgentRepository:
 
         return await self._run(work, reports)
 
-    def index(self, find_sources: Callable[[], Awaitable[Sources]]) -> None:
+    def index(self, sources: Sources | Callable[[], Awaitable[Sources]]) -> None:
         """Bring the index up to date while nobody asks, unless that is under way."""
         if self._indexing is None or self._indexing.done():
-            self._indexing = asyncio.create_task(self._index(find_sources))
+            self._indexing = asyncio.create_task(self._index(sources))
 
     async def leave(self) -> None:
         """Stop what nobody waits for."""
@@ -138,9 +135,9 @@ class AgentRepository:
             self._indexing.cancel()
             await asyncio.wait((self._indexing,))
 
-    async def _index(self, find_sources: Callable[[], Awaitable[Sources]]) -> None:
+    async def _index(self, sources: Sources | Callable[[], Awaitable[Sources]]) -> None:
         with suppress(WinnowError):  # the next call says it
-            found = await find_sources()
+            found = sources if isinstance(sources, Sources) else await sources()
 
             def prepare() -> Work[Workspace]:
                 assistant = self._engine.assistant()
@@ -149,11 +146,7 @@ class AgentRepository:
             await self._engine.queue.background(prepare)
 
     async def _run(self, work: Callable[[Assistant, Cancellation], T], reports: Reports) -> T:
-        def prepare() -> Work[T]:
-            assistant = self._engine.assistant()
-            return lambda cancellation: work(assistant, cancellation)
-
-        return await self._engine.queue.question(prepare, reports.moved, Asker(self))
+        return await self._engine.question(work, Asker(self), reports.moved)
 
 
 def code_budget(settings: Budget, tokens: int, *, fill: bool = False) -> Budget:
@@ -175,7 +168,7 @@ def _paths(sources: Sources, written: Iterable[str]) -> tuple[str, ...]:
     """
     left_out, wanted = list[str](), list[str]()
     for one in written:
-        (left_out if one.startswith("!") else wanted).append(workspace_path(sources.folders, one.removeprefix("!")))
+        (left_out if one.startswith("!") else wanted).append(workspace_place(sources.folders, one.removeprefix("!"))[0])
     return (*(wanted if "" not in wanted else ()), *(f"!{path}" for path in left_out))
 
 
@@ -203,9 +196,7 @@ def meant(workspace: Workspace, path: str) -> str:
     return ends[0] if len(ends) == 1 else path
 
 
-def _listed(
-    assistant: Assistant, sources: Sources, asked: FindCode, _: Reports, cancellation: Cancellation
-) -> FoundCode:
+def _listed(assistant: Assistant, sources: Sources, asked: FindCode, cancellation: Cancellation) -> FoundCode:
     """The lines that match a pattern, in the order of files."""
     workspace, count = _read(assistant, sources, cancellation)
     paths, notices = known_paths(workspace, asked.paths)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -11,11 +10,11 @@ from typing import Any, TypeVar
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from winnow_engine.errors import CancelledError, WinnowError
 from winnow_engine.index.workspace import Sources
-from winnow_lsp.http.listening import gone
+from winnow_lsp.http.answering import Answering
 from winnow_lsp.mcp.arguments import Arguments, Ask, ExplainPlace, FindCode, OutlinePath, read_arguments
 from winnow_lsp.mcp.greeting import DISTRIBUTION, INSTRUCTIONS, NAME, TITLE, reads_text, tools
 from winnow_lsp.mcp.progress import Reports
@@ -24,6 +23,7 @@ from winnow_lsp.mcp.results import ToolResult
 from winnow_lsp.mcp.workspace import Workspaces
 
 T = TypeVar("T")
+Context = ServerRequestContext[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,23 +46,19 @@ _SCHEMAS = {tool["name"]: tool["inputSchema"] for tool in tools("")}
 def make_server(repository: AgentRepository, workspaces: Workspaces) -> Server[Any]:
     """A server with all tools for the clients of one repository."""
 
-    async def list_tools(
-        context: ServerRequestContext[Any, Any], _: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
+    async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult.model_validate({"tools": tools(_client(context))})
 
-    async def call_tool(
-        context: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
-    ) -> types.CallToolResult:
+    async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
             return await _call(context, params, repository, workspaces)
         except (WinnowError, ValueError) as error:
             return _failed(str(error))
 
-    async def initialized(context: ServerRequestContext[Any, Any], _: types.NotificationParams | None) -> None:
+    async def initialized(context: Context, _: types.NotificationParams | None) -> None:
         repository.index(lambda: workspaces.sources(context.session))
 
-    async def roots_changed(context: ServerRequestContext[Any, Any], _: types.NotificationParams | None) -> None:
+    async def roots_changed(context: Context, _: types.NotificationParams | None) -> None:
         workspaces.changed(context.session)
 
     server: Server[Any] = Server(
@@ -78,17 +74,14 @@ def make_server(repository: AgentRepository, workspaces: Workspaces) -> Server[A
     return server
 
 
-def _client(context: ServerRequestContext[Any, Any]) -> str:
+def _client(context: Context) -> str:
     """The client's name for itself."""
     about = context.session.client_params
     return about.client_info.name if about else ""
 
 
 async def _call(
-    context: ServerRequestContext[Any, Any],
-    params: types.CallToolRequestParams,
-    repository: AgentRepository,
-    workspaces: Workspaces,
+    context: Context, params: types.CallToolRequestParams, repository: AgentRepository, workspaces: Workspaces
 ) -> types.CallToolResult:
     tool = TOOLS.get(params.name)
     if tool is None:
@@ -104,22 +97,13 @@ async def _call(
 
 
 async def attended(request: Request | None, work: Coroutine[Any, Any, T]) -> T:
-    """The work's result. Over HTTP it stops, with CancelledError, once the connection of its request has closed.
-
-    The answer could not be fetched any more: nothing that was sent can be sent again.
-    """
+    """The work's result. Over HTTP it stops, with CancelledError, once its client has gone, who could not fetch it."""
     if request is None:
         return await work
-    doing, leaving = asyncio.ensure_future(work), asyncio.ensure_future(gone(request))
-    leaving.add_done_callback(lambda _: doing.cancel())
     try:
-        return await doing
-    except asyncio.CancelledError:
-        if leaving.done() and not leaving.cancelled():
-            raise CancelledError("the client has gone") from None
-        raise
-    finally:
-        leaving.cancel()
+        return await Answering(lambda _: work, request).completion()
+    except ClientDisconnect:
+        raise CancelledError("the client has gone") from None
 
 
 def _failed(message: str) -> types.CallToolResult:

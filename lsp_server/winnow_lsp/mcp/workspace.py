@@ -36,16 +36,11 @@ _ROOTS_S = 5.0  # for the client to name its roots; one that does not is not ask
 _MOST_SILENT = 100
 
 
-def workspace_path(folders: Sequence[Folder], written: str) -> str:
-    """The path in the workspace that an agent means, "" for the workspace itself; it need not exist.
+def workspace_place(folders: Sequence[Folder], written: str) -> tuple[str, Lines]:
+    """The path that an agent means, "" for the workspace, which need not exist, and the lines written behind it.
 
     Raises PositionError for one outside of the workspace.
     """
-    return workspace_place(folders, written)[0]
-
-
-def workspace_place(folders: Sequence[Folder], written: str) -> tuple[str, Lines]:
-    """As `workspace_path`, with the lines that were written behind the path."""
     text = _without_scheme(written.strip())
     for plain in dict.fromkeys((text, text.replace("\\", "/"))):
         found = _LINES.search(plain)

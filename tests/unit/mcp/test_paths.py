@@ -6,7 +6,7 @@ import pytest
 
 from winnow_engine.core import Folder
 from winnow_engine.errors import PositionError
-from winnow_lsp.mcp.workspace import workspace_path, workspace_place
+from winnow_lsp.mcp.workspace import workspace_place
 
 FILES = ("src/a.py", "src/[id]/b.py", "docs/d.md", "odd\\name.py", "src/a:7.py")
 
@@ -48,7 +48,7 @@ def root(tmp_path: Path) -> Path:
 )
 def test_a_path_is_found_however_it_is_written(written: str, path: str, root: Path) -> None:
     link = root.parents[1] / "link"
-    assert workspace_path([Folder(root)], written.format(root=root, link=link)) == path
+    assert workspace_place([Folder(root)], written.format(root=root, link=link))[0] == path
 
 
 @pytest.mark.parametrize(
@@ -56,13 +56,13 @@ def test_a_path_is_found_however_it_is_written(written: str, path: str, root: Pa
 )
 def test_a_path_outside_is_said_to_be(written: str, root: Path) -> None:
     with pytest.raises(PositionError, match=f"outside the workspace, {root}"):
-        workspace_path([Folder(root)], written.format(root=root))
+        workspace_place([Folder(root)], written.format(root=root))
 
 
 @pytest.mark.parametrize("written", ["file://", "file:src/a.py", "file:///%00", "src\0", "file://[x"])
 def test_what_is_no_path_is_refused(written: str, root: Path) -> None:
     with pytest.raises(PositionError):
-        workspace_path([Folder(root)], written)
+        workspace_place([Folder(root)], written)
 
 
 @pytest.mark.parametrize(
@@ -79,6 +79,6 @@ def test_lines_behind_a_path_are_read(written: str, lines: tuple[int, int] | Non
 )
 def test_several_folders_are_told_apart(written: str, path: str, root: Path) -> None:
     folders = [Folder(root, "api"), Folder(root.parent / "web", "web")]
-    assert workspace_path(folders, written) == path
-    assert workspace_path(folders, str(root / "src")) == "api/src"
-    assert workspace_path(folders, str(root.parent / "web")) == "web"
+    assert workspace_place(folders, written)[0] == path
+    assert workspace_place(folders, str(root / "src"))[0] == "api/src"
+    assert workspace_place(folders, str(root.parent / "web"))[0] == "web"
