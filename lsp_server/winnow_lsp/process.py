@@ -47,10 +47,7 @@ def _use_avx512(environment: MutableMapping[str, str], cpuinfo: Path) -> None:
 
 
 def _share_compiled_code(environment: MutableMapping[str, str]) -> None:
-    """Let Numba keep what it compiles in the cache folder, where every virtual environment finds it.
-
-    Otherwise it lies beside the source, and each new environment compiles for seconds.
-    """
+    """Keep what Numba compiles in the cache folder, lest each virtual environment compile for seconds."""
     with suppress(WorkspaceError):  # whatever needs the folder says that there is none
         environment.setdefault("NUMBA_CACHE_DIR", str(cache_folder(environment) / "numba"))
 

@@ -27,10 +27,7 @@ class _Part:
 
 
 def question_of(blocks: object, folder: Path, earlier: tuple[Turn, ...]) -> Question:
-    """The question of a prompt. The last block that names lines of a file below `folder` is its cursor.
-
-    Raises RequestError if there is no question, or for a kind of content that was not announced.
-    """
+    """The question of a prompt, whose cursor is the last block that names lines below `folder`. Raises RequestError."""
     if not isinstance(blocks, list):
         raise RequestError(INVALID_PARAMS, "prompt must be a list of content blocks")
     parts = [_part(block, folder) for block in blocks]

@@ -34,10 +34,7 @@ def described(found: FoundModel) -> str:
 
 
 def with_target(options: dict[str, Any]) -> dict[str, Any]:
-    """The options of a question, with a server as the target if the default is not here and the user says yes to it.
-
-    Raises ModelNotFoundError, which names what was found, if the user is not there to ask or says no.
-    """
+    """The options, with a server as target if the default is missing and the user agrees. Raises ModelNotFoundError."""
     models = config_of(options).models
     if models.target != DEFAULT_TARGET or not (missing := _missing(DEFAULT_TARGET)):
         return options

@@ -135,10 +135,7 @@ def on_command_line(context: click.Context) -> Iterator[str]:
 
 
 def uses_server(server: bool, options: Mapping[str, Any]) -> bool:
-    """True if a command is to ask the shared server.
-
-    A target elsewhere has nothing to load there, and its key is in the command's own environment.
-    """
+    """True if a command is to ask the shared server, which has nothing to load for a target elsewhere, nor its key."""
     return server and not is_url(config_of(options).models.target)
 
 
@@ -164,19 +161,13 @@ def question_of(text: str | None, options: dict[str, Any], *, reads_input: bool 
 
 
 def folders_of(options: Mapping[str, Any]) -> tuple[Folder, ...]:
-    """The folders among a command's options, with absolute paths and with names that differ.
-
-    Raises click.BadParameter for a set that is not there.
-    """
+    """The folders of a command, with absolute paths and names that differ. Raises BadParameter for an unknown set."""
     roots = dict.fromkeys(root.resolve() for one in options["workspace"] for root in _roots(one))
     return tuple(named_folders({root: root.name for root in roots}))
 
 
 def _repository() -> Path:
-    """The repository that the working directory counts in, which is said if it is another folder; else that directory.
-
-    What somebody else has put above it, such as `/tmp/.git`, makes no repository.
-    """
+    """The repository around the working directory, unless another user's (`/tmp/.git`); else that directory."""
     here = Path.cwd()
     if here == Path(here.anchor):
         raise click.UsageError(f"{here} is the whole disk: name a repository with -w")

@@ -29,10 +29,7 @@ _END_S = 30.0  # for a question in progress to stop
 
 
 def connected(cancellation: Cancellation, *, agent: bool = False) -> socket.socket | None:
-    """A connection to the shared server, as a command or as an agent. It is started if need be.
-
-    None, after a word, if there can be none.
-    """
+    """A connection to the shared server, which is started if need be. None, after a word, if there can be none."""
     if not has_private_sockets():
         return None
     try:
@@ -77,10 +74,7 @@ def answer_shared(
     listener: Listener,
     cancellation: Cancellation,
 ) -> Reply | None:
-    """The shared server's answer about folders with absolute paths; None if there is no server.
-
-    Raises what the engine raises, CancelledError once the work has stopped, and ConnectionLostError.
-    """
+    """The shared server's answer, None if there is none. Raises what the engine raises, and ConnectionLostError."""
     models = config_of(options).models
     for model in (models.drafter, models.target):
         locate(model)  # ModelNotFoundError now: the server would give up the models that it has loaded

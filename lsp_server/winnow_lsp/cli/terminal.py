@@ -48,10 +48,7 @@ def prepare_streams() -> None:
 
 
 def use_utf8() -> None:
-    """Run the command anew where Python would take the bytes of paths and arguments for characters of another encoding.
-
-    Repositories have UTF-8 names, whatever the terminal shows.
-    """
+    """Run the command anew, in UTF-8 as repositories' names are, where Python would decode paths otherwise."""
     if sys.getfilesystemencoding() != "utf-8":
         os.environ["PYTHONUTF8"] = "1"  # for processes that this one starts
         os.execv(sys.executable, [sys.orig_argv[0], "-X", "utf8", *sys.orig_argv[1:]])

@@ -37,10 +37,7 @@ def ask(
     listener: Listener,
     cancellation: Cancellation,
 ) -> Reply:
-    """The server's answer about folders with absolute paths. `settings` are by name, without `winnow.`.
-
-    Raises what the engine raises, CancelledError once the work has stopped, and ConnectionLostError.
-    """
+    """The server's answer, with `settings` by name. Raises what the engine raises, and ConnectionLostError."""
     _introduce(connection, folders, settings, cancellation)
     asked = connection.request("winnow/ask", _params(folders, question))
     cancelled = False

@@ -29,10 +29,7 @@ class NoServerError(Exception):
 
 
 def running(place: Path) -> socket.socket | None:
-    """A connection to the server that listens at a socket, None if none does.
-
-    Raises NoServerError if it is not the user's own.
-    """
+    """A connection to the server at a socket, None if there is none. Raises NoServerError if it is another user's."""
     connected = socket.socket(socket.AF_UNIX)
     try:
         connected.connect(str(place))
@@ -46,10 +43,7 @@ def running(place: Path) -> socket.socket | None:
 
 
 def started(place: ServerFiles, at: Path, cancellation: Cancellation) -> socket.socket:
-    """A connection to one of the sockets of a server that is started now. Raises NoServerError, CancelledError.
-
-    The server outlives this command and its terminal, and keeps no folder busy.
-    """
+    """A connection to a server that is started now, and outlives this command. Raises NoServerError, CancelledError."""
     try:
         place.log.parent.mkdir(parents=True, exist_ok=True)
         with place.log.open("wb") as log:
@@ -109,10 +103,7 @@ class Connection:
         raise AssertionError("messages never end")
 
     def messages(self) -> Iterator[dict[str, Any] | None]:
-        """Notifications and responses as they arrive, and None every tenth of a second in which there are none.
-
-        Raises ConnectionLostError when there will be no more.
-        """
+        """Notifications and responses, and None every tenth of a second without any. Raises ConnectionLostError."""
         while True:
             body = self._body()
             if body is None:

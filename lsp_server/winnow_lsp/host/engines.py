@@ -30,10 +30,7 @@ Changed = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """State of a model: `loading`, `ready`, or `failed` with what to do about it.
-
-    `host` is where prompts are sent to if they leave this machine.
-    """
+    """`loading`, `ready`, or `failed` with what to do about it. `host` is where prompts go that leave this machine."""
 
     name: str
     state: str
@@ -155,10 +152,7 @@ def _give_memory_back() -> None:
 
 
 class Engines:
-    """Engines by their models, for as long as a client uses them.
-
-    With `keep_last` the engine used last stays, for the next client, until one with other models is wanted.
-    """
+    """Engines by models, while a client uses them. With `keep_last` the last one stays until another is wanted."""
 
     def __init__(self, store: Store, *, keep_last: bool = False) -> None:
         self._store, self._keep_last = store, keep_last
@@ -166,10 +160,7 @@ class Engines:
         self._kept: Engine | None = None
 
     def use(self, config: Config, client: Hashable) -> None:
-        """Use a client's indexes that others wrote, and its bound for the index, for all clients until it leaves.
-
-        Records go by content, so they mean the same to each. The last client's bound holds.
-        """
+        """Use a client's shared indexes, and its bound for the index, for all clients until it leaves."""
         attach(self._store, config.shared_indexes, client)
         self._store.max_bytes = config.models.index_bytes
 
@@ -178,10 +169,7 @@ class Engines:
         self._store.detach(client)
 
     def acquire(self, models: ModelConfig, *, load_target: bool = True) -> Engine:
-        """The engine for these models; release it once for each time it was acquired.
-
-        Without `load_target` the target is loaded when somebody asks it.
-        """
+        """The engine for these models, released as often as acquired. Its target may wait for the first question."""
         engine, users = self._used.get(models.loaded) or (self._take(models), 0)
         if load_target:
             engine.load_target()

@@ -77,10 +77,7 @@ class Queue:
         return bool(self._tickets) or self._background_turn.locked()
 
     async def question(self, prepare: Prepare[T], moved: Moved, asker: Asker = ANYBODY) -> T:
-        """Run what `prepare` makes when its turn comes; background work stops for it at once.
-
-        Cancelling the calling task sets the flag that `work` polls, and waits until it has really ended.
-        """
+        """Run what `prepare` makes in its turn, before background work. Cancelling the task waits for its end."""
         ticket = _Ticket(moved, asker, self._round_for(asker))
         self._tickets.append(ticket)
         self._quiet.clear()

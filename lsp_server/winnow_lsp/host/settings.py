@@ -125,10 +125,7 @@ class Settings(Config):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: its name after `winnow.`, and its field in `Settings`.
-
-    One `of_user` says where code is sent, names a file, or concerns all workspaces: no workspace is to set it.
-    """
+    """A setting: its name after `winnow.`, and its field in `Settings`. No workspace is to set one `of_user`."""
 
     name: str
     field: str
@@ -187,10 +184,7 @@ _LISTS = [setting.name for setting in SETTINGS if isinstance(setting.default, li
 
 
 def read_values(*documents: object, prefix: str = f"{SECTION}.") -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The valid values in some JSON documents by name, the last one winning, and the problems with the others.
-
-    A problem names its setting behind `prefix`.
-    """
+    """The valid values in JSON documents, the last one winning, and the problems with others, named behind `prefix`."""
     values: dict[str, Any] = {}
     problems: list[str] = []
     for document in documents:

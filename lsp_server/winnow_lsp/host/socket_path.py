@@ -57,10 +57,7 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class ServerFiles:
-    """The files of one shared server. The server holds `lock` as long as it runs; `log` has what it says.
-
-    Commands connect to `socket`, agents to `agents`.
-    """
+    """The files of a shared server: sockets for commands and `agents`, the `lock` that it holds, and its `log`."""
 
     socket: Path
     agents: Path

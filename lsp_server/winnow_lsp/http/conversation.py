@@ -67,10 +67,7 @@ def checked(messages: Sequence[Message], places: Sequence[str], name: str) -> tu
 
 
 def offered(definitions: Sequence[Mapping[str, Any]], choice: str, only: str | None, parallel: bool) -> Tools:
-    """The tools to offer. `choice` is `none`, `auto`, `required`, or `named` for the tool that `only` names.
-
-    Raises ApiError if a call is asked for that cannot be made.
-    """
+    """The tools to offer, by a `choice`: none, auto, required, or named for `only`. Raises ApiError."""
     if choice == "none":
         return NO_TOOLS
     names = [one["function"]["name"] for one in definitions]

@@ -36,10 +36,7 @@ class KeyFile:
         self._seen, self._keys = self._read()
 
     def user(self, key: str) -> str | None:
-        """Whose key this is; nobody's while the file has a `problem`.
-
-        Every key is compared, so that the time does not tell which one came close.
-        """
+        """Whose key this is; nobody's while the file has a `problem`. The time does not tell which key came close."""
         self._refresh()
         found = [name for name, known in self._keys.items() if hmac.compare_digest(known.encode(), key.encode())]
         return found[0] if found else None
@@ -107,11 +104,7 @@ class Guard:
 
     @classmethod
     def of(cls, host: str, origins: Sequence[str] = ()) -> Guard:
-        """The rules for serving on `host`, with the token and the file of keys that the environment names.
-
-        Raises ValueError if `host` is more than this machine and there are neither, or the file is unsound,
-        or an origin is not of this machine.
-        """
+        """The rules on `host`, with the environment's token and keys. Raises ValueError if anybody could ask."""
         token, file = (os.environ.get(name, "").strip() or None for name in (TOKEN_VARIABLE, KEYS_VARIABLE))
         if token is None and file is None and not is_loopback(host):
             raise ValueError(

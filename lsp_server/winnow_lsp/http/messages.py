@@ -183,10 +183,7 @@ def _call(block: Mapping[str, Any], place: str) -> ToolCall:
 
 
 def _shown(document: Mapping[str, Any], ignored: set[str]) -> list[tuple[str, dict[str, Any]]]:
-    """The tools to offer, with their places. Deferred ones wait for a reference, if a tool of the client's finds them.
-
-    Anthropic's own search is left out, and all tools are offered then.
-    """
+    """The tools to offer, with places. Deferred ones wait for a reference, unless Anthropic's search finds them."""
     given = typed(document, "tools", list, [])
     tools = list(functions_among(given, "tools", ("custom", None), ignored))
     deferred = [tool.get("defer_loading") is True for _, tool in tools]

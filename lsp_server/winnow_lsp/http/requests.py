@@ -121,11 +121,7 @@ def _options(given: Mapping[str, Any], field: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """A request of any API, streamed or not. `ignored` names fields that do not count, `model` the model as asked for.
-
-    `namespaces` has the namespace and the own name of tools that are offered by both joined. `user` is whose key came
-    with it, where users have keys.
-    """
+    """A request of any API. `ignored` are fields that do not count, `namespaces` the tools' own names."""
 
     asked: CompletionRequest
     model: str

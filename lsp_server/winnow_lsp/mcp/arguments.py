@@ -67,10 +67,7 @@ class Ask(Arguments):
 
 
 def read_arguments(schema: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Values by name, those that are left out by default, and notices about what was ignored or taken otherwise.
-
-    Raises ValueError if one cannot be read or is missing.
-    """
+    """Values by name with defaults, and notices about what was ignored or taken otherwise. Raises ValueError."""
     properties, notices = schema["properties"], list[str]()
     values = {name: one["default"] for name, one in properties.items() if "default" in one}
     for name, value in _named(properties, given, notices):

@@ -37,10 +37,7 @@ _TABLE = Path(__file__).with_name("tools.json")
 
 
 def reads_text(client: str) -> bool:
-    """False for a client that shows its model the structured result, if there is one, in place of the text.
-
-    As JSON, code takes a third more tokens.
-    """
+    """False for a client that shows its model JSON, a third longer, in place of the text, if there is any."""
     return not client.startswith(_SHOW_STRUCTURED)
 
 

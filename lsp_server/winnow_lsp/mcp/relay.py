@@ -24,10 +24,7 @@ _CHUNK = 1 << 16
 
 
 class AgentRelay:
-    """The agent on standard input and output. It is greeted at once, whatever else this process does meanwhile.
-
-    Whatever else writes to standard output reaches standard error instead.
-    """
+    """The agent on standard input and output, which is greeted at once. Other output goes to standard error."""
 
     def __init__(self) -> None:
         self._in = os.fdopen(sys.stdin.fileno(), "rb", closefd=False)
@@ -41,10 +38,7 @@ class AgentRelay:
         self._listed.wait(seconds)
 
     def serve(self, connect: Callable[[], socket.socket], workspace: Path, settings: Mapping[str, Any]) -> None:
-        """Pass messages on until the agent or the server leaves. `connect` is called once the agent has said something.
-
-        The server is told first which folder to ask about, and the settings by name. Raises what `connect` raises.
-        """
+        """Pass messages on until one end leaves. The server behind `connect` gets the folder and settings first."""
         first = self._from_agent.recv(_CHUNK)
         if not first:
             return

@@ -162,10 +162,7 @@ def code_budget(settings: Budget, tokens: int, *, fill: bool = False) -> Budget:
 
 
 def _paths(sources: Sources, written: Iterable[str]) -> tuple[str, ...]:
-    """The paths that an agent names, but those to leave out alone if one of them is the whole workspace.
-
-    Raises PositionError for one outside.
-    """
+    """The paths that an agent names, but those to leave out alone if one is the workspace. Raises PositionError."""
     left_out, wanted = list[str](), list[str]()
     for one in written:
         (left_out if one.startswith("!") else wanted).append(workspace_place(sources.folders, one.removeprefix("!"))[0])
@@ -173,10 +170,7 @@ def _paths(sources: Sources, written: Iterable[str]) -> tuple[str, ...]:
 
 
 def lines_of_file(workspace: Workspace, path: str, first: int | None, last: int | None) -> Cursor:
-    """Lines of a file: all of it, one, or a range, which may be turned round, or end past its end or at -1, the end.
-
-    PositionError if there is no such file or first line.
-    """
+    """Lines of a file: all, one, or a range, which may be turned round or end past the end. Raises PositionError."""
     path = meant(workspace, path)
     if any(file.path.startswith(f"{path}/" if path else "") for file in workspace.files):
         raise PositionError(f"{path or 'this'} is a folder: name a file")

@@ -65,10 +65,7 @@ class CodePlace(BaseModel):
 
 
 class CodeSpan(CodePlace):
-    """Code that matters to a question. `score` is the log-odds that it answers it.
-
-    Where only an expression was searched for, there is no score, and the text has the lines that match, numbered.
-    """
+    """Code that matters, with the log-odds that it answers; or only its lines that match, numbered, without a score."""
 
     name: str
     kind: str

@@ -90,10 +90,7 @@ def _message(line: bytes) -> _Received:
 
 
 def _refusal(line: bytes, problem: ValidationError) -> bytes:
-    """The line that answers a request which the SDK cannot read, such as half a character; nothing if it is no request.
-
-    The SDK only logs it, and the client would wait for its answer.
-    """
+    """The answer to a request that the SDK cannot read, and would only log; nothing if it is no request."""
     try:
         found = read_json(line)
     except NotJsonError:
@@ -149,10 +146,7 @@ def serve_here() -> socket.socket:
 async def serve_http(
     config: Config, workspace: Path, host: str, port: int, guard: Guard, ready: Callable[[str, int], None]
 ) -> None:
-    """Serve the folder over streamable HTTP at `/mcp` until told to stop; `ready` gets the address.
-
-    Raises OSError if the address is not available.
-    """
+    """Serve the folder over HTTP at `/mcp`, and tell `ready` the address. Raises OSError if that is not available."""
     root = workspace.resolve()
     with closing(Store(default_path())) as store, listening_socket(host, port) as listening:
         async with _repository(Engines(store), config) as repository:

@@ -53,10 +53,7 @@ class SetupOutcome(Enum):
 
 @dataclass(frozen=True)
 class AgentProgram:
-    """An agent: its configuration files, what it wants in there, and its own commands that edit the user's.
-
-    `add` makes an own command's arguments, None where there is none.
-    """
+    """An agent: its configuration files, its entry there, and its own commands that `add` and `remove` the user's."""
 
     title: str
     files: tuple[str, str]
@@ -234,10 +231,7 @@ def is_there(agent: AgentProgram, project: Path | None) -> bool:
 
 
 def install(agent: AgentProgram, entry: Entry, project: Path | None) -> SetupOutcome:
-    """Have the agent's own command add Winnow, or write it into the agent's configuration.
-
-    Raises AgentSetupError if the agent refuses, as it may where it has another server of this name.
-    """
+    """Have the agent's own command add Winnow, or write its configuration. Raises AgentSetupError if it refuses."""
     file = expanded(place(agent, project))
     if _entry_in(file, agent) == entry:
         return SetupOutcome.ALREADY

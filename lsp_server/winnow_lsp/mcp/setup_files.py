@@ -124,10 +124,7 @@ def real_file(file: Path, project: Path | None) -> Path:
 
 
 def write(file: Path, text: str, project: Path | None) -> None:
-    """Write a file with the folders above it, or delete it if there is no text.
-
-    Raises AgentSetupError where a link leads out of the project.
-    """
+    """Write a file, or delete it if there is no text. Raises AgentSetupError where a link leads out of the project."""
     real = real_file(file, project)
     if not text:
         real.unlink(missing_ok=True)

@@ -37,10 +37,7 @@ _MOST_SILENT = 100
 
 
 def workspace_place(folders: Sequence[Folder], written: str) -> tuple[str, Lines]:
-    """The path that an agent means, "" for the workspace, which need not exist, and the lines written behind it.
-
-    Raises PositionError for one outside of the workspace.
-    """
+    """The path that an agent means, "" for the workspace, and lines behind it. Raises PositionError for one outside."""
     text = _without_scheme(written.strip())
     for plain in dict.fromkeys((text, text.replace("\\", "/"))):
         found = _LINES.search(plain)

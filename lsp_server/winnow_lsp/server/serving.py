@@ -35,11 +35,7 @@ async def serve_tcp(store: Store, host: str, port: int, ready: Callable[[str, in
 async def serve_shared(
     store: Store, place: ServerFiles, idle_s: float, serve_agent: Callable[[Engines], transport.Serve]
 ) -> None:
-    """Serve this user's commands and agents until none has come for `idle_s` seconds, or until SIGTERM or SIGINT.
-
-    Agents speak another protocol, which `serve_agent` knows. Returns at once if another server serves there. Raises
-    OSError if the sockets cannot be had.
-    """
+    """Serve this user's commands and agents until idle or told to stop; not if another server does. Raises OSError."""
     engines = Engines(store, keep_last=True)
     make_server = _server_maker(engines, lingers=True)
 

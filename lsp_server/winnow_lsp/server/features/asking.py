@@ -111,10 +111,7 @@ async def select(server: WinnowServer, params: AskParams) -> dict[str, Any]:
 
 
 async def _question(server: WinnowServer, params: AskParams) -> Question:
-    """The question of a request, once those of all requests before it are worded.
-
-    Raises PositionError for a document outside the workspace.
-    """
+    """The question, once all requests before it are worded. Raises PositionError outside the workspace."""
     async with server.questions.in_order:
         worded = await _worded(server, params)
         return worded if params.changes is None else replace(worded, changes=params.changes)

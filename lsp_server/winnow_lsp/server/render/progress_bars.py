@@ -21,10 +21,7 @@ _CREATE_TIMEOUT_S = 5
 
 
 class ProgressBar:
-    """One bar, from `begin` to `end`. It begins with the first message at the latest; without a token nothing is sent.
-
-    Belongs to the event loop, but for `report` and `kept`.
-    """
+    """One bar, nothing without a token. It belongs to the event loop, but for `report` and `kept`."""
 
     def __init__(
         self,

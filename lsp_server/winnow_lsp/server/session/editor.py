@@ -116,10 +116,7 @@ class Questions:
 
 
 class EditorState:
-    """One client's folders, settings and open documents. Belongs to the event loop.
-
-    Questions wait for `configured`: the client's settings may arrive after its first request.
-    """
+    """A client's folders, settings and open documents. Questions wait for `configured`, as settings may come late."""
 
     def __init__(self, documents: Callable[[], Iterable[TextDocument]]) -> None:
         """`documents` returns the open ones."""
@@ -135,8 +132,5 @@ class EditorState:
         return next((document for document in self._documents() if document.uri == uri), None)
 
     def sources(self, folders: Folders) -> Sources:
-        """The engine's sources: these folders, with open documents as they are in the editor.
-
-        Raises WorkspaceError if there is no folder.
-        """
+        """The engine's sources, with open documents as in the editor. Raises WorkspaceError without a folder."""
         return folders.sources(self.settings.files, {document.uri: document.source for document in self._documents()})

@@ -63,10 +63,7 @@ class Indexer:
         self._changed()
 
     def answered(self, seen: frozenset[str], selection: SelectionStats) -> None:
-        """Note a question that saw these changes: it has indexed them, or taken a first look.
-
-        After a first look the index is completed, unless that is under way.
-        """
+        """Note a question that saw these changes. The index is completed if it took a first look only."""
         if selection.complete:
             self.fresh(seen)
         else:

@@ -25,10 +25,7 @@ _NAMED = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)
 
 
 async def symbol_at(editor: EditorState, uri: str, at: types.Range) -> str:
-    """The qualified name of the symbol around a cursor.
-
-    Empty for a selection of several lines, and where there is no symbol.
-    """
+    """The qualified name of the symbol around a cursor; empty for several lines, or if there is none."""
     units = await units_of(editor, uri)
     if at.start.line != at.end.line or not units:
         return ""

@@ -39,10 +39,7 @@ _log = logging.getLogger(__name__)
 
 
 async def changes(roots: Iterable[Path], rules: FileRules, notice: Callable[[str], None]) -> AsyncIterator[set[Path]]:
-    """Files that changed below `roots`, and folders that are gone, in batches. Raises OSError, RuntimeError.
-
-    Ends where there is no folder to watch. `notice` is told where the system does not watch.
-    """
+    """Files that changed below `roots`, and folders that are gone, in batches. Raises OSError, RuntimeError."""
     polling = False
     now = await asyncio.to_thread(_watchable, roots, rules)
     while watched := now:

@@ -41,11 +41,7 @@ class FramingError(Exception):
 
 
 async def read_body(reader: asyncio.StreamReader) -> bytes | None:
-    """The next message's body, or None at the end of the stream.
-
-    Raises FramingError for a line that is not a header, such as a web page's attempt at HTTP, and for a body longer
-    than LONGEST_BODY.
-    """
+    """The next message's body, None at the end. Raises FramingError for a line that is no header, and for a giant."""
     length: int | None = None
     try:
         while line := await reader.readline():
@@ -113,10 +109,7 @@ MakeServer = Callable[[], ClientServer]
 
 
 async def serve_stdio(make_server: MakeServer) -> int:
-    """Serve the client on standard input and output until it leaves; the exit code is 0 if it shut down in order.
-
-    Whatever else writes to standard output reaches standard error instead, llama.cpp included.
-    """
+    """Serve the client on standard streams until it leaves. Returns 0 if it shut down in order, else 1."""
     streams = await _standard_streams()
     server = make_server()
     await converse(server, *streams)
@@ -152,10 +145,7 @@ async def serve_tcp(make_server: MakeServer, host: str, port: int, ready: Callab
 
 
 async def serve_private(serves: Mapping[socket.socket, Serve], idle_s: float) -> None:
-    """Serve this user's clients on Unix sockets until none has been there for `idle_s` seconds, or until cancelled.
-
-    Anybody else who connects is sent away.
-    """
+    """Serve this user's clients, nobody else's, on Unix sockets until idle for `idle_s` seconds, or cancelled."""
     idle, clients = _Idle(idle_s), set[asyncio.Task[Any]]()
 
     async def connected(serve: Serve, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
