@@ -21,6 +21,7 @@ from winnow_engine.question import Question
 from winnow_engine.selection.budget import density
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import FusionWeights
+from winnow_engine.selection.overview import fitting, overview_units
 from winnow_engine.selection.scoring_input import ScoringInput, about, ask_drafter
 from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.selection.workspace_units import WorkspaceUnits
@@ -67,9 +68,9 @@ def keys_for(
     tokens = budget.first_look_tokens
     if not tokens or cache.takes_all(budget, cache.missing_tokens(workspace)):
         return cache.of(workspace, progress, cancellation)
-    parts, at_cursor = cache.stored(workspace), _at_cursor(question, workspace, cache)
+    parts, by_rule = cache.stored(workspace), _by_rule(question, workspace, cache, tokens)
     # A second round, after the drafter has scored what the first one encoded, chose no better.
-    units = _chosen(question, workspace, joined(workspace, parts), cache, tokens, at_cursor, cancellation)
+    units = _chosen(question, workspace, joined(workspace, parts), cache, tokens, by_rule, cancellation)
     keys = joined(workspace, cache.encode_ahead(workspace, parts, units, progress, cancellation))
     found = keys.units_in(question.scope)
     return keys if len(found) else cache.of(workspace, progress, cancellation)
@@ -81,17 +82,17 @@ def _chosen(
     keys: WorkspaceKeys,
     cache: KeyCache,
     tokens: int,
-    at_cursor: Iterable[int],
+    by_rule: Iterable[int],
     cancellation: Cancellation,
 ) -> list[int]:
-    """The units to encode: those at the cursor and the best per token, up to `tokens`, less those that have keys."""
+    """The units to encode: those `by_rule` and the best per token, up to `tokens`, less those that have keys."""
     if len(keys.units):
         asked = ask_drafter(workspace, keys, cache.drafter, question, cancellation)
     else:
         asked = _without_drafter(workspace, question)
-    sizes = np.maximum(workspace.unit_bytes * TOKENS_PER_BYTE, 1).astype(np.int32)
+    sizes = _sizes(workspace)
     worth = density(fuse(asked, _WEIGHTS).total + _BEST_OF_FILE * _best_of_file(asked), sizes)
-    first = list(at_cursor)
+    first = list(dict.fromkeys(by_rule))
     wanted = question.scope.units if question.scope else np.arange(len(worth))
     rest = np.setdiff1d(wanted, first)
     best = _filling(rest[np.argsort(-worth[rest], kind="stable")], sizes, tokens - int(sizes[first].sum()))
@@ -119,9 +120,16 @@ def _without_drafter(workspace: Workspace, question: Question) -> ScoringInput:
     return replace(ScoringInput(workspace, asked, {}), subquestions=tuple(subquestions))
 
 
-def _at_cursor(question: Question, workspace: Workspace, cache: KeyCache) -> list[int]:
-    """The units at the cursor and those that explain them, which are kept whatever their score."""
+def _by_rule(question: Question, workspace: Workspace, cache: KeyCache, tokens: int) -> list[int]:
+    """The units that are kept whatever their score: at the cursor with those that explain them, and of an overview."""
+    sizes = _sizes(workspace)
+    overview = fitting(overview_units(workspace, question), sizes, tokens)
     if question.cursor is None:
-        return []
+        return overview
     focus = WorkspaceUnits(workspace, np.zeros(0, np.int32), cache.drafter.count).focus(question.cursor)
-    return [*focus.units, *focus.companions]
+    return [*focus.units, *focus.companions, *overview]
+
+
+def _sizes(workspace: Workspace) -> NDArray[np.int32]:
+    """About how many tokens each unit has, int32 [U]."""
+    return np.asarray(np.maximum(workspace.unit_bytes * TOKENS_PER_BYTE, 1), np.int32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from winnow_engine.question import Question, ShownChange
 from winnow_engine.selection.auto_budget import LEAST_TOKENS, MOST_TOKENS, UNSURE_LOG_ODDS, tokens_needed
 from winnow_engine.selection.budget import Focus, choose, worth
 from winnow_engine.selection.fusion import FusedScores
+from winnow_engine.selection.overview import fitting, overview_units
 from winnow_engine.selection.shown_change import budget_for, longest_fitting, spans_shown, units_shown
 from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.selection.workspace_units import WorkspaceUnits
@@ -95,7 +96,7 @@ class Ranked:
 
         For a slow target `most` bounds both, but leaves 400 tokens for the latter. A change counts likewise.
         """
-        focus, tokens = self._focus, self.unit_tokens.copy()
+        focus, tokens = self._focus(most), self.unit_tokens.copy()
         at_cursor = [*focus.units, *focus.companions] if focus else []
         tokens_at_cursor, tokens[at_cursor] = int(tokens[at_cursor].sum()), 0
         shown = self._shown(most)
@@ -118,13 +119,13 @@ class Ranked:
         return budget_for(shown, tokens_at_cursor + needed) if shown else tokens_at_cursor + needed
 
     def select(self, budget_tokens: int) -> Selection:
-        """The selection for a budget: a change, the code at the cursor, then units by their worth."""
+        """The selection for a budget: a change, the code at the cursor, an overview, then units by their worth."""
         shown, units = self._shown(budget_tokens), self._units
         if shown is not None:
             units.tokens = units.tokens.copy()
             units.tokens[units_shown(shown, self.workspace)] = 0
         left = max(budget_tokens - (shown.tokens if shown else 0), 0)
-        pieces = choose(units, self.worth, left, self._focus)
+        pieces = choose(units, self.worth, left, self._focus(left))
         spans = units.spans(pieces, self.scores)
         if shown is not None:
             spans = self._with_change(spans, shown)
@@ -156,7 +157,11 @@ class Ranked:
                 f"the change is too long to be shown whole within {budget_tokens:,} tokens: ask about fewer files with "
                 "a range, or raise the --budget"
             )
-        if shown is None and (not spans or self.scores.log_odds < UNSURE_LOG_ODDS):
+        if (
+            shown is None
+            and not self._overview(budget_tokens)
+            and (not spans or self.scores.log_odds < UNSURE_LOG_ODDS)
+        ):
             kept = "only the nearest code was kept" if spans else "no code was kept"
             yield f"nothing in the workspace seems to answer this ({self._answer_probability:.0%} likely): {kept}"
 
@@ -178,7 +183,13 @@ class Ranked:
     def _units(self) -> WorkspaceUnits:
         return WorkspaceUnits(self.workspace, self.unit_tokens, self.drafter.count, self.question.scope)
 
-    @property
-    def _focus(self) -> Focus | None:
-        question = self.question
-        return self._units.focus(question.cursor) if question.cursor and question.scope is None else None
+    def _focus(self, budget_tokens: int) -> Focus | None:
+        """The units that are kept by rule."""
+        question, overview = self.question, self._overview(budget_tokens)
+        if question.cursor and question.scope is None:
+            focus = self._units.focus(question.cursor)
+            return replace(focus, companions=(*focus.companions, *overview))
+        return Focus((), (1, 1), tuple(overview)) if overview else None
+
+    def _overview(self, budget_tokens: int) -> list[int]:
+        return fitting(overview_units(self.workspace, self.question), self.unit_tokens, budget_tokens)

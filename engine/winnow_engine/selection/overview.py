@@ -1,0 +1,114 @@
+"""Overview questions: what a project does, how it starts, how it is built and tested, what its parts are.
+
+No score finds the code that answers them. README, manifest, entry points and main configuration do, by their names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, zip_longest
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow_engine.core import UnitKind
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.question import Question
+from winnow_engine.selection.overview_words import names_nothing_else, names_project, topics_of
+
+_MOST_FILES, _MOST_UNITS = 3, 4  # of one kind, and of one file
+_SHARE, _MOST_TOKENS = 0.6, 1500  # of a budget; scores choose the rest
+_NAMES_CODE = re.compile(r"[`_{}=<>#@$\d]|\w\(|::|\w\.\w|[a-z][A-Z]")
+_CODE = r"(?:[cm]?[jt]sx?|py|rs|go|java|kts?|scala|c|cc|cpp|cxx|rb|php|cs|swift|dart|exs?|hs|zig|lua|pl|r|jl|ml|elm)"
+_MANIFESTS = r"""package\.json pyproject\.toml cargo\.toml go\.mod pom\.xml build\.gradle(\.kts)? cmakelists\.txt
+    meson\.build setup\.(py|cfg) composer\.json gemfile \S+\.(gemspec|csproj|cabal|opam) mix\.exs build\.zig
+    pubspec\.yaml package\.swift project\.toml dune-project elm\.json description"""
+_CONFIGURATION = r"""(gnu)?makefile justfile taskfile\.ya?ml tox\.ini noxfile\.py contributing\.\w+ dockerfile
+    (docker-)?compose\.ya?ml tsconfig\.json settings\.py config\.(py|[jt]s|toml|ya?ml) rakefile"""
+
+
+class _Kind(NamedTuple):
+    """Files of an overview, by their path in lower case, and the order of a file's units."""
+
+    path: re.Pattern[str]
+    is_first: Callable[[UnitKind, str, set[str]], bool]
+
+
+def _named(names: str) -> re.Pattern[str]:
+    return re.compile(rf"(?:.*/)?(?:{'|'.join(names.split())})")
+
+
+_KINDS = {
+    "readme": _Kind(_named(r"readme(\.\w+)?"), lambda _, name, topics: bool(topics & set(topics_of(name)))),
+    "manifest": _Kind(_named(_MANIFESTS), lambda *_: False),
+    "entry": _Kind(
+        _named(rf"(__main__|main|index|app|cli|manage|server|program|lib)\.{_CODE}"),
+        lambda kind, name, _: (
+            kind is not UnitKind.IMPORTS and name.rpartition(".")[2].lower() in ("main", "run", "cli")
+        ),
+    ),
+    "configuration": _Kind(
+        re.compile(
+            rf"{_named(_CONFIGURATION).pattern}|(?:.*/)?\.github/workflows/[^/]+\.ya?ml|(?:.*/)?\.gitlab-ci\.yml"
+        ),
+        lambda *_: False,
+    ),
+    "parts": _Kind(
+        _named(rf"(__init__|mod|lib|index|doc|package-info)\.{_CODE} (architecture|design|structure)\.\w+"),
+        lambda kind, *_: kind is not UnitKind.IMPORTS,
+    ),
+}
+_ORDER = {
+    "purpose": ("readme", "manifest", "entry"),
+    "start": ("entry", "manifest", "readme"),
+    "build": ("manifest", "configuration", "readme"),
+    "parts": ("readme", "parts", "manifest", "entry"),
+}
+
+
+def asks_for_overview(question: Question) -> bool:
+    """True for a question about a project as a whole, in any of seven languages, that names nothing specific."""
+    about_all = question.change is None and question.changes is None and not question.is_about_cursor
+    if not about_all or _NAMES_CODE.search(question.text) or not names_nothing_else(question.text):
+        return False
+    return not question.earlier or names_project(question.text)
+
+
+def overview_units(workspace: Workspace, question: Question) -> list[int]:
+    """The units that answer an overview question, the most telling first; none for any other question."""
+    if not asks_for_overview(question):
+        return []
+    topics = topics_of(question.text) or ["purpose"]
+    kinds = dict.fromkeys(kind for topic in topics for kind in _ORDER[topic])
+    of_each = [list(_units_of(workspace, _KINDS[kind], set(topics))) for kind in kinds]
+    found = dict.fromkeys(unit for unit in chain(*zip_longest(*of_each)) if unit is not None)
+    return [unit for unit in found if question.scope is None or unit in question.scope.units]
+
+
+def fitting(units: Sequence[int], tokens: NDArray[np.int32], budget_tokens: int) -> list[int]:
+    """The first of the units of an overview that fit into their share of a budget. `tokens` are int32 [U]."""
+    left, found = min(_SHARE * budget_tokens, _MOST_TOKENS), list[int]()
+    for unit in units:
+        if 0 < tokens[unit] <= left:
+            left -= tokens[unit]
+            found.append(unit)
+    return found
+
+
+def _units_of(workspace: Workspace, kind: _Kind, topics: set[str]) -> Iterator[int]:
+    """The units of the files of a kind, file by file: the first one of each, then those that come first, then more."""
+    for number in _files(workspace, kind.path):
+        file, start = workspace.files[number], int(workspace.unit_starts[number])
+        units = range(len(file.units))
+        first = [place for place in units if kind.is_first(file.units[place].kind, file.units[place].name, topics)]
+        lead = () if first and kind is _KINDS["entry"] else units[:1]
+        yield from (start + place for place in list(dict.fromkeys([*lead, *first, *units]))[:_MOST_UNITS])
+
+
+def _files(workspace: Workspace, pattern: re.Pattern[str]) -> Sequence[int]:
+    """Numbers of the files whose path matches, nearest to the root first; at most three, and no tests."""
+    tests = workspace.file_table.are_tests
+    found = [n for n, file in enumerate(workspace.files) if not tests[n] and pattern.fullmatch(file.path.lower())]
+    return sorted(found, key=lambda n: (workspace.files[n].path.count("/"), workspace.files[n].path))[:_MOST_FILES]

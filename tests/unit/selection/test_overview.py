@@ -1,0 +1,83 @@
+"""Questions about a project as a whole, in seven languages, and the files that are kept for them."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from winnow_engine.assistant import Assistant
+from winnow_engine.core import Budget, Folder
+from winnow_engine.index.workspace import Sources
+from winnow_engine.question import Cursor, Question, Turn
+from winnow_engine.selection.overview import asks_for_overview
+from winnow_engine.storage.store import Store
+
+from .words import Words
+
+OVERVIEW = """What does this do?|What does it do?|Where does it start?|How is it built and tested?
+Which modules are there?
+Walk me through the codebase.|Hi, could you explain what this app is about? Thanks!|How do I install and run it locally?
+Was macht das hier?|Wo fängt es an?|Wie wird es gebaut und getestet?|Welche Module gibt es?|Wozu dient dieses Programm?
+¿Qué hace este proyecto?|¿Dónde empieza?|¿Cómo se compila y se prueba?|¿Qué módulos hay?|¿Cuál es el punto de entrada?
+Que fait ce projet ?|Où commence-t-il ?|Comment le compiler et le tester ?|Quels modules y a-t-il ?
+À quoi sert ce dépôt ?
+Что это делает?|Где точка входа?|Как его собрать и протестировать?|Какие модули есть?|Как устроен код?
+これは何をするものですか？|どこから始まりますか？|どうやってビルドしてテストしますか？|どんなモジュールがありますか？
+这个项目是做什么的？|它从哪里开始？|如何构建和测试？|有哪些模块？"""
+SPECIFIC = """Where is the retry policy set?|What does `main` do?|What does main() do?|Which modules import the logger?
+Thanks!|How is the cache built?|What does the scheduler do?|Was macht der Parser?|¿Dónde se valida el campo?|Why?
+Que fait le planificateur ?|Где проверяется подпись?|割引はどこで計算されますか？|折扣在哪里检查？
+How does Python 2 start?"""
+
+
+def lines(text: str) -> list[str]:
+    return text.replace("\n", "|").split("|")
+
+
+@pytest.mark.parametrize("text", lines(OVERVIEW))
+def test_questions_about_the_whole(text: str) -> None:
+    assert asks_for_overview(Question(text))
+
+
+@pytest.mark.parametrize("text", lines(SPECIFIC))
+def test_questions_that_name_something(text: str) -> None:
+    assert not asks_for_overview(Question(text))
+
+
+def test_what_was_said_before_or_stands_at_the_cursor_may_be_meant() -> None:
+    earlier = (Turn("How does the parser work?", "It reads tokens."),)
+    assert not asks_for_overview(Question("Where does it start?", earlier=earlier))
+    assert asks_for_overview(Question("Where does the program start?", earlier=earlier))
+    assert not asks_for_overview(Question("What does this do?", Cursor("a.py", 1, 1)))
+    assert asks_for_overview(Question("What does this project do?", Cursor("a.py", 1, 1)))
+
+
+@pytest.mark.parametrize("look", [0, 200])
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("What does this do?", {"README.md", "pyproject.toml"}),
+        ("Where does it start?", {"src/tax/__main__.py", "pyproject.toml", "README.md"}),
+        ("How is it built and tested?", {"README.md", "pyproject.toml", "Makefile"}),
+        ("Which modules are there?", {"README.md", "src/tax/__init__.py"}),
+    ],
+)
+def test_the_files_that_tell_are_kept(tmp_path: Path, text: str, wanted: set[str], look: int) -> None:
+    files = {
+        "README.md": "# Tax\n\nAdds taxes.\n",
+        "pyproject.toml": '[project]\nname = "tax"\n',
+        "Makefile": "test:\n\tpytest\n",
+        "src/tax/__init__.py": '"""Taxes."""\n',
+        "src/tax/__main__.py": "def main():\n    print(1)\n",
+        **{f"src/tax/m{n}.py": "def step(value):\n" + "    value = value + 1\n" * 9 for n in range(20)},
+    }
+    for path, content in files.items():
+        (tmp_path / "root" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "root" / path).write_text(content)
+    drafter: Any = Words
+    with closing(Store(tmp_path / "index.sqlite")) as store, closing(Assistant(store, drafter)) as assistant:
+        sources, budget = Sources((Folder(tmp_path / "root"),)), Budget(60, first_look_tokens=look)
+        selection = assistant.select(sources, Question(text), budget)
+    assert wanted <= {span.path for span in selection.spans}
+    assert not any("seems to answer" in notice for notice in selection.notices)
