@@ -1,10 +1,13 @@
 // Leaves out of the bundle what vscode-languageclient brings and Winnow's server does not offer: a quarter of it.
 
-/** Features of LSP that the server has no part in; `test/e2e/main/server.ts` fails if that changes. */
+/**
+ * Features of LSP that the server has no part in; `test/e2e/main/server.ts` fails if that changes. And progress that the
+ * server begins by itself: the extension shows that of its own requests, and the status bar the index.
+ */
 export const UNUSED = [
   'callHierarchy', 'colorProvider', 'completion', 'declaration', 'definition', 'diagnostic', 'documentHighlight', 'documentLink', 'documentSymbol',
   'fileOperations', 'foldingRange', 'formatting', 'hover', 'implementation', 'inlayHint', 'inlineCompletion', 'inlineValue', 'linkedEditingRange',
-  'notebook', 'reference', 'rename', 'selectionRange', 'semanticTokens', 'signatureHelp', 'typeDefinition', 'typeHierarchy', 'workspaceSymbol',
+  'notebook', 'progress', 'reference', 'rename', 'selectionRange', 'semanticTokens', 'signatureHelp', 'typeDefinition', 'typeHierarchy', 'workspaceSymbol',
 ];
 /** What the client's converters make for these features alone. */
 const ITEMS = ['protocolCallHierarchyItem', 'protocolCompletionItem', 'protocolDocumentLink', 'protocolInlayHint', 'protocolTypeHierarchyItem', 'protocolWorkspaceSymbol'];

@@ -155,10 +155,6 @@ class UnchangedError(EditError):
     """The model gave the code back as it was."""
 
 
-class UnsoundEditError(EditError):
-    """With the change, the file would have syntax errors that it does not have now."""
-
-
 class NotApplicableError(EditError):
     """There is nothing here that could be changed this way."""
 

@@ -50,8 +50,8 @@ def built() -> None:
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The `winnow` command of this Python; it leaves a file `started` beside itself."""
-    script = f'touch "$0.started"\nexec "{sys.executable}" -m winnow_lsp "$@"'
+    """The `winnow` command of this Python; a file `started` beside it has its arguments."""
+    script = f'echo "$@" >>"$0.started"\nexec "{sys.executable}" -m winnow_lsp "$@"'
     return command(tmp_path_factory.mktemp("bin") / "winnow", script)
 
 

@@ -68,7 +68,7 @@ def test_a_misspelt_name_is_mended(assistant: Assistant, shop: Path) -> None:
     proposal = proposed(assistant, shop, EditKind.FIX, "cuont", "undefined name `cuont`")
     before = (shop / "shop" / "pricing.py").read_text()
     assert proposal.edit.after.decode() == before.replace("cuont", "count")
-    assert proposal.checked
+    assert proposal.sound
     assert (shop / "shop" / "pricing.py").read_text() == before
 
 

@@ -32,11 +32,6 @@ export function changedSetting(name: string): unknown {
   return changedValue(name, vscode.workspace.getConfiguration(SECTION).get(name), inspect);
 }
 
-/** Whether a change requires a restart of the server. */
-export function needsRestart(event: vscode.ConfigurationChangeEvent): boolean {
-  return event.affectsConfiguration(`${SECTION}.server.path`);
-}
-
 /** Whether a change concerns the server's settings. */
 export function concernsServer(event: vscode.ConfigurationChangeEvent): boolean {
   return event.affectsConfiguration(SECTION);

@@ -6,7 +6,6 @@ import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from winnow_engine.errors import UnsoundEditError
 from winnow_engine.index.lines import Lines, text_lines
 from winnow_engine.index.parsed import syntax_errors
 
@@ -81,17 +80,10 @@ def line_end(data: bytes) -> str:
     return max(ends, key=lambda end: ends[end])
 
 
-def check_sound(edit: FileEdit) -> bool:
-    """True if a grammar finds no more errors with the edit, False without a grammar. Raises UnsoundEditError."""
+def is_sound(edit: FileEdit) -> bool | None:
+    """True if a grammar finds no more errors with the edit than without, None where there is no grammar."""
     before, after = (syntax_errors(edit.path, data) for data in (edit.before, edit.after))
-    if after is None or before is None:
-        return False
-    if after > before:
-        raise UnsoundEditError(
-            f"with the model's answer, {edit.path} would no longer parse; nothing was changed: ask again, or with a "
-            "larger target"
-        )
-    return True
+    return None if after is None or before is None else after <= before
 
 
 def _at_the_end(data: bytes, lines: Lines, edit: LineEdit, end: str) -> LineEdit:

@@ -18,7 +18,7 @@ from winnow_engine.core import (
     ignore_kept,
     ignore_progress,
 )
-from winnow_engine.editing.changes import FileEdit, check_sound
+from winnow_engine.editing.changes import FileEdit, is_sound
 from winnow_engine.editing.documenting import documenting
 from winnow_engine.editing.fixing import fixing
 from winnow_engine.editing.reply import edit_of, is_enough
@@ -41,14 +41,14 @@ _TASKS: Mapping[EditKind, Callable[[Workspace, WantedEdit], EditTask]] = {
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A change that is not made yet. `checked` tells whether a grammar found no new syntax errors.
+    """A change that is not made yet. `sound` tells whether its file has no new syntax errors, None without a grammar.
 
     `spans` is the code that the target saw beside the lines to change.
     """
 
     title: str
     edit: FileEdit
-    checked: bool
+    sound: bool | None
     spans: tuple[Span, ...]
     selection: SelectionStats
     generation: Generation
@@ -67,7 +67,7 @@ def propose(
 ) -> Proposal:
     """Have the target write a change, and check it. Nothing is written anywhere.
 
-    Raises EditError where no sound change comes of it, PositionError, BudgetError, CancelledError, and what the models
+    Raises EditError where no change comes of it, PositionError, BudgetError, CancelledError, and what the models
     raise.
     """
     assert assistant.target is not None, "an assistant without a target changes nothing"
@@ -80,8 +80,8 @@ def propose(
     on_kept(Kept.of(spans, target.seconds_to_read(prompt)))
     generation = _generated(target, prompt, sampling, task, progress, cancellation)
     edit = _edit(generation, task)
-    checked, notices = check_sound(edit), (*selection.notices, *generation.notices)
-    return Proposal(task.title, edit, checked, spans, selection.stats, generation, notices)
+    notices = (*selection.notices, *generation.notices)
+    return Proposal(task.title, edit, is_sound(edit), spans, selection.stats, generation, notices)
 
 
 def _answer_tokens(target: Target, task: EditTask) -> int:

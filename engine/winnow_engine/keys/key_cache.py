@@ -37,11 +37,14 @@ from winnow_engine.storage.store import Store
 
 
 class IndexReport:
-    """Reports progress by file. The tokens still to come are estimated from the bytes of all files together."""
+    """Reports progress by file. The tokens still to come are estimated from the bytes of all files together.
 
-    def __init__(self, count: int, size: int, progress: ProgressSink) -> None:
-        self._count, self._size, self._progress = count, size, progress
-        self._done = self._done_bytes = self._tokens = 0
+    Files that were done before count as well: work that goes on after a question does not begin again at 0.
+    """
+
+    def __init__(self, count: int, size: int, progress: ProgressSink, before: int = 0) -> None:
+        self._count, self._size, self._progress = before + count, size, progress
+        self._done, self._done_bytes, self._tokens = before, 0, 0
         self._started = time.perf_counter()
 
     def add(self, keys: FileKeys, size: int) -> None:
@@ -110,7 +113,8 @@ class KeyCache:
             files = {workspace.units_keys[number]: workspace.files[number] for number in found.missing}
             size = sum(file.content.size for file in files.values())
             ordered = self._in_order(files, first).values()
-            self.encode(ordered, len(files), size, progress, cancellation)
+            there = len(workspace.files) - len(files)
+            self.encode(ordered, len(files), size, progress, cancellation, there)
             found = locate(self._store, self._namespace, workspace)
         while not found.missing and tidied(self._store, self._namespace, workspace, found):
             found = locate(self._store, self._namespace, workspace)
@@ -187,9 +191,13 @@ class KeyCache:
         size: int,
         progress: ProgressSink,
         cancellation: Cancellation,
+        before: int = 0,
     ) -> None:
-        """Encode and store `count` files with `size` bytes in all, also while a workspace is still being read."""
-        report = IndexReport(count, size, progress)
+        """Encode and store `count` files with `size` bytes in all, also while a workspace is still being read.
+
+        `before` is the number of files that have keys already, for the report.
+        """
+        report = IndexReport(count, size, progress, before)
         planned: deque[PlannedFile] = deque()
 
         def texts() -> Iterator[FileText]:

@@ -30,11 +30,12 @@ Changed = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """`loading`, `ready`, or `failed` with what to do about it. `host` is where prompts go that leave this machine."""
+    """State of a model. `kind` is the class of `error`; `host` is where prompts go that leave this machine."""
 
     name: str
     state: str
     error: str | None = None
+    kind: str | None = None
     host: str | None = None
 
 
@@ -137,7 +138,8 @@ class Engine:
 def _state(name: str, loading: Loading[Any]) -> ModelState:
     if not loading.over:
         return ModelState(name, "loading")
-    return ModelState(name, "failed", str(loading.error)) if loading.error else ModelState(name, "ready")
+    error = loading.error
+    return ModelState(name, "failed", str(error), type(error).__name__) if error else ModelState(name, "ready")
 
 
 def _log_compiling(kernel: str) -> None:

@@ -36,9 +36,19 @@ def from_wire(stats: Mapping[str, Any]) -> dict[str, Any]:
 
 def code(text: str) -> str:
     """The text as a code span, whatever backticks are in it."""
-    fence = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
+    fence = _fence(text)
     line = " ".join(text.split("\n"))
     return f"{fence} {line} {fence}" if len(fence) > 1 else f"`{line}`"
+
+
+def block(text: str, language: str) -> str:
+    """The text as a block of code, whatever backticks are in it."""
+    fence = max(_fence(text), "```")
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _fence(text: str) -> str:
+    return "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
 
 
 def plain(text: str) -> str:

@@ -5,6 +5,7 @@ import shutil
 import threading
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from lsprotocol import types
@@ -110,7 +111,6 @@ async def test_read_only_files_are_not_changed(editing, hostile: Hostile, file: 
         ("I cannot.", "NoCodeError"),
         ("```\nprint(1)\n```", "NoCodeError"),
         (FIX.replace(FIXED, BROKEN), "UnchangedError"),
-        (FIX.replace("int)", "int"), "UnsoundEditError"),
     ],
 )
 async def test_an_answer_that_cannot_be_used_is_refused(
@@ -121,6 +121,18 @@ async def test_an_answer_that_cannot_be_used_is_refused(
     error = await client.refusal(client.run("winnow.edit", asked(file)))
     assert (error.code, error.data) == (REQUEST_FAILED, {"kind": kind})
     assert client.applied == []
+
+
+async def test_a_change_that_would_not_parse_is_shown_and_not_made(editing, hostile: Hostile, file: Path) -> None:
+    hostile.chat = answering(FIX.replace("int)", "int"))
+    client = await editing("neovim")
+    result = await client.run("winnow.edit", asked(file))
+    assert (result["applied"], result["checked"], client.applied, client.asked) == (False, False, [], [])
+    assert "would no longer parse" in result["rejected"]
+    assert "would no longer parse" in Path(unquote(urlsplit(client.shown_documents[-1].uri).path)).read_text()
+    proposed = await client.start("winnow/edit", asked(file))[1]
+    assert proposed["rejected"] == result["rejected"]
+    assert proposed["edit"]
 
 
 async def test_a_file_that_became_a_link_out_of_the_workspace_is_not_changed(

@@ -6,7 +6,7 @@ import difflib
 
 import pytest
 
-from winnow_engine.editing.changes import check_sound
+from winnow_engine.editing.changes import is_sound
 from winnow_engine.editing.documenting import documenting
 from winnow_engine.editing.request import EditKind, WantedEdit
 from winnow_engine.errors import NoCodeError, NotApplicableError
@@ -61,7 +61,7 @@ def test_each_language_has_its_manner_and_no_other_line_changes(reading, languag
         ["insert", "equal"],
         ["equal", "insert", "equal"],
     )
-    assert check_sound(edit)
+    assert is_sound(edit)
 
 
 @pytest.mark.parametrize("language", [one for one in all_languages() if one.documentation], ids=lambda one: one.name)
@@ -110,12 +110,12 @@ def test_nothing_in_a_docstring_ends_it(reading, words: str, line: str) -> None:
     task_ = task(reading, "a.py", "def add(a, b):\n    return a + b\n", 1)
     edit = task_.read(words)
     assert edit.after.decode().split("\n")[1] == line
-    assert check_sound(edit)
+    assert is_sound(edit)
 
 
 def test_nothing_in_a_comment_ends_it(reading) -> None:
     edit = task(reading, "a.c", "int f(void) {\n    return 1;\n}\n", 1).read("Glob like a*/b. It ends */ here.")
-    assert check_sound(edit)
+    assert is_sound(edit)
     assert edit.after.decode().count("*/") == 1
 
 

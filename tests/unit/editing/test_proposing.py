@@ -16,7 +16,6 @@ from winnow_engine.errors import (
     CutOffError,
     NoCodeError,
     UnchangedError,
-    UnsoundEditError,
 )
 from winnow_engine.question import Cursor
 
@@ -40,7 +39,7 @@ def run(reading, target: Scripted, spans=(ITSELF, CALLER), kind: EditKind = Edit
 def test_a_fix_is_proposed_and_nothing_is_written(reading, tmp_path) -> None:
     proposal = run(reading, Scripted(f"Sure.\n{FIX}\nThe name was wrong."))
     assert proposal.edit.after.decode() == FILES["shop.py"].replace("rate", "RATE")
-    assert (proposal.title, proposal.checked, proposal.notices) == ("Fix `price`", True, ("a notice",))
+    assert (proposal.title, proposal.sound, proposal.notices) == ("Fix `price`", True, ("a notice",))
     assert proposal.spans == (CALLER,)
     assert (tmp_path / "root" / "shop.py").read_text() == FILES["shop.py"]
 
@@ -92,13 +91,20 @@ def test_a_user_who_cancels_gets_no_change(reading) -> None:
     [
         ("I do not know.", NoCodeError),
         ("```python\ndef price(count):\n    return rate * count\n```", UnchangedError),
-        ("```python\ndef price(count:\n    return RATE * count\n```", UnsoundEditError),
-        ("```python\ndef price(count):\n```", UnsoundEditError),
     ],
 )
 def test_an_answer_that_cannot_be_used_is_refused(reading, answer: str, error: type) -> None:
     with pytest.raises(error):
         run(reading, Scripted(answer))
+
+
+@pytest.mark.parametrize(
+    "answer", ["```python\ndef price(count:\n    return RATE * count\n```", "```python\ndef price(count):\n```"]
+)
+def test_a_change_that_would_not_parse_can_still_be_looked_at(reading, answer: str) -> None:
+    proposal = run(reading, Scripted(answer))
+    assert proposal.sound is False
+    assert proposal.edit.diff
 
 
 def test_two_versions_are_refused(reading) -> None:

@@ -311,9 +311,9 @@ def test_of_several_threads_with_the_same_workspace_one_makes_the_keys(tmp_path:
     assert len(home.drafter.encoded) == 5
 
 
-def test_a_first_file_that_is_empty_does_not_end_the_report() -> None:
+def test_the_report_counts_files_from_before_and_is_not_ended_by_an_empty_one() -> None:
     said = list[Progress]()
-    report = IndexReport(2, 10, said.append)
+    report = IndexReport(2, 10, said.append, before=5)
     for tokens, size in ((0, 0), (4, 10)):
         report.add(SimpleNamespace(unit_tokens=np.array([tokens])), size)  # type: ignore[arg-type]
-    assert [(one.done, one.tokens) for one in said] == [(1, 0), (2, 4)]
+    assert [(one.done, one.total, one.tokens) for one in said] == [(6, 7, 0), (7, 7, 4)]

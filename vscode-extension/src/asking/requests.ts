@@ -27,9 +27,10 @@ export async function sendSpans(client: LanguageClient, params: AskParams, liste
 }
 
 /** The result of one of the server's commands; undefined if it was stopped. */
-export async function sendCommand(client: LanguageClient, command: string, args: unknown[]): Promise<unknown> {
+export async function sendCommand(client: LanguageClient, command: string, args: unknown[], listener?: Pick<AskListener, 'progress'>, token?: vscode.CancellationToken): Promise<unknown> {
+  const send = (workDoneToken?: string): Promise<unknown> => client.sendRequest(ExecuteCommandRequest.type, { command, arguments: args, workDoneToken }, token);
   try {
-    return await client.sendRequest(ExecuteCommandRequest.type, { command, arguments: args });
+    return await (listener === undefined ? send() : withProgress(client, listener, send));
   } catch (error) {
     if (wasStopped(error)) return undefined;
     throw error;
@@ -51,7 +52,8 @@ function codeOf(error: unknown): number {
   return typeof error === 'object' && error !== null && 'code' in error ? (error.code as number) : 0;
 }
 
-async function withProgress<T>(client: LanguageClient, listener: Pick<AskListener, 'progress'>, send: (token: string) => Promise<T>): Promise<T> {
+/** Sends a request with a token for its stages. */
+export async function withProgress<T>(client: LanguageClient, listener: Pick<AskListener, 'progress'>, send: (token: string) => Promise<T>): Promise<T> {
   const token = randomUUID();
   const progress = client.onProgress(WorkDoneProgress.type, token, (value) => {
     if (value.kind !== 'end' && value.message !== undefined) listener.progress(value.message);

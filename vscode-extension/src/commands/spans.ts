@@ -2,11 +2,12 @@
 import * as vscode from 'vscode';
 import type { AskListener, Question } from '../ask/contract';
 import { askParams, type Service } from '../asking/service';
-import { sendSpans, wasStopped } from '../asking/requests';
+import { sendSpans } from '../asking/requests';
 import type { SpansResult } from '../server/protocol';
 import type { Session } from '../server/session';
 import type { SpansView } from '../spans/view';
 import { telling } from '../telling';
+import { working } from '../working';
 
 export class SpansCommands implements vscode.Disposable {
   private readonly subscriptions: vscode.Disposable;
@@ -28,15 +29,8 @@ export class SpansCommands implements vscode.Disposable {
 
   /** The same, with progress that can be cancelled; undefined if it was cancelled, or failed and the user was told. */
   async search(question: Question): Promise<SpansResult | undefined> {
-    const options = { location: vscode.ProgressLocation.Notification, title: 'Winnow: searching', cancellable: true }; // progress in a view has no button
     let result: SpansResult | undefined;
-    await telling(() => vscode.window.withProgress(options, async (progress, token) => {
-      try {
-        result = await this.find(question, { progress: (message) => { progress.report({ message }); } }, token);
-      } catch (error) {
-        if (!token.isCancellationRequested && !wasStopped(error)) throw error;
-      }
-    }));
+    await telling(async () => { result = await working('searching', (listener, token) => this.find(question, listener, token)); });
     return result;
   }
 

@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import { megabytes } from '../figures';
 import type { Found } from '../server/finding';
+import { lacksModels } from '../server/remedies';
 import type { Session } from '../server/session';
 import { UserError } from '../server/state';
 import { settings } from '../settings';
@@ -38,10 +39,9 @@ export function registerModels(session: Session, find: () => Promise<Found | und
 
   return vscode.Disposable.from(
     vscode.commands.registerCommand('winnow.pullModels', () => telling(pull)),
-    session.onDidReport(({ models }) => {
+    session.onDidReport((status) => {
       const { state } = session;
-      const failed = models.drafter.state === 'failed' || models.target.state === 'failed';
-      if (failed && state.kind === 'running') void telling(() => offer(state.command));
+      if (state.kind === 'running' && lacksModels(status)) void telling(() => offer(state.command));
     }),
   );
 }

@@ -65,6 +65,8 @@ export interface ModelState {
   name: string;
   state: 'loading' | 'ready' | 'failed';
   error?: string;
+  /** The class of the error. */
+  kind?: string;
 }
 
 /** The server's report about itself. */

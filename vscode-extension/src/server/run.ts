@@ -9,6 +9,13 @@ const STOP_MS = 2000;
 const LAST_WORDS_MS = 1000;
 const REMEMBERED_LINES = 5;
 
+/** A client that logs its errors: the session tells the user of a server that fails, once. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+}
+
 export class Run {
   readonly client: LanguageClient;
   private readonly child: ChildProcessWithoutNullStreams;
@@ -19,7 +26,7 @@ export class Run {
   constructor(command: string, options: LanguageClientOptions, log: vscode.LogOutputChannel, onEnd: (run: Run, why: string) => void) {
     this.child = start(command, ['serve'], { env: process.env });
     this.follow(log, onEnd);
-    this.client = new LanguageClient('winnow', 'Winnow', () => this.transports(), {
+    this.client = new QuietClient('winnow', 'Winnow', () => this.transports(), {
       ...options,
       outputChannel: log,
       // The session restarts the server and tells the user.

@@ -6,6 +6,8 @@ import { Crashes, MOST_CRASHES } from './crashes';
 import type { Found } from './finding';
 import { tellKept } from './kept';
 import { KeptNotification, StatusNotification, type Status } from './protocol';
+import { whyNotWinnow } from './program';
+import { remedies } from './remedies';
 import { Run } from './run';
 import { UserError, whyNot, type ServerState } from './state';
 
@@ -84,10 +86,10 @@ export class Session implements vscode.Disposable {
   }
 
   private async cycle(): Promise<void> {
-    const trusted = vscode.workspace.isTrusted;
-    this.move({ kind: trusted ? 'starting' : 'untrusted' }); // before the first await, so that questions asked now wait
+    const kind = begin();
+    this.move({ kind }); // before the first await, so that questions asked now wait
     await this.halt();
-    if (this.disposed || !trusted) return;
+    if (this.disposed || kind !== 'starting') return;
     try {
       const found = await this.find();
       if (found === undefined) this.move({ kind: 'missing', message: 'The `winnow` command was not found. Run “Winnow: Set Up”.' });
@@ -106,7 +108,7 @@ export class Session implements vscode.Disposable {
 
   private launch(found: Found): void {
     this.log.info(`starting ${found.command} (${found.source})`);
-    const run = new Run(found.command, this.options, this.log, (ended, why) => { this.ended(ended, why); });
+    const run = new Run(found.command, this.options, this.log, (ended, why) => { this.ended(ended, found.command, why); });
     this.run = run;
     this.move({ kind: 'starting', ...found });
     run.client.onNotification(KeptNotification, tellKept);
@@ -133,7 +135,7 @@ export class Session implements vscode.Disposable {
     void run.giveUp(`it did not start: ${error instanceof Error ? error.message : String(error)}`);
   }
 
-  private ended(run: Run, why: string): void {
+  private ended(run: Run, command: string, why: string): void {
     if (this.run !== run) return;
     this.run = undefined;
     this.lastStatus = undefined;
@@ -144,20 +146,31 @@ export class Session implements vscode.Disposable {
       void this.restart();
       return;
     }
-    const times = this.current.kind === 'running' ? ` (${MOST_CRASHES + 1} times in 3 minutes)` : '';
-    this.fail(`Winnow's server cannot run${times}: ${why}`);
+    if (this.current.kind === 'running') this.fail(`Winnow's server ended ${MOST_CRASHES + 1} times in 3 minutes: ${why}`);
+    else void this.neverRan(command, why);
+  }
+
+  /** Say why a program did not get to serve: it may be another one. */
+  private async neverRan(command: string, why: string): Promise<void> {
+    const starting = this.current;
+    const wrong = await whyNotWinnow(command);
+    if (this.current === starting) this.fail(wrong ?? `Winnow's server did not start: ${why}`);
   }
 
   private fail(message: string): void {
     this.move({ kind: 'failed', message });
-    void vscode.window.showErrorMessage(message, 'Restart', 'Show Output').then((choice) => {
-      if (choice === 'Restart') void this.restartByHand();
-      if (choice === 'Show Output') this.log.show(true);
-    });
+    const buttons = remedies(this.current).map(({ label, command }) => ({ title: label, command }));
+    void vscode.window.showErrorMessage(message, ...buttons).then((choice) => choice && vscode.commands.executeCommand(choice.command));
   }
 
   private move(state: ServerState): void {
     this.current = state;
     this.changed.fire(state);
   }
+}
+
+/** The state in which a server is to be started, or why none is. */
+function begin(): 'starting' | 'untrusted' | 'folderless' {
+  if (!vscode.workspace.isTrusted) return 'untrusted';
+  return vscode.workspace.workspaceFolders?.length ? 'starting' : 'folderless';
 }

@@ -4,6 +4,7 @@ import type { Found } from './finding';
 export type ServerState =
   | { kind: 'stopped' }
   | { kind: 'untrusted' }
+  | { kind: 'folderless' }
   | { kind: 'missing'; message: string }
   | ({ kind: 'starting' } & Partial<Found>)
   | ({ kind: 'running'; version: string } & Found)
@@ -19,6 +20,8 @@ export function explain(state: ServerState): string {
       return 'The server is stopped. Run “Winnow: Restart Server”.';
     case 'untrusted':
       return 'Winnow starts once you trust this workspace.';
+    case 'folderless':
+      return 'Open a folder: Winnow answers about the code in it.';
     case 'missing':
     case 'failed':
       return state.message;

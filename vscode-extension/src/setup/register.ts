@@ -5,6 +5,7 @@ import * as vscode from 'vscode';
 import { findServer } from '../server/finding';
 import { activePython, machine, ownEnvironment, ownProgram } from '../server/machine';
 import { output } from '../server/process';
+import { whyNotWinnow } from '../server/program';
 import type { Session } from '../server/session';
 import { UserError } from '../server/state';
 import { settings } from '../settings';
@@ -50,8 +51,13 @@ async function installOwn(context: vscode.ExtensionContext, session: Session, lo
 }
 
 async function chooseProgram(): Promise<void> {
+  if (!vscode.workspace.isTrusted) throw new UserError('a program is chosen once you trust this workspace.');
   const [file] = (await vscode.window.showOpenDialog({ title: 'The winnow program', openLabel: 'Use' })) ?? [];
-  if (file !== undefined) await use(file.fsPath);
+  if (file === undefined) return;
+  const why = await whyNotWinnow(file.fsPath);
+  if (why === undefined) return use(file.fsPath);
+  const again = 'Choose Another…';
+  if ((await vscode.window.showErrorMessage(`Winnow: ${why}`, again)) === again) await chooseProgram();
 }
 
 async function use(program: string): Promise<void> {

@@ -14,6 +14,7 @@ export interface Description {
 const WITHOUT_STATUS: Record<ServerState['kind'], [text: string, severity: Severity]> = {
   stopped: ['$(circle-slash) Winnow', 'normal'],
   untrusted: ['$(shield) Winnow', 'warning'],
+  folderless: ['$(folder) Winnow: open a folder', 'normal'],
   missing: ['$(cloud-download) Winnow: set up', 'warning'],
   failed: ['$(error) Winnow', 'error'],
   starting: ['$(loading~spin) Winnow', 'normal'],
@@ -22,11 +23,15 @@ const WITHOUT_STATUS: Record<ServerState['kind'], [text: string, severity: Sever
 
 export function describe(state: ServerState, status: Status | undefined): Description {
   if (state.kind === 'running' && status !== undefined) {
-    const { message } = status;
-    return { text: textOf(status), detail: message.charAt(0).toUpperCase() + message.slice(1), severity: status.state === 'error' ? 'error' : 'normal' };
+    return { text: textOf(status), detail: detailOf(status), severity: status.state === 'error' ? 'error' : 'normal' };
   }
   const [text, severity] = WITHOUT_STATUS[state.kind];
   return { text, detail: explain(state), severity };
+}
+
+function detailOf({ state, message, index }: Status): string {
+  if (state === 'indexing' && index.total > 0) return `Ask now: ${count(index.done)} of ${counted(index.total, 'file')} indexed`;
+  return message.charAt(0).toUpperCase() + message.slice(1);
 }
 
 function textOf({ state, message, index }: Status): string {
@@ -34,7 +39,7 @@ function textOf({ state, message, index }: Status): string {
     case 'loading':
       return '$(loading~spin) Winnow: loading';
     case 'indexing':
-      return `$(sync~spin) Winnow: ${count(index.done)}/${count(index.total)}`;
+      return index.total === 0 ? '$(sync~spin) Winnow: reading files' : `$(sync~spin) Winnow: ${count(index.done)} of ${counted(index.total, 'file')}`;
     case 'answering':
       return `$(comment-discussion) Winnow: ${stage(message)}`;
     case 'stale':

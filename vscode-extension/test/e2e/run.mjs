@@ -28,6 +28,7 @@ await page.addInitScript(
   },
   { extensions: [uri(extension)], extensionTestsPath: uri(suite) },
 );
+page.getByRole('button', { name: 'Trust', exact: true }).first().click({ timeout: LONGEST_MS }).catch(() => undefined); // once a suite opens the editor for it
 const exit = new Promise((resolve) => page.exposeFunction('codeAutomationExit', resolve));
 await page.exposeFunction('codeAutomationLog', (type, values) => console.log(`[${type}]`, ...values));
 await page.goto(`${base}/?${workspace.endsWith('.code-workspace') ? 'workspace' : 'folder'}=${workspace}`);

@@ -1,8 +1,8 @@
 /** A workspace nobody trusts yet. */
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import * as vscode from 'vscode';
-import { api, asking, environment, messages, suite as inMocha, winnow } from './host';
+import { api, asking, environment, messages, serverReady, suite as inMocha, winnow } from './host';
 
 export const run = (): Promise<void> => inMocha(define);
 
@@ -34,6 +34,15 @@ function define(): void {
       const asked = vscode.lm.invokeTool('winnow_find_code', { input: { question: 'Why?' }, toolInvocationToken: undefined });
       await assert.rejects(async () => asked, /trust this workspace/);
       assert.deepEqual(await winnow.definitions.provideMcpServerDefinitions(), []);
+    });
+
+    test('trust starts the server once, and nothing pops up', async () => {
+      const said = messages();
+      await vscode.commands.executeCommand('workbench.trust.manage');
+      await serverReady();
+      said.restore();
+      assert.deepEqual(said.texts, []);
+      assert.equal(readFileSync(environment('WINNOW_E2E_STARTED'), 'utf8'), 'serve\n');
     });
   });
 }

@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { pageHtml, policy } from '../../src/ask/page';
 import { readinessOf } from '../../src/ask/readiness';
+import type { Status } from '../../src/server/protocol';
+import type { ServerState } from '../../src/server/state';
 import { duration, progressShare, stages, thoughtFor } from '../../src/figures';
 
 const PARTS = { source: 'https://*.vscode-cdn.net', script: 'https://x/ask.js', style: 'https://x/ask.css', nonce: 'abc' };
@@ -47,20 +49,23 @@ describe('readiness', () => {
   const server = { kind: 'running' as const, command: 'winnow', source: 'PATH', version: '1' };
 
   test('a server that can answer needs no words', () => {
-    for (const state of ['ready', 'stale', 'answering'] as const) expect(readinessOf(server, { ...status, state })).toBeUndefined();
+    for (const state of ['ready', 'stale', 'answering', 'indexing', 'loading'] as const) expect(readinessOf(server, { ...status, state })).toBeUndefined();
   });
 
-  test('waiting is told with its figures, and blocks nothing', () => {
-    expect(readinessOf(server, { ...status, state: 'indexing', message: 'indexing 120 of 300 files' })).toEqual({ severity: 'info', blocked: false, message: 'Indexing 120 of 300 files.', actions: [] });
+  test('a start is told, and blocks nothing', () => {
     expect(readinessOf({ kind: 'starting', command: 'winnow', source: 'PATH' }, undefined)).toMatchObject({ blocked: false });
   });
 
   test('what stands in the way comes with what to do', () => {
     const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { contributes: { commands: { command: string }[] } };
-    const known = ['workbench.trust.manage', 'winnow.showOutput', ...manifest.contributes.commands.map(({ command }) => command)];
-    const failed = { ...status, state: 'error' as const, models: { drafter: model, target: { ...model, state: 'failed' as const, error: 'x' } } };
-    const all = [readinessOf({ kind: 'stopped' }, undefined), readinessOf({ kind: 'untrusted' }, undefined), readinessOf({ kind: 'missing', message: 'm' }, undefined), readinessOf({ kind: 'failed', message: 'm' }, undefined), readinessOf(server, failed)];
-    for (const one of all) {
+    const known = ['workbench.trust.manage', 'vscode.openFolder', 'winnow.showOutput', 'winnow.chooseModels', ...manifest.contributes.commands.map(({ command }) => command)];
+    const failed = (kind: string) => ({ ...status, state: 'error' as const, models: { drafter: model, target: { ...model, state: 'failed' as const, error: 'x', kind } } });
+    const first = (state: ServerState, of?: Status): string | undefined => readinessOf(state, of)?.actions[0]?.command;
+    expect(first({ kind: 'folderless' })).toBe('vscode.openFolder');
+    expect(first(server, failed('ModelNotFoundError'))).toBe('winnow.pullModels');
+    expect(first(server, failed('TargetUnreachableError'))).toBe('winnow.chooseModels');
+    const states: ServerState[] = [{ kind: 'stopped' }, { kind: 'untrusted' }, { kind: 'folderless' }, { kind: 'missing', message: 'm' }, { kind: 'failed', message: 'm' }];
+    for (const one of [...states.map((state) => readinessOf(state, undefined)), readinessOf(server, failed('DraftError')), readinessOf(server, { ...status, state: 'error' })]) {
       expect(one?.actions.length).toBeGreaterThan(0);
       for (const { command } of one?.actions ?? []) expect(known).toContain(command);
     }

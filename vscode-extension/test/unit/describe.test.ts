@@ -5,7 +5,7 @@ import { describe as describeState, facts } from '../../src/status/describe';
 const RUNNING = { kind: 'running', command: '/bin/winnow', source: 'PATH', version: '0.1.0' } as const;
 const STATUS: Status = {
   state: 'indexing',
-  message: 'indexing 120 of 1,300 files',
+  message: 'loading models',
   index: { done: 120, total: 1300, tokens: 5000, totalTokens: 61336, staleFiles: 2 },
   models: { drafter: { name: 'small', state: 'ready' }, target: { name: 'large', state: 'failed', error: 'not here' } },
   questions: { running: 1, waiting: 2 },
@@ -14,15 +14,15 @@ const STATUS: Status = {
 
 test.each([
   ['loading', '$(loading~spin) Winnow: loading'],
-  ['indexing', '$(sync~spin) Winnow: 120/1,300'],
+  ['indexing', '$(sync~spin) Winnow: 120 of 1,300 files'],
   ['ready', '$(check) Winnow'],
   ['stale', '$(history) Winnow: 2 changed'],
-  ['answering', '$(comment-discussion) Winnow: indexing'],
+  ['answering', '$(comment-discussion) Winnow: loading'],
   ['error', '$(error) Winnow'],
 ] as const)('a server that is %s', (state, text) => {
   const description = describeState(RUNNING, { ...STATUS, state });
   expect(description.text).toBe(text);
-  expect(description.detail).toBe('Indexing 120 of 1,300 files');
+  expect(description.detail).toBe(state === 'indexing' ? 'Ask now: 120 of 1,300 files indexed' : 'Loading models');
   expect(description.severity).toBe(state === 'error' ? 'error' : 'normal');
 });
 
@@ -37,6 +37,7 @@ test.each([
 
 test.each([
   [{ kind: 'untrusted' }, 'warning', /trust/],
+  [{ kind: 'folderless' }, 'normal', /Open a folder/],
   [{ kind: 'missing', message: 'no winnow' }, 'warning', /no winnow/],
   [{ kind: 'failed', message: 'it ended' }, 'error', /it ended/],
   [{ kind: 'stopped' }, 'normal', /stopped/],

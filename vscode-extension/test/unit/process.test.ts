@@ -4,6 +4,7 @@ import { chmod, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { end, endsWithin, exitCode, hasEnded, start } from '../../src/server/process';
+import { whyNotWinnow } from '../../src/server/program';
 
 afterEach(() => { vi.unstubAllEnvs(); vi.unstubAllGlobals(); });
 
@@ -57,4 +58,18 @@ test('on Windows without that command the process itself is ended', async () => 
   const child = start('/bin/sh', ['-c', 'read -r line']);
   await end(child);
   expect(hasEnded(child)).toBe(true);
+});
+
+test.each([
+  ['echo "winnow, version 0.1.0"', undefined],
+  ['echo "Python 3.11.2"', /is not the winnow program: --version printed “Python 3.11.2”/],
+  ['echo "usage: ls" >&2; exit 2', /is not the winnow program.*usage: ls/],
+  ['sleep 60', /is not the winnow program\./],
+  [undefined, /cannot be run/],
+])('a program that does %j is checked by its version', async (script, why) => {
+  const program = path.join(await mkdtemp(path.join(tmpdir(), 'winnow-')), 'program');
+  if (script !== undefined) await writeFile(program, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  const found = await whyNotWinnow(program, 500);
+  if (why === undefined) expect(found).toBeUndefined();
+  else expect(found).toMatch(why);
 });

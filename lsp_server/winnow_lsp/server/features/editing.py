@@ -15,6 +15,7 @@ from winnow_engine.editing.target_size import check_size
 from winnow_engine.errors import EditError, TextChangedError
 from winnow_lsp.host.queue import Asker, Work
 from winnow_lsp.server.features.asking import moved, settings_budget
+from winnow_lsp.server.render.markdown import rejected_page
 from winnow_lsp.server.render.results import EditSupport, proposal_json, workspace_edit
 from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.session.editor import Folders
@@ -48,11 +49,12 @@ async def change(server: WinnowServer, params: EditParams) -> dict[str, Any]:
             raise EditError("this editor takes no edits from a server: use the request winnow/edit")
         proposal, folders = await proposed(server, params)
         await _workspace_edit(server, proposal, folders)  # what is wrong with it shows before the user is asked
-        agreed = support.confirms or await _agreed(server, proposal)
-        return {
-            **proposal_json(proposal, folders.location),
-            "applied": agreed and await _applied(server, proposal, folders),
-        }
+        result = proposal_json(proposal, folders.location)
+        if "rejected" in result:
+            await server.pages.show("Rejected change", rejected_page(result))
+            return {**result, "applied": False}
+        agreed = await _agreed(server, proposal)
+        return {**result, "applied": agreed and await _applied(server, proposal, folders)}
 
 
 async def proposed(server: WinnowServer, params: EditParams) -> tuple[Proposal, Folders]:
@@ -118,7 +120,7 @@ def _changed(path: str) -> TextChangedError:
 
 
 async def _agreed(server: WinnowServer, proposal: Proposal) -> bool:
-    """Show the difference to a user whose editor does not show edits before it makes them, and ask."""
+    """Show the user the difference, and ask."""
     lines = proposal.edit.diff.split("\n")[2:]
     more = [f"… {counted(len(lines) - _MOST_SHOWN, 'more line')}"] if len(lines) > _MOST_SHOWN else []
     shown = "\n".join([*lines[:_MOST_SHOWN], *more])

@@ -16,7 +16,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from winnow_engine.core import Thought, counted
-from winnow_lsp.host.reply import code, plain
+from winnow_lsp.host.reply import block, code, plain
 from winnow_lsp.host.waiting import thought_line
 
 SCHEME = "winnow"
@@ -106,6 +106,12 @@ def spans_page(title: str, result: Mapping[str, Any]) -> str:
     kept = f"{stats['keptTokens']:,} of {stats['workspaceTokens']:,} tokens kept."
     lines = [f"# {title}", "", kept, "", *_section("Kept", map(_span, spans)), *_section("Notes", result["notices"])]
     return "\n".join(lines)
+
+
+def rejected_page(result: Mapping[str, Any]) -> str:
+    """A change that is not made, and why."""
+    why = f"Rejected: {result['rejected']}. Ask again, or with a larger target."
+    return "\n".join([f"# {plain(result['title'])}", "", why, "", block(result["diff"], "diff"), ""])
 
 
 def review_page(result: Mapping[str, Any]) -> str:

@@ -29,11 +29,11 @@ Locate = Callable[[Citation | Span], types.Location]
 
 @dataclass(frozen=True, slots=True)
 class EditSupport:
-    """A client's support for edits: any, with versions, with annotations that ask the user."""
+    """A client's support for edits: any, with versions, with annotations that name the change."""
 
     applies: bool
     versions: bool
-    confirms: bool
+    annotates: bool
 
     @classmethod
     def of(cls, capabilities: types.ClientCapabilities) -> EditSupport:
@@ -44,21 +44,21 @@ class EditSupport:
         return cls(
             applies=bool(workspace and workspace.apply_edit),
             versions=bool(edit and (edit.document_changes or operations)),
-            confirms=bool(edit and edit.document_changes and edit.change_annotation_support),
+            annotates=bool(edit and edit.document_changes and edit.change_annotation_support),
         )
 
 
 def workspace_edit(
     edit: FileEdit, uri: str, version: int | None, title: str, support: EditSupport, codec: PositionCodec
 ) -> types.WorkspaceEdit:
-    """The edit for a client."""
+    """The edit for a client. The user has seen it: a preview by annotations leaves it out until they tick it."""
     edits = list(_text_edits(edit, codec))
     if not support.versions:
         return types.WorkspaceEdit(changes={uri: edits})
-    annotation = _ANNOTATION if support.confirms else None
+    annotation = _ANNOTATION if support.annotates else None
     identifier = types.OptionalVersionedTextDocumentIdentifier(uri, version)
     change = types.TextDocumentEdit(identifier, _annotated(edits, annotation))
-    annotations = {_ANNOTATION: types.ChangeAnnotation(title, needs_confirmation=True, description="Winnow")}
+    annotations = {_ANNOTATION: types.ChangeAnnotation(title, needs_confirmation=False, description="Winnow")}
     return types.WorkspaceEdit(document_changes=[change], change_annotations=annotations if annotation else None)
 
 
@@ -142,10 +142,13 @@ def _before_json(citations: Iterable[Citation], locate: Locate) -> dict[str, Any
 
 def proposal_json(proposal: Proposal, locate: Locate) -> dict[str, Any]:
     """`EditResult`, less the edit."""
+    path = proposal.edit.path
+    rejected = {"rejected": f"{path} would no longer parse with this"} if proposal.sound is False else {}
     return {
         "title": proposal.title,
         "diff": proposal.edit.diff,
-        "checked": proposal.checked,
+        "checked": bool(proposal.sound),
+        **rejected,
         "spans": _spans_json(proposal.spans, locate),
         "notices": list(proposal.notices),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import psutil
@@ -97,5 +97,4 @@ def _summary(drafter: ModelState, target: ModelState, queue: Queue, index: Index
 
 
 def _model_json(model: ModelState) -> dict[str, str]:
-    document = {"name": model.name, "state": model.state, "error": model.error, "host": model.host}
-    return {key: value for key, value in document.items() if value}
+    return {key: value for key, value in asdict(model).items() if value}

@@ -59,11 +59,12 @@ export function define(): void {
       assert.throws(() => process.kill(hanging ?? 0, 0), { code: 'ESRCH' });
     });
 
-    test('a server that closes its output is given up, and the message says why', async () => {
+    test('a program that is no server is given up, and one message says why', async () => {
       const said = messages();
       const path = vscode.workspace.getConfiguration('winnow').get('server.path');
       await set('server.path', environment('WINNOW_E2E_MUTE'));
-      await eventually(() => said.texts.find((text) => text.includes('it did not start')), () => [said.texts, winnow.session.state]);
+      await eventually(() => said.texts.find((text) => text.includes('is not the winnow program')), () => [said.texts, winnow.session.state]);
+      assert.equal(said.texts.length, 1, said.texts.join());
       await set('server.path', path);
       said.restore();
       await serverReady();
