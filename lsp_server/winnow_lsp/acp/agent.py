@@ -113,7 +113,6 @@ class AcpAgent:
         thread.start()
 
     def _work(self, identity: Identity, session: _Session, question: Question, cancellation: Cancellation) -> None:
-        """Answer a prompt, on its own thread."""
         error, reason = None, "cancelled"
         try:
             reason = self._stream(session, question, cancellation)
@@ -148,7 +147,6 @@ class AcpAgent:
 
 
 def _refusal(error: Exception) -> RequestError:
-    """The response to an error."""
     if isinstance(error, RequestError):
         return error
     if isinstance(error, WinnowError):

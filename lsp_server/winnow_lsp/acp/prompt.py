@@ -19,8 +19,6 @@ _LINES = re.compile(r"L(\d{1,9})(?:[:-]L?(\d{1,9}))?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One block's share of the question's text, and the place it points to."""
-
     text: str
     mentions: bool = False
     cursor: Cursor | None = None

@@ -157,12 +157,10 @@ def _build() -> Iterator[Check]:
 
 
 def _built_by(note: Sequence[str]) -> str:
-    """The compiler in the note of a build, if there is one."""
     return f" ({note[1]})" if note else ""
 
 
 def _residency(models: ModelConfig) -> Iterator[Check]:
-    """The places of the models, once they are there."""
     if is_url(models.target):
         return
     try:

@@ -84,7 +84,6 @@ def index(
 
 
 def _fleet(models: ModelConfig, workers: int | None, address: str | None) -> OpenFleet | None:
-    """Opens the workers that the options ask for."""
     if workers is None and address is None:
         return None
     return lambda drafter: Fleet(models.drafter, drafter, workers, address)
@@ -92,8 +91,6 @@ def _fleet(models: ModelConfig, workers: int | None, address: str | None) -> Ope
 
 @dataclass(frozen=True, slots=True)
 class _Indexed:
-    """One indexed repository, and the seconds it took."""
-
     folder: str
     files: int
     units: int

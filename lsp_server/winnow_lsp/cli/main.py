@@ -203,7 +203,6 @@ def _meaning(error: OSError) -> str:
 
 
 def _nowhere() -> bool:
-    """True if the working directory was deleted."""
     try:
         Path.cwd()
     except FileNotFoundError:

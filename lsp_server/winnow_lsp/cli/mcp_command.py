@@ -23,8 +23,6 @@ from winnow_lsp.mcp.setup_files import Entry
 
 
 class _Client(click.Choice[str]):
-    """An agent, by its name, its title or its program."""
-
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         names = {
             _letters(word): name

@@ -221,7 +221,6 @@ def _size(count: int) -> str:
 
 @contextmanager
 def _progress(model: RegisteredModel, as_json: bool) -> Iterator[ProgressSink]:
-    """A bar on a terminal, lines elsewhere; as JSON on stdout if wanted."""
     console = Console(stderr=True)
     if as_json or not console.is_terminal:
         yield _Lines(model, as_json)

@@ -183,7 +183,6 @@ def _repository() -> Path:
 
 
 def _roots(given: str) -> Sequence[Path]:
-    """The folder, or the folders of a set."""
     if not given.startswith("@"):
         return [Path(given)]
     try:
@@ -208,7 +207,6 @@ def cursor_of(at: str | None, folders: Sequence[Folder]) -> Cursor | None:
 
 
 def _within(file: Path, folders: Sequence[Folder]) -> str:
-    """The workspace path of a file, preferably one that exists."""
     places = [place.resolve() for place in (Path.cwd() / file, *(folder.root / file for folder in folders))]
     within = [(place, path) for place in places if (path := workspace_path(folders, place)) is not None]
     if not within:

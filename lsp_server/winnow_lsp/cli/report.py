@@ -135,7 +135,6 @@ class ProgressView(AbstractContextManager["ProgressView"]):
 
 
 def _places(spans: tuple[Span, ...]) -> Iterator[Text]:
-    """A line for each of the best spans, and one for the others."""
     best = spans[:_MOST_PLACES]
     width = max((len(place(span)) for span in best), default=0)
     for span in best:

@@ -64,7 +64,6 @@ def review(changes: str | None, message: bool, as_json: bool, as_sarif: bool, se
 
 
 def _reply(asked: str, manner: Manner | None, options: dict[str, Any], server: bool) -> Reply:
-    """The model's answer about a change: a review, or a message in some manner."""
     question = Question(QUESTION if manner is None else message_question(manner), changes=asked)
     options = with_target(options)
     with cancel_on_interrupt() as cancellation, ProgressView(options["as_json"]) as view:
@@ -73,7 +72,6 @@ def _reply(asked: str, manner: Manner | None, options: dict[str, Any], server: b
 
 
 def _show_message(proposed: str, title: str, as_json: bool) -> None:
-    """Print a commit message; where nothing changed there is none, and a note says so."""
     if as_json:
         show_json({"message": proposed})
     elif proposed:
@@ -91,7 +89,6 @@ def _read(options: dict[str, Any], asked: str, cancellation: Cancellation) -> tu
 
 
 def _lines(made: Review) -> Iterator[str]:
-    """The review as text: what changed by file, a sentence, and the findings."""
     yield f"{made.title}\n"
     yield from (f"  {_file_line(file)}" for file in made.files)
     if made.summary:

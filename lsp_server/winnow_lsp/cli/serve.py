@@ -131,7 +131,6 @@ def _serve_http(address: Address, options: dict[str, Any]) -> int:
 
 
 def _refuse_models(context: click.Context) -> None:
-    """An option that would have no effect is an error."""
     for name in on_command_line(context):
         if name in ("--drafter", "--target", "--set", "--budget", "--model-alias", "--allow-origin"):
             raise click.UsageError(f"{name} goes with --http; editors send it as a setting")

@@ -36,8 +36,6 @@ _OPTIONS = {
 
 
 class _Value(click.ParamType[Any]):
-    """The value of a setting."""
-
     def __init__(self, setting: Setting) -> None:
         self._setting, self.name = setting, setting.name
 

@@ -124,7 +124,6 @@ def stop() -> int:
 
 @contextmanager
 def _running() -> Iterator[tuple[ServerFiles, socket.socket] | None]:
-    """The shared server that runs, if any."""
     try:
         place = server_files() if has_private_sockets() else None
         server = running(place.socket) if place else None

@@ -118,7 +118,6 @@ class Connection:
                 yield body
 
     def _body(self) -> dict[str, Any] | None:
-        """The next whole message in the buffer."""
         end = self._buffer.find(_END_OF_HEADER)
         if end < 0:
             return None

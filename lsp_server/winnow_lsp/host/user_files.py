@@ -51,7 +51,6 @@ def workspace_set(name: str) -> list[Path]:
 
 
 def _read(path: Path | None) -> dict[str, Any] | None:
-    """The document in a file, None if there is no file."""
     if path is None:
         return None
     try:

@@ -117,8 +117,6 @@ def _middleware(guard: Guard) -> list[Middleware]:
 
 
 class _Counted:
-    """Counts the requests in progress, in the state of the application."""
-
     def __init__(self, application: ASGIApp) -> None:
         self._application = application
 
@@ -134,7 +132,6 @@ class _Counted:
 
 
 async def _guarded(endpoint: Endpoint, dialect: Dialect, request: Request) -> Response:
-    """The endpoint's response, or an error response if the request is refused or fails."""
     try:
         request.state.user = request.app.state.guard.check(request)
         return await endpoint(dialect, request)
@@ -237,7 +234,6 @@ async def _events(answer: Answering[Completion], reply: ApiReply, ping: bytes) -
 
 
 def _told(error: Exception) -> ApiError:
-    """The response to an error."""
     if isinstance(error, ApiError):
         return error
     if isinstance(error, WinnowError):

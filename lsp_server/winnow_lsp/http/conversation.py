@@ -180,7 +180,6 @@ def _definition(value: Any, place: str) -> Mapping[str, Any]:
 
 
 def _function(value: Any, place: str) -> dict[str, Any]:
-    """The function of a definition or a call; it must have a name."""
     if not isinstance(value, dict) or value.get("type", "function") != "function":
         raise ApiError(400, f"{place} must be of the type function", place, "unsupported_value")
     return named(typed(value, "function", dict, {}, f"{place}."), f"{place}.function")

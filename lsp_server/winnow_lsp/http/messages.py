@@ -90,7 +90,6 @@ def read_count(body: bytes, model: ServedModel) -> ChatRequest:
 
 
 def _thinking(document: Mapping[str, Any], sampling: Sampling, ignored: set[str]) -> Sampling:
-    """The sampling with the request's thinking and its limit."""
     wanted = typed(document, "thinking", dict, {"type": "adaptive"})
     _THINKING.check(wanted, ignored, "thinking.")
     kind = wanted.get("type")

@@ -96,7 +96,6 @@ class ResponseReply:
         return done + self._event("output_item.added", output_index=len(self._items) - 1, item=item)
 
     def _done(self) -> bytes:
-        """The events that end the item which is open."""
         if self._open is None:
             return b""
         item, was = self._items[-1], self._open

@@ -140,7 +140,6 @@ def _call(item: Mapping[str, Any], call_id: str, place: str) -> ToolCall:
 
 
 def _joined(function: Mapping[str, Any], place: str) -> str:
-    """The name of a function with that of its namespace, if it has one."""
     name, namespace = str(named(function, place)["name"]), typed(function, "namespace", str, "", f"{place}.")
     return f"{namespace}{'' if namespace.endswith('__') else '__'}{name}" if namespace else name
 

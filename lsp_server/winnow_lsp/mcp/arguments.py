@@ -106,7 +106,6 @@ def _text(name: str, schema: Mapping[str, Any], value: Any, _: list[str]) -> str
 
 
 def _number(name: str, schema: Mapping[str, Any], value: Any, notices: list[str]) -> int:
-    """A whole number within the schema's bounds."""
     try:
         number = math.nan if isinstance(value, bool) else float(re.sub(r"[,_\s]", "", str(value)))
     except ValueError:

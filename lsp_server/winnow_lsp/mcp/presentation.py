@@ -117,7 +117,6 @@ def outlined(workspace: Workspace, path: str, asked: OutlinePath, count: Callabl
 
 
 def _entries(found: Sequence[ListedFolder | ListedFile], path: str) -> list[OutlineEntry]:
-    """A row for each folder and file, or for each definition of the file that was asked about."""
     match found:
         case [ListedFile(path=name) as file] if name == path.removeprefix("./"):
             return [_definition(file, one) for one in file.definitions]

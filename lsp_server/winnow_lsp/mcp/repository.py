@@ -191,7 +191,6 @@ def meant(workspace: Workspace, path: str) -> str:
 
 
 def _listed(assistant: Assistant, sources: Sources, asked: FindCode, cancellation: Cancellation) -> FoundCode:
-    """The lines that match a pattern, in the order of files."""
     workspace, count = _read(assistant, sources, cancellation)
     paths, notices = known_paths(workspace, asked.paths)
     found = matching_lines(workspace, files_in(workspace, paths), asked.pattern, cancellation)
@@ -228,6 +227,5 @@ def known_paths(workspace: Workspace, paths: Sequence[str]) -> tuple[tuple[str, 
 
 
 def _read(assistant: Assistant, sources: Sources, cancellation: Cancellation) -> tuple[Workspace, Callable[[str], int]]:
-    """The workspace, and what counts tokens."""
     workspace = assistant.read(sources, cancellation)
     return workspace, assistant.keys.wait_for(cancellation).drafter.count

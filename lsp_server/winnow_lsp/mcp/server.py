@@ -75,7 +75,6 @@ def make_server(repository: AgentRepository, workspaces: Workspaces) -> Server[A
 
 
 def _client(context: Context) -> str:
-    """The client's name for itself."""
     about = context.session.client_params
     return about.client_info.name if about else ""
 

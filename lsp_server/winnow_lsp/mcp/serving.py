@@ -173,8 +173,6 @@ async def _repository(engines: Engines, config: Config) -> AsyncIterator[AgentRe
 
 
 class _Guarded:
-    """An application that answers only those who may ask."""
-
     def __init__(self, application: ASGIApp, guard: Guard) -> None:
         self._application, self._guard = application, guard
 

@@ -281,7 +281,6 @@ def _program(agent: AgentProgram) -> str | None:
 
 
 def _run(agent: AgentProgram, arguments: Sequence[str]) -> SetupOutcome:
-    """Run the agent's own command."""
     program = _program(agent)
     if program is None or not arguments:
         return SetupOutcome.BY_HAND

@@ -127,7 +127,6 @@ def _written(texts: dict[Path, str], project: Path | None) -> list[Path]:
 
 
 def _own(name: str, project: Path | None) -> Iterator[tuple[Path, str]]:
-    """The files that are Winnow's alone, with their texts."""
     files = SKILLS[name]
     skill = _front(_text_of("skill"), name="winnow", description=_SKILL)
     yield _placed(files.skills, project) / "winnow" / "SKILL.md", skill
@@ -159,7 +158,6 @@ def _text_of(name: str) -> str:
 
 
 def _seen(file: Path) -> str:
-    """The text of a file, "" for what cannot be ours."""
     try:
         return text_of(file)
     except UnknownFormError:
@@ -167,7 +165,6 @@ def _seen(file: Path) -> str:
 
 
 def _read(file: Path) -> str:
-    """The text of a file, "" if there is none. Raises AgentSetupError for what is not text."""
     try:
         return text_of(file)
     except UnknownFormError as error:

@@ -132,7 +132,6 @@ async def _worded(server: WinnowServer, params: AskParams) -> Question:
 
 
 def _budget(server: WinnowServer, params: AskParams) -> Budget:
-    """The settings' budget, or the request's own."""
     budget = settings_budget(server)
     return budget if params.budget is None else budget_of(budget, params.budget)
 

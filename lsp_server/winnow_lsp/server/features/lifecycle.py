@@ -89,7 +89,6 @@ def _change_folders(server: WinnowServer, added: Iterable[types.WorkspaceFolder]
 
 
 async def _configure(server: WinnowServer, pushed: object) -> None:
-    """Take the settings that the client has now, and tell the user what is wrong with them."""
     workspace = server.client_capabilities.workspace
     if workspace and workspace.configuration:
         pushed = await _pulled(server)

@@ -169,5 +169,4 @@ def _spans_json(spans: Iterable[Span], locate: Locate) -> list[dict[str, Any]]:
 
 
 def _stats_json(stats: Stats | SelectionStats) -> dict[str, Any]:
-    """The stats in camelCase, without those that say nothing."""
     return for_wire(flat_stats(stats))

@@ -70,7 +70,6 @@ async def changes(roots: Iterable[Path], rules: FileRules, notice: Callable[[str
 
 
 def _first(error: Exception) -> str:
-    """The first sentence of the watcher's error."""
     return str(error).partition(". ")[0]
 
 
@@ -100,7 +99,6 @@ def _watchable(roots: Iterable[Path], rules: FileRules) -> set[Path]:
 
 
 def _files_in(new: Iterable[Path]) -> set[Path]:
-    """The files of folders that are new."""
     found = set[Path]()
     for folder in new:
         try:

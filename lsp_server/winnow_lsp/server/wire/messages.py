@@ -248,7 +248,6 @@ def _position(value: object, name: str) -> types.Position:
 
 
 def _place(fields: Mapping[str, Any]) -> types.Range | None:
-    """The `range`, or the `position` as an empty one."""
     position = _optional(fields, "position", _position)
     return _optional(fields, "range", _range) or (types.Range(position, position) if position else None)
 

@@ -205,7 +205,6 @@ def _finite(number: str) -> float:
 
 
 def _explanation(error: Exception) -> str:
-    """The problem with parameters, in one line."""
     if isinstance(error, cattrs.BaseValidationError):
         return "; ".join(cattrs.transform_error(error, format_exception=_reason))
     return f"Invalid Params: {error}"
