@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 import attrs
 from lsprotocol import types
@@ -18,6 +18,7 @@ from winnow_lsp.host.settings import BUDGET
 _LONGEST_PROBLEM = 1000  # characters; template errors of C++ run to pages
 
 T = TypeVar("T")
+E = TypeVar("E", bound=StrEnum)
 ASK, SPANS, EDIT, SERVER = "winnow/ask", "winnow/spans", "winnow/edit", "winnow/server"
 KEPT, STATUS = "winnow/kept", "winnow/status"
 
@@ -129,40 +130,16 @@ class EditParams:
 
 
 @attrs.define
-class AskRequest:
-    """`winnow/ask`."""
+class Request(Generic[T]):
+    """One of our requests."""
 
     id: int | str
-    params: AskParams
-    method: str = ASK
+    params: T
+    method: str
     jsonrpc: str = "2.0"
 
 
-@attrs.define
-class SpansRequest:
-    """`winnow/spans`."""
-
-    id: int | str
-    params: AskParams
-    method: str = SPANS
-    jsonrpc: str = "2.0"
-
-
-@attrs.define
-class EditRequest:
-    """`winnow/edit`."""
-
-    id: int | str
-    params: EditParams
-    method: str = EDIT
-    jsonrpc: str = "2.0"
-
-
-MESSAGES: Mapping[str, type] = {
-    ASK: AskRequest,
-    SPANS: SpansRequest,
-    EDIT: EditRequest,
-}
+MESSAGES: Mapping[str, type] = {ASK: Request[AskParams], SPANS: Request[AskParams], EDIT: Request[EditParams]}
 
 
 def _optional(fields: Mapping[str, Any], name: str, read: Callable[[object, str], T]) -> T | None:
@@ -170,49 +147,34 @@ def _optional(fields: Mapping[str, Any], name: str, read: Callable[[object, str]
     return None if value is None else read(value, name)
 
 
-def _expect(kind: type[T], value: object, name: str, what: str) -> T:
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise ValueError(f"{name} must be {what}")
-    return value
+def _typed(kind: type[T], words: str) -> Callable[[object, str], T]:
+    """A reader of values of a type. It raises ValueError for any other, in these words."""
+
+    def read(value: object, name: str) -> T:
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise ValueError(f"{name} must be {words}")
+        return value
+
+    return read
 
 
-def _mapping(value: object, name: str) -> Mapping[str, Any]:
-    return _expect(dict, value, name, "an object")
+def _one_of(kind: type[E]) -> Callable[[object, str], E]:
+    def read(value: object, name: str) -> E:
+        if (text := _text(value, name)) not in set(kind):
+            raise ValueError(f"{name} must be one of {', '.join(kind)}")
+        return kind(text)
+
+    return read
 
 
-def _list(value: object, name: str) -> list[Any]:
-    return _expect(list, value, name, "a list")
-
-
-def _text(value: object, name: str) -> str:
-    return _expect(str, value, name, "a string")
-
-
-def _flag(value: object, name: str) -> bool:
-    return _expect(bool, value, name, "true or false")
+_mapping, _list, _text = _typed(dict, "an object"), _typed(list, "a list"), _typed(str, "a string")
+_flag, _whole = _typed(bool, "true or false"), _typed(int, "a whole number")
+_topic, _kind_of_edit = _one_of(Topic), _one_of(EditKind)
 
 
 def _problems(fields: Mapping[str, Any]) -> tuple[str, ...]:
     problems = _optional(fields, "diagnostics", _list) or []
     return tuple(_text(_mapping(p, "diagnostics").get("message"), "diagnostics.message") for p in problems)
-
-
-def _kind_of_edit(value: object, name: str) -> EditKind:
-    text = _text(value, name)
-    if text not in set(EditKind):
-        raise ValueError(f"{name} must be one of {', '.join(EditKind)}")
-    return EditKind(text)
-
-
-def _topic(value: object, name: str) -> Topic:
-    text = _text(value, name)
-    if text not in set(Topic):
-        raise ValueError(f"{name} must be one of {', '.join(Topic)}")
-    return Topic(text)
-
-
-def _whole(value: object, name: str) -> int:
-    return _expect(int, value, name, "a whole number")
 
 
 def _budget(value: Any, name: str) -> int | str | None:
