@@ -22,14 +22,12 @@ from winnow_engine.core import (
 )
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.history.question import asked_past, with_past
-from winnow_engine.index.index_order import first_to_index
 from winnow_engine.index.indexing import ReadContext, record_names, restore_records
 from winnow_engine.index.parse_pool import ParsePool, open_parse_pool
 from winnow_engine.index.scope import in_scope
 from winnow_engine.index.workspace import Sources, Workspace, begun_again, read_workspace
-from winnow_engine.keys.encoders import Encoders, OpenFleet
+from winnow_engine.keys.encoders import Encoders, OpenFleet, StreamingEncoder, first_to_index
 from winnow_engine.keys.key_cache import KeyCache
-from winnow_engine.keys.streaming_encoder import StreamingEncoder
 from winnow_engine.models.cache import locate
 from winnow_engine.prompting.citations import cite
 from winnow_engine.prompting.conversation import Conversations
@@ -45,8 +43,8 @@ from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.ranking import Ranked, Selection
 from winnow_engine.selection.two_levels import search
-from winnow_engine.sharing.contents import Shard
 from winnow_engine.sharing.publishing import publish
+from winnow_engine.sharing.shards import Shard
 from winnow_engine.storage.store import Store
 from winnow_engine.targets.answer import Answer, Stats
 from winnow_engine.targets.base import Request, Target, ignore
@@ -196,7 +194,7 @@ class Assistant:
         def indexing() -> Workspace:
             with StreamingEncoder(self.keys, progress, cancellation) as early:
                 workspace = self.read(sources, cancellation, ReadContext(self._parse_pool, early.begin))
-            first = first_to_index(sources, workspace.files, cancellation)
+            first = first_to_index(sources, workspace.files)
             self.keys.wait_for(cancellation).of(workspace, progress, cancellation, first)
             return workspace
 

@@ -128,7 +128,7 @@ class Question:
     `code` is the code at the cursor, once a workspace has located it (`Workspace.located`). With `paths`, nothing is
     kept but code of these files and folders, and with `pattern`, but code with a line that this regular expression
     matches; `scope` is what that comes to, once it is known (`index/scope.py`). `changes` names what changed, as
-    `changes/revisions.py` understands it, or is WHY or WHEN; `change` is that, once it has been read.
+    `changes/reading.py` understands it, or is WHY or WHEN; `change` is that, once it has been read.
     """
 
     text: str

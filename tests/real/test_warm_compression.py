@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from winnow_engine.encoder import segments, template, weights
-from winnow_engine.index import line_splitting, lines, names, units
+from winnow_engine.index import lines, names, units
 
 from ..unit.targets.hostile import Hostile, large, served
 from .served import MODEL, post, serving
@@ -17,7 +17,7 @@ from .served import MODEL, post, serving
 pytestmark = pytest.mark.real_weights
 
 BUDGET = 900
-MODULES = (segments, template, weights, line_splitting, lines, names, units) * 2
+MODULES = (segments, template, weights, lines, names, units) * 2
 
 
 def user(number: int) -> dict[str, str]:

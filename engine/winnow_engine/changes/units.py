@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from winnow_engine.changes.changed import ChangedFile
-from winnow_engine.changes.lines import Hunk, hunks, line_texts, unchanged
+from winnow_engine.changes.changed import ChangedFile, Hunk, hunks, line_texts, unchanged
 from winnow_engine.core import Unit
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.symbols import FileAnalysis, analyse

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeGuard
 
-from winnow_engine.changes.changed import ChangedFile
-from winnow_engine.changes.lines import similarity
+from winnow_engine.changes.changed import ChangedFile, similarity
 from winnow_engine.core import Folder
 from winnow_engine.git.objects import blobs
 from winnow_engine.git.repository import Repository
 from winnow_engine.git.trees import REGULAR, Entry, index_files, tree_files
-from winnow_engine.index.content_rules import unreadable_content
+from winnow_engine.index.file_rules import unreadable_content
 from winnow_engine.index.file_text import file_text
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.lines import with_lf

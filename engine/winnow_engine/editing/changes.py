@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from winnow_engine.index.lines import Lines, text_lines
-from winnow_engine.index.parsed import syntax_errors
+from winnow_engine.index.outline import syntax_errors
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,7 @@ from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.languages.base import DocComment, Language
 from winnow_engine.index.lines import text_lines
-from winnow_engine.index.outline import Definition
-from winnow_engine.index.parsed import ParsedFile
+from winnow_engine.index.outline import Definition, ParsedFile
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
 

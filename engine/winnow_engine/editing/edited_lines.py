@@ -11,8 +11,7 @@ from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.languages.base import Language
 from winnow_engine.index.lines import text_lines
-from winnow_engine.index.outline import Definition
-from winnow_engine.index.parsed import ParsedFile, parse, plain
+from winnow_engine.index.outline import Definition, ParsedFile, parse, plain
 from winnow_engine.index.syntax import GrammarError
 from winnow_engine.index.units import cut_points
 from winnow_engine.index.workspace import Workspace

@@ -14,7 +14,7 @@ from winnow_engine.editing.request import EditTask, WantedEdit
 from winnow_engine.errors import NoCodeError
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.lines import text_lines
-from winnow_engine.index.parsed import syntax_errors
+from winnow_engine.index.outline import syntax_errors
 from winnow_engine.index.symbols import analyse
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question

@@ -1,4 +1,4 @@
-"""Several encoders for the files of one workspace: actors of a Ray cluster.
+"""Several encoders for the files of one workspace: actors of a Ray cluster, which is there or started here.
 
 Files are dealt in chunks of a fixed size. A batch never holds segments of two chunks, so the keys do not depend on the
 number of workers. Ray places actors on GPUs, moves chunks and keys, and starts an actor again whose process or machine
@@ -7,6 +7,11 @@ died; its chunks are then encoded again.
 
 from __future__ import annotations
 
+import importlib
+import os
+import secrets
+import socket
+import sys
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,9 +21,44 @@ from winnow_engine.core import Cancellation
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.file_encoder import FileKeys, FileText
 from winnow_engine.errors import ClusterError, UnsupportedModelError
-from winnow_engine.fleet.cluster import joined
 from winnow_engine.models.cache import given_file, locate
 from winnow_engine.runtime import batches
+
+_CONNECT_S = 10.0
+
+
+def joined(address: str | None) -> Any:
+    """The `ray` module, connected to the cluster at `address`, or to a new one. Raises ClusterError.
+
+    Ray would report its use to its makers, unless told not to. A new cluster listens on all of the machine's addresses,
+    so it gets a random secret. That only works before Ray is imported; a program that has done so itself decides.
+    """
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    if address is None and "ray" not in sys.modules and "RAY_AUTH_MODE" not in os.environ:
+        os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
+    try:
+        ray = importlib.import_module("ray")
+    except ImportError as error:
+        raise ClusterError(f"Ray is not installed ({error}); pip install 'winnow-lsp[ray]'") from error
+    _check_there(address)
+    options: dict[str, Any] = {} if address else {"include_dashboard": False}
+    try:
+        ray.init(address or "local", log_to_driver=False, logging_level="error", **options)
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        raise ClusterError(f"the Ray cluster {address or 'on this machine'} cannot be used: {error}") from error
+    return ray
+
+
+def _check_there(address: str | None) -> None:
+    """Raise ClusterError if nobody listens at HOST:PORT, which Ray itself would try for minutes."""
+    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S).close()
+    except OSError as error:
+        raise ClusterError(f"the Ray cluster {address} cannot be reached: {error}; is it running?") from error
+
 
 CHUNK_CHARACTERS = {"cpu": 32_000, "resident": 1_000_000}
 """About four batches, by the place of a drafter."""

@@ -9,15 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from winnow_engine.changes.changed import ChangedFile
-from winnow_engine.changes.lines import line_texts, unchanged
+from winnow_engine.changes.changed import ChangedFile, line_texts, unchanged
 from winnow_engine.core import Folder
 from winnow_engine.errors import RevisionError
 from winnow_engine.git.objects import blobs, commits
 from winnow_engine.git.repository import Repository
 from winnow_engine.git.trees import named_files
 from winnow_engine.history.effects import CommitEffect, FolderHistory
-from winnow_engine.index.encodings import as_utf8
+from winnow_engine.index.file_text import as_utf8
 from winnow_engine.index.lines import git_numbers
 from winnow_engine.untrusted import printable
 

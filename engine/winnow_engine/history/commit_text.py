@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from winnow_engine.changes.changed import ChangedFile
-from winnow_engine.changes.lines import Hunk
+from winnow_engine.changes.changed import ChangedFile, Hunk
 from winnow_engine.core import counted, day
 from winnow_engine.history.effects import CommitEffect
 from winnow_engine.question import ShownChange, ShownCommit

@@ -1,17 +1,20 @@
-"""Effects of a commit on the file and lines that a question is about, and on other files."""
+"""Effects of a commit: the file and the units that a question is about, and other files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from winnow_engine.changes.changed import ChangedFile
-from winnow_engine.changes.lines import Hunk
+from winnow_engine.changes.changed import ChangedFile, Hunk
+from winnow_engine.changes.units import ChangedUnit, file_units
 from winnow_engine.core import Folder
 from winnow_engine.errors import GitError
 from winnow_engine.git.objects import Commit, blobs, existing
 from winnow_engine.git.repository import Repository
 from winnow_engine.git.trees import FileChange, tree_changes
+from winnow_engine.history.terms import asked_in, stem, whole
+from winnow_engine.index.words import spelled_words
 from winnow_engine.untrusted import printable
 
 _MOST_FILES = 200  # of a commit with more, only these are listed and searched
@@ -72,3 +75,81 @@ class FolderHistory:
         read = [blob for one in listed if one.regular for blob in (one.before_blob, one.after_blob) if blob]
         contents = blobs(self.repository.git, read)
         return [ChangedFile.of(one, contents, self.path) if one.regular else None for one in listed]
+
+
+_MOST_READ = 8  # files of a commit, those first whose paths fit
+_WHOLE_NAME = 1.5  # weight, beside that of the words in it
+_SHARE = 0.5  # of the best unit's fit
+_NAME = re.compile(r"[^\W\d]\w*")
+
+Terms = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """Units of a changed file that fit a question, and how well the best does."""
+
+    file: ChangedFile
+    score: float
+    units: tuple[ChangedUnit, ...]
+
+
+def terms_of(question: str) -> Terms:
+    """The terms of a question, with code as it is written among them, and their weights."""
+    asked = asked_in(question)
+    return {**asked.terms, **{whole(name): _WHOLE_NAME for name in _NAME.findall(" ".join(asked.code))}}
+
+
+def effect_on(history: FolderHistory, commit: Commit, terms: Terms) -> CommitEffect:
+    """A commit with what it did to what some terms are about, as far as the clone has parents and contents."""
+    parent = history.parent(commit)
+    changes = history.changes(commit, parent) if parent or not commit.parents else []
+    fitting = sorted(
+        (one for one in changes if one.regular), key=lambda change: -_score(terms, [history.path(change.path)])
+    )
+    try:
+        files = history.changed_files(fitting[:_MOST_READ])
+    except GitError:  # a partial clone lacks some
+        files = []
+    best = max((_fit(file, terms) for file in files if file and file.hunks), key=lambda fit: fit.score, default=None)
+    if best is None:
+        path, *others = history.others(changes, None) or ("",)
+        return CommitEffect(commit, path, (1,), None, tuple(others), ())
+    hunks = tuple(_hunks(best))
+    lines = sorted({line for hunk in hunks for line in hunk.after}) or [1]
+    others = [path for path in history.others(changes, None) if path != best.file.path]
+    names = dict.fromkeys(unit.name for unit in best.units if unit.name)
+    return CommitEffect(commit, best.file.path, tuple(lines), best.file, tuple(others), hunks, tuple(names))
+
+
+def _fit(file: ChangedFile, terms: Terms) -> _Fit:
+    units = file_units(file).units
+    scores = [_score(terms, [file.path, unit.name, *_changed(unit)]) for unit in units]
+    most = max(scores, default=0.0)
+    return _Fit(file, most, tuple(unit for unit, score in zip(units, scores, strict=True) if score >= most * _SHARE))
+
+
+def _changed(unit: ChangedUnit) -> Iterator[str]:
+    """The lines that a commit removed from a unit, or added to it."""
+    for hunk in unit.hunks:
+        yield from (unit.before_lines[line - 1].decode("utf-8", "replace") for line in hunk.before)
+        yield from (unit.after_lines[line - 1].decode("utf-8", "replace") for line in hunk.after)
+
+
+def _score(terms: Terms, texts: Sequence[str]) -> float:
+    """The weights of the terms that occur in texts."""
+    text = "\n".join(texts)
+    there = {*map(stem, spelled_words(text)), *map(whole, _NAME.findall(text))}
+    return sum(weight for term, weight in terms.items() if term in there)
+
+
+def _hunks(fit: _Fit) -> Iterator[Hunk]:
+    """The hunks of the file that lie in its units that fit."""
+    for hunk in fit.file.hunks:
+        if any(_meet(hunk, unit) for unit in fit.units):
+            yield hunk
+
+
+def _meet(hunk: Hunk, unit: ChangedUnit) -> bool:
+    pairs = ((hunk.before, unit.before), (hunk.after, unit.after))
+    return any(side and lines.start <= side.end_line and lines.stop > side.start_line for lines, side in pairs)

@@ -14,8 +14,15 @@ from pathlib import Path
 from winnow_engine.config import FileRules
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.git.working_trees import counted_instead
-from winnow_engine.index import content_rules, name_rules
-from winnow_engine.index.entry_rules import EntryRules, is_directory, relative_to, unreadable
+from winnow_engine.index import name_rules
+from winnow_engine.index.file_rules import (
+    EntryRules,
+    is_directory,
+    relative_to,
+    unreadable,
+    unreadable_content,
+    unwanted_content,
+)
 from winnow_engine.index.file_text import NOTEBOOK, file_text
 from winnow_engine.index.ignore import RULE_FILES, IgnoreRules, rules_above
 from winnow_engine.index.stat_cache import Content, StatCache
@@ -257,9 +264,9 @@ class _Walk:
         if reason := self._rules.too_large(path, len(data)):
             return Content(reason=reason)
         text, made_of = file_text(path, data)
-        reason = content_rules.unreadable_content(text) or self._rules.too_large("", len(text) * (made_of == NOTEBOOK))
+        reason = unreadable_content(text) or self._rules.too_large("", len(text) * (made_of == NOTEBOOK))
         if reason is None and not asked_for:
-            reason = content_rules.unwanted_content(text)
+            reason = unwanted_content(text)
         return Content.of(path, text, made_of) if reason is None else Content(reason=reason)
 
     def _unsaved(self, folder: _Folder) -> Iterator[_CandidateFile]:

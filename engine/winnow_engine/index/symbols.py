@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from winnow_engine.core import Unit
 from winnow_engine.index.lines import Lines
-from winnow_engine.index.parsed import ParsedFile, parse, plain
+from winnow_engine.index.outline import ParsedFile, parse, plain
 from winnow_engine.index.syntax import GrammarError
 from winnow_engine.index.units import tile
 

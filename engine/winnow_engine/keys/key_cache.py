@@ -21,16 +21,18 @@ from winnow_engine.errors import WorkspaceError
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.keys.chunks import PlannedFile, earlier_chunks, path_key
-from winnow_engine.keys.file_keys import (
+from winnow_engine.keys.key_lookup import (
     EncodedUnits,
+    KeyLookup,
     KeysByFile,
     keys_of,
     keys_of_record,
+    locate,
     parts_of,
     record_of,
+    tidied,
     whole_file,
 )
-from winnow_engine.keys.key_lookup import KeyLookup, locate, tidied
 from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE, WorkspaceKeys
 from winnow_engine.runtime import BackgroundWriter, FairLock
 from winnow_engine.storage.store import Store

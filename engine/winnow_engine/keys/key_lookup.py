@@ -1,15 +1,17 @@
-"""Lookup of the keys of a workspace's files: in packs, one by one, or missing."""
+"""Keys of a workspace's files: in packs, one by one, in memory, or missing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from winnow_engine.encoder.file_encoder import FileKeys
+from winnow_engine.encoder.profile import join_arrays
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.keys.workspace_keys import NO_UNIT, KeyBlock
+from winnow_engine.keys.workspace_keys import NO_UNIT, KeyBlock, WorkspaceKeys
 from winnow_engine.storage.mapped import mark_used
 from winnow_engine.storage.packs import Pack, Record
 from winnow_engine.storage.store import Store
@@ -101,3 +103,61 @@ def _part(workspace: Workspace, pack: Pack, rows: Mapping[int, int]) -> KeyBlock
     units = np.repeat(first - starts[:-1], counts) + np.arange(starts[-1])
     arrays = {name: array for name, array in pack.arrays.items() if name != TOKENS}
     return KeyBlock(np.where(np.repeat(dead, counts), NO_UNIT, units), _offsets(pack), arrays)
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedUnits:
+    """Some units of a file, by their numbers in it (int32 [N]), with their keys in that order."""
+
+    units: NDArray[np.int32]
+    keys: FileKeys
+
+    def joined(self, other: EncodedUnits) -> EncodedUnits:
+        """The units of both."""
+        tokens = np.concatenate([self.keys.unit_tokens, other.keys.unit_tokens])
+        arrays = join_arrays([self.keys.arrays, other.keys.arrays])
+        return EncodedUnits(np.concatenate([self.units, other.units]), FileKeys(tokens, arrays))
+
+
+KeysByFile = dict[int, EncodedUnits]
+"""Units with keys, by the number of their file in the workspace."""
+
+
+def record_of(keys: FileKeys) -> Record:
+    """The keys of a file as they are stored."""
+    return {TOKENS: keys.unit_tokens, **keys.arrays}
+
+
+def keys_of_record(record: Record) -> FileKeys:
+    """The inverse of `record_of`."""
+    return FileKeys(record[TOKENS], {name: value for name, value in record.items() if name != TOKENS})
+
+
+def whole_file(keys: FileKeys) -> EncodedUnits:
+    """All units of a file."""
+    return EncodedUnits(np.arange(len(keys.unit_tokens), dtype=np.int32), keys)
+
+
+def joined(workspace: Workspace, parts: KeysByFile) -> WorkspaceKeys:
+    """The keys of a workspace from those of its files."""
+    return keys_of(workspace, [], parts)
+
+
+def parts_of(records: Mapping[int, Record]) -> KeysByFile:
+    """The units of whole files from their records, by file number."""
+    return {number: whole_file(keys_of_record(record)) for number, record in records.items()}
+
+
+def keys_of(workspace: Workspace, packed: Sequence[KeyBlock], files: KeysByFile) -> WorkspaceKeys:
+    """The keys in packs, and those of files one by one, which are copied into one part."""
+    copied = [_copied(workspace, files)] if files or not packed else []
+    return WorkspaceKeys.of(workspace, (*packed, *copied))
+
+
+def _copied(workspace: Workspace, parts: KeysByFile) -> KeyBlock:
+    order = sorted(parts)
+    units = [workspace.unit_starts[number] + parts[number].units for number in order]
+    tokens = [parts[number].keys.unit_tokens for number in order]
+    rows = np.concatenate([np.empty(0, np.int64), *tokens])
+    arrays = join_arrays([parts[number].keys.arrays for number in order])
+    return KeyBlock(np.concatenate([np.empty(0, np.int64), *units]), np.cumsum([0, *rows], dtype=np.int64), arrays)

@@ -1,17 +1,21 @@
-"""A review: what the change does file by file, and what may be wrong with it."""
+"""A review of a change, file by file, and the same as SARIF 2.1.0 (OASIS), which CI services show."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from winnow_engine.changes.changed import Changes
 from winnow_engine.changes.diff_text import TouchedFile
 from winnow_engine.changes.question import touched_files
+from winnow_engine.core import Folder
+from winnow_engine.errors import GitError
+from winnow_engine.git.repository import open_repository
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.review.findings import Finding, findings_of, summary_of
-from winnow_engine.review.rules import rule_findings
+from winnow_engine.review.findings import RULES, Finding, findings_of, rule_findings, summary_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +72,53 @@ def _files(changes: Changes, touched: Sequence[TouchedFile]) -> Iterator[FileSum
         added, removed = sum(len(hunk.after) for hunk in file.hunks), sum(len(hunk.before) for hunk in file.hunks)
         what = f"{file.what}; {file.unread}" if file.unread else file.what
         yield FileSummary(file.path, what, added, removed, tuple(dict.fromkeys(units.get(file.path, []))))
+
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS = {"high": "warning", "medium": "warning", "low": "note"}
+_RANKS = {"high": 90.0, "medium": 60.0, "low": 30.0}
+
+
+def sarif(review: Review, version: str, folders: Sequence[Folder]) -> dict[str, Any]:
+    """The document about folders of a workspace, whose tool is this version of Winnow.
+
+    Paths begin at the top of the folder's repository, which `%SRCROOT%` is: services look for files from there. Further
+    repositories have further bases.
+    """
+    rules = [{"id": name, "shortDescription": {"text": text}} for name, text in RULES.items()]
+    driver = {"name": "Winnow", "version": version, "rules": rules}
+    tops = {folder: _top(folder) for folder in folders}
+    bases = {top: f"%SRCROOT{number or ''}%" for number, top in enumerate(dict.fromkeys(tops.values()))}
+    results = [_result(finding, _place(finding.path, tops, bases)) for finding in review.findings]
+    uris = {name: {"uri": f"{top.as_uri().rstrip('/')}/"} for top, name in bases.items()}
+    run = {"tool": {"driver": driver}, "originalUriBaseIds": uris, "results": results}
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _top(folder: Folder) -> Path:
+    """The top of a folder's repository, the folder itself if it lies in none."""
+    try:
+        return open_repository(folder.root).top
+    except GitError:
+        return folder.root.resolve()
+
+
+def _place(path: str, tops: Mapping[Folder, Path], bases: Mapping[Path, str]) -> dict[str, str]:
+    """The location of a workspace path, relative to its base."""
+    places = ((folder.root.resolve() / local, top) for folder, top in tops.items() if (local := folder.relative(path)))
+    place, top = next(places)
+    return {"uri": quote(place.relative_to(top).as_posix()), "uriBaseId": bases[top]}
+
+
+def _result(finding: Finding, location: Mapping[str, str]) -> dict[str, Any]:
+    region = {"startLine": finding.start_line, "endLine": finding.end_line}
+    place = {"artifactLocation": location, "region": region}
+    return {
+        "ruleId": finding.rule,
+        "ruleIndex": list(RULES).index(finding.rule),
+        "level": _LEVELS[finding.confidence],
+        "rank": _RANKS[finding.confidence],
+        "message": {"text": finding.reason},
+        "locations": [{"physicalLocation": place}],
+        "properties": {"confidence": finding.confidence},
+    }

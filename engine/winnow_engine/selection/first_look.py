@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Budget, Cancellation, ProgressSink, Scores
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.keys.file_keys import joined
 from winnow_engine.keys.key_cache import KeyCache
+from winnow_engine.keys.key_lookup import joined
 from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE, WorkspaceKeys
 from winnow_engine.question import Question
 from winnow_engine.selection.budget import density

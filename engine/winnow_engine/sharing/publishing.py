@@ -14,8 +14,17 @@ from typing import IO
 from winnow_engine.core import counted
 from winnow_engine.errors import SharedIndexError
 from winnow_engine.platform import try_lock
-from winnow_engine.sharing.contents import CONTENTS, Contents, Shard, packed_contents, unpacked_contents
-from winnow_engine.sharing.table import RecordPlace, Table, content_name, packed_table
+from winnow_engine.sharing.shards import (
+    CONTENTS,
+    Contents,
+    RecordPlace,
+    Shard,
+    Table,
+    content_name,
+    packed_contents,
+    packed_table,
+    unpacked_contents,
+)
 from winnow_engine.storage.folders import sync_folder, temporary
 from winnow_engine.storage.store import Store, checksum
 

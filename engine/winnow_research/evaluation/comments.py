@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from winnow_engine.core import Unit
 from winnow_engine.index.indexed_file import IndexedFile
-from winnow_engine.index.parsed import parse
+from winnow_engine.index.outline import parse
 from winnow_engine.index.syntax import GrammarError
 from winnow_engine.index.units import enclosing
 from winnow_research.evaluation.haystack import Haystack, Place

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from winnow_engine.sharing.contents import CONTENTS
+from winnow_engine.sharing.shards import CONTENTS
 from winnow_research.faults.disk_faults import cut, flip_bit
 from winnow_research.faults.home import Home, ended, process
 from winnow_research.faults.power import cut_off

@@ -14,7 +14,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from winnow_engine.changes.revisions import without_mention
+from winnow_engine.changes.reading import without_mention
 from winnow_engine.core import Folder
 from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.git.repository import top_above

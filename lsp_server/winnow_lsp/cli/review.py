@@ -17,8 +17,7 @@ from winnow_engine.index.workspace import Workspace, read_workspace
 from winnow_engine.question import Question
 from winnow_engine.review.findings import QUESTION
 from winnow_engine.review.message import Manner, manner_of, message_of, message_question
-from winnow_engine.review.review import FileSummary, Review, reviewed, unchanged
-from winnow_engine.review.sarif import sarif
+from winnow_engine.review.review import FileSummary, Review, reviewed, sarif, unchanged
 from winnow_engine.storage.store import Store, default_path
 from winnow_lsp.cli.in_process import sources_of
 from winnow_lsp.cli.local_servers import with_target

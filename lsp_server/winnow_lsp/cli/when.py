@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from winnow_engine.core import day
-from winnow_engine.history.answering import CommitMatch, answering_commits
+from winnow_engine.history.question import CommitMatch, answering_commits
 from winnow_engine.question import ABOUT_WHEN, WHEN
 from winnow_lsp.cli.ask import show_answer
 from winnow_lsp.cli.in_process import sources_of

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow_engine.changes.changed import ChangedFile
-from winnow_engine.changes.lines import hunks, line_texts, similarity, unchanged
+from winnow_engine.changes.changed import ChangedFile, hunks, line_texts, similarity, unchanged
 from winnow_engine.changes.units import FileUnits, file_units
 
 BEFORE = b"""import os

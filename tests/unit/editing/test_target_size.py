@@ -6,7 +6,7 @@ import gguf
 import numpy as np
 import pytest
 
-from winnow_engine.editing.target_size import check_size
+from winnow_engine.editing.request import check_size
 from winnow_engine.errors import NotApplicableError
 from winnow_engine.models.registry import MODELS
 

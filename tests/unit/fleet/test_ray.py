@@ -21,7 +21,7 @@ from winnow_engine.core import Cancellation
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.file_encoder import FileKeys, FileText
 from winnow_engine.errors import ClusterError
-from winnow_engine.fleet import cluster, fleet
+from winnow_engine.fleet import fleet
 from winnow_engine.fleet.fleet import Fleet, encode
 
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
@@ -80,13 +80,13 @@ def test_two_workers_make_the_keys_of_one_drafter_also_if_one_is_killed(
 @needs_ray
 def test_a_cluster_that_is_not_there_is_told() -> None:
     with pytest.raises(ClusterError, match=r"127\.0\.0\.1:9 cannot be reached"):
-        cluster.joined("127.0.0.1:9")
+        fleet.joined("127.0.0.1:9")
 
 
 def test_without_ray_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> Any:
         raise ModuleNotFoundError(f"No module named {name!r}")
 
-    monkeypatch.setattr(cluster.importlib, "import_module", missing)
+    monkeypatch.setattr(fleet.importlib, "import_module", missing)
     with pytest.raises(ClusterError, match=r"winnow-lsp\[ray\]"):
-        cluster.joined(None)
+        fleet.joined(None)

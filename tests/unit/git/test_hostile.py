@@ -12,8 +12,7 @@ import git_repositories as git
 import pytest
 
 from winnow_engine.errors import GitError
-from winnow_engine.git.log import newest_commits, touching_commits
-from winnow_engine.git.objects import blobs, commits
+from winnow_engine.git.objects import blobs, commits, newest_commits, touching_commits
 from winnow_engine.git.program import Git
 from winnow_engine.git.repository import open_repository
 from winnow_engine.git.trees import index_files, staged_changes, tree_changes, tree_files

@@ -5,7 +5,6 @@ import pytest
 
 from winnow_engine.errors import GitError, NotARepositoryError, RevisionError
 from winnow_engine.git.base_branch import base_branch
-from winnow_engine.git.log import changed_lately
 from winnow_engine.git.objects import blobs, commits, parse_commit
 from winnow_engine.git.repository import open_repository
 from winnow_engine.git.trees import Entry, commit_changes, index_files, staged_changes, tree_changes, tree_files
@@ -241,16 +240,3 @@ def test_large_blobs_are_left_out(top: Path) -> None:
 def test_an_unknown_tree_is_an_error_in_gits_words(top: Path) -> None:
     with pytest.raises(GitError, match="diff-tree"):
         tree_changes(open_repository(top), "0" * 40, git.head(top))
-
-
-def test_what_the_last_commits_changed_comes_latest_first(top: Path) -> None:
-    assert changed_lately(open_repository(top)) == ["a.py", "sub/b.py"]
-    git.commit(top, "three", {"sub/b.py": "B = 2\n", "sub/d é.py": "D = 1\n"})
-    (top / "a.py").unlink()
-    git.commit(top, "a.py is gone")
-    assert changed_lately(open_repository(top)) == ["sub/b.py", "sub/d é.py", "a.py"]
-    assert changed_lately(open_repository(top / "sub")) == ["b.py", "d é.py"]
-
-
-def test_before_the_first_commit_nothing_has_changed(tmp_path: Path) -> None:
-    assert changed_lately(open_repository(git.new(tmp_path))) == []

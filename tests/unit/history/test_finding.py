@@ -13,10 +13,9 @@ from winnow_engine.core import Cancellation
 from winnow_engine.errors import CancelledError
 from winnow_engine.git.objects import commits
 from winnow_engine.git.repository import open_repository
-from winnow_engine.history import names
+from winnow_engine.history import finding
 from winnow_engine.history.finding import rank_commits
-from winnow_engine.history.question_terms import asked_in
-from winnow_engine.history.terms import score_messages, stem
+from winnow_engine.history.terms import asked_in, score_messages, stem
 from winnow_engine.index.words import spelled_words
 
 Ask = Callable[[str], list[str]]
@@ -102,14 +101,14 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         now[0] += 10
         return SimpleNamespace(units=())
 
-    monkeypatch.setattr(names, "analyse", analyse)
-    monkeypatch.setattr(names, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(finding, "analyse", analyse)
+    monkeypatch.setattr(finding, "time", SimpleNamespace(monotonic=lambda: now[0]))
     return paths
 
 
-def search(top: Path, seconds: float, cancellation: Cancellation | None = None) -> names.NameSearch:
+def search(top: Path, seconds: float, cancellation: Cancellation | None = None) -> finding.NameSearch:
     repository = open_repository(top, cancellation or Cancellation())
-    return names.NameSearch(repository, repository.commit("HEAD"), seconds)
+    return finding.NameSearch(repository, repository.commit("HEAD"), seconds)
 
 
 def test_no_file_is_parsed_after_the_time_is_up_or_the_search_cancelled(
@@ -128,7 +127,7 @@ def test_no_file_is_parsed_after_the_time_is_up_or_the_search_cancelled(
         cancellation.cancel()
         return SimpleNamespace(units=())
 
-    monkeypatch.setattr(names, "analyse", cancels)
+    monkeypatch.setattr(finding, "analyse", cancels)
     with pytest.raises(CancelledError):
         search(top, 90, cancellation).commits("wait_for", as_text=False)
 

@@ -9,9 +9,8 @@ from git_repositories import commit, git, new, sources_of, write
 from winnow_engine.core import Cancellation, Citation
 from winnow_engine.errors import CancelledError, GitMissingError, NotARepositoryError, RevisionError
 from winnow_engine.history import finding
-from winnow_engine.history.answering import answering_commits
-from winnow_engine.history.hunks import effect_on, terms_of
-from winnow_engine.history.question import asked_past, with_past
+from winnow_engine.history.effects import effect_on, terms_of
+from winnow_engine.history.question import answering_commits, asked_past, with_past
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.prompting.citations import cite
 from winnow_engine.question import ABOUT_WHEN, WHEN, Change, Question

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from winnow_engine.index.encodings import as_utf8
-from winnow_engine.index.file_text import file_text
+from winnow_engine.index.file_text import as_utf8, file_text
 from winnow_engine.index.files import explain, look, scan
 from winnow_engine.index.stat_cache import StatCache
 from winnow_engine.index.symbols import analyse

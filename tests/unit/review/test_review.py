@@ -15,8 +15,7 @@ from winnow_engine.core import Cancellation, Folder
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace, read_workspace
 from winnow_engine.review.findings import Finding, findings_of
-from winnow_engine.review.review import Review, reviewed
-from winnow_engine.review.sarif import sarif
+from winnow_engine.review.review import Review, reviewed, sarif
 from winnow_engine.storage.store import Store
 
 VALID = jsonschema.Draft4Validator(json.loads((Path(__file__).parent / "sarif-schema-2.1.0.json").read_text("utf-8")))

@@ -11,10 +11,9 @@ import pytest
 from safetensors.numpy import load, save
 
 from winnow_engine.errors import SharedIndexError
-from winnow_engine.sharing.contents import CONTENTS, unpacked_contents
-from winnow_engine.sharing.index import SharedIndex, attach
-from winnow_engine.sharing.places import runs
+from winnow_engine.sharing.index import SharedIndex, attach, runs
 from winnow_engine.sharing.publishing import publish
+from winnow_engine.sharing.shards import CONTENTS, unpacked_contents
 from winnow_engine.storage.store import Store, content_key
 
 from .serving import WholeFiles, served

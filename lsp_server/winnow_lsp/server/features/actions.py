@@ -10,8 +10,7 @@ from typing import Any
 from lsprotocol import types
 
 from winnow_engine.core import UnitKind
-from winnow_engine.editing.request import EditKind
-from winnow_engine.editing.target_size import check_size
+from winnow_engine.editing.request import EditKind, check_size
 from winnow_engine.errors import NotApplicableError
 from winnow_engine.git.repository import may_have_history
 from winnow_engine.index.languages import for_path

@@ -10,8 +10,7 @@ from pygls.exceptions import JsonRpcException
 
 from winnow_engine.core import Cancellation, counted
 from winnow_engine.editing.proposing import Proposal, propose
-from winnow_engine.editing.request import WantedEdit
-from winnow_engine.editing.target_size import check_size
+from winnow_engine.editing.request import WantedEdit, check_size
 from winnow_engine.errors import EditError, TextChangedError
 from winnow_lsp.host.queue import Asker, Work
 from winnow_lsp.server.features.asking import moved, settings_budget

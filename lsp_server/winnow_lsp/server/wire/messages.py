@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar, cast
 import attrs
 from lsprotocol import types
 
-from winnow_engine.changes.revisions import without_mention
+from winnow_engine.changes.reading import without_mention
 from winnow_engine.editing.request import EditKind
 from winnow_engine.question import WHY, Cursor, Question, Turn, about_changes
 from winnow_lsp.host.old_settings import renewed

@@ -1,13 +1,10 @@
 import os
 from contextlib import closing
 from pathlib import Path
-from time import monotonic
-
-import git_repositories as git
 
 from winnow_engine.core import Cancellation, Folder
-from winnow_engine.index.index_order import first_to_index
 from winnow_engine.index.workspace import Sources, read_workspace
+from winnow_engine.keys.encoders import first_to_index
 from winnow_engine.storage.store import Store
 
 DAY = 24 * 3600
@@ -37,29 +34,3 @@ def test_after_a_checkout_none_comes_first(tmp_path: Path) -> None:
 def test_of_many_only_the_last_come_first(tmp_path: Path) -> None:
     times = {f"old{i}.py": 0 for i in range(130)} | {f"new{i}.py": DAY + i for i in range(120)}
     assert first(tmp_path / "root", times, {}) == [f"new{i}.py" for i in range(119, 19, -1)]
-
-
-def test_after_a_checkout_the_last_commits_tell(tmp_path: Path) -> None:
-    root = git.new(tmp_path / "root")
-    for name, content in (("old.py", "A = 1\n"), ("new.py", "B = 1\n"), ("gone.py", "C = 1\n")):
-        git.commit(root, name, {f"sub/{name}": content})
-    git.git(root, "rm", "--quiet", "sub/gone.py")
-    git.commit(root, "one file less")
-    sources = Sources((Folder(root / "sub"),), open_documents={"old.py": b"A = 2\n"})
-    with closing(Store(tmp_path / "index.sqlite")) as store:
-        files = read_workspace(sources, store, Cancellation()).files
-    assert first_to_index(sources, files) == ["old.py", "new.py"]
-    assert first_to_index(Sources(sources.folders), files) == ["new.py", "old.py"]
-
-
-def test_a_repository_that_git_would_wait_for_tells_nothing(tmp_path: Path) -> None:
-    root = git.new(tmp_path / "root")
-    (root / ".git" / "HEAD").unlink()
-    os.mkfifo(root / ".git" / "HEAD")
-    (root / "a.py").write_text("A = 1\n")
-    sources = Sources((Folder(root),), open_documents={"a.py": b"A = 2\n"})
-    began = monotonic()
-    with closing(Store(tmp_path / "index.sqlite")) as store:
-        files = read_workspace(sources, store, Cancellation()).files
-    assert first_to_index(sources, files) == ["a.py"]
-    assert monotonic() - began < 30  # git alone would be waited for a minute
