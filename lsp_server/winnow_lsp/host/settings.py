@@ -21,43 +21,36 @@ from winnow_lsp.host.old_settings import GONE, RENAMED, renewed
 AUTO: Final = "auto"
 _SHARE = re.compile(r"\d{1,3}(\.\d+)?%")
 
-_TEXTS = {"type": "array", "items": {"type": "string"}}
 SECTION = "winnow"
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The values a setting may have: in words, as a check, and as JSON Schema. `metavar` stands for it in `--help`."""
+    """The values a setting may have: in words, and as a check. `metavar` stands for it in `--help`."""
 
     words: str
     allows: Callable[[Any], bool]
-    schema: Mapping[str, Any]
     metavar: str | None = None
 
 
 def whole(least: int) -> Rule:
     """A whole number of at least `least`."""
-    return Rule(
-        f"a whole number of at least {least}",
-        lambda value: _is_whole(value) and value >= least,
-        {"type": "integer", "minimum": least},
-    )
+    return Rule(f"a whole number of at least {least}", lambda value: _is_whole(value) and value >= least)
 
 
 def choice(*values: str) -> Rule:
     """One of some texts."""
-    return Rule(f"one of {', '.join(values)}", lambda value: value in values, {"type": "string", "enum": list(values)})
+    return Rule(f"one of {', '.join(values)}", lambda value: value in values)
 
 
 def or_null(rule: Rule) -> Rule:
     """The values of a rule, or null."""
-    kinds = {**rule.schema, "type": [rule.schema["type"], "null"]}
-    return Rule(f"{rule.words}, or null", lambda value: value is None or rule.allows(value), kinds)
+    return Rule(f"{rule.words}, or null", lambda value: value is None or rule.allows(value))
 
 
 def text(words: str, metavar: str) -> Rule:
     """A text that is not blank."""
-    return Rule(words, lambda value: isinstance(value, str) and bool(value.strip()), {"type": "string"}, metavar)
+    return Rule(words, lambda value: isinstance(value, str) and bool(value.strip()), metavar)
 
 
 def _is_whole(value: Any) -> bool:
@@ -83,21 +76,11 @@ def _all_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-FLAG = Rule("true or false", lambda value: isinstance(value, bool), {"type": "boolean"})
-SECONDS = Rule("a number above 0", _is_positive, {"type": "number", "exclusiveMinimum": 0})
-LOCATIONS = Rule("a list of folders or URLs", _all_texts, _TEXTS)
-PATTERNS = Rule("a list of patterns", _all_texts, _TEXTS)
-BUDGET = Rule(
-    "auto, a whole number of at least 1, or a share such as 5%",
-    _is_budget,
-    {
-        "anyOf": [
-            {"type": "integer", "minimum": 1},
-            {"type": "string", "pattern": r"^(auto|(100|(?!0+(\.0+)?%)\d{1,2}(\.\d+)?)%)$"},
-        ]
-    },
-    "auto|N|N%",
-)
+FLAG = Rule("true or false", lambda value: isinstance(value, bool))
+SECONDS = Rule("a number above 0", _is_positive)
+LOCATIONS = Rule("a list of folders or URLs", _all_texts)
+PATTERNS = Rule("a list of patterns", _all_texts)
+BUDGET = Rule("auto, a whole number of at least 1, or a share such as 5%", _is_budget, "auto|N|N%")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +108,14 @@ class Settings(Config):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting: its name after `winnow.`, and its field in `Settings`. No workspace is to set one `of_user`."""
+    """A setting: its name after `winnow.`, and its field in `Settings`. No workspace is to set one `of_user`.
+
+    docs/settings.md has what each means, and vscode-extension/package.json its schema; tests compare them.
+    """
 
     name: str
     field: str
     rule: Rule
-    meaning: str
     of_user: bool = False
 
     @property
@@ -146,39 +131,23 @@ _MODEL = text("a model's name or a GGUF file", "NAME|FILE")
 _TARGET = text("a model's name, a GGUF file or a URL", "NAME|FILE|URL")
 _SPECULATE = text("auto, off, lookup, a model's name or a GGUF file", "auto|off|lookup|NAME|FILE")
 SETTINGS: tuple[Setting, ...] = (
-    Setting("drafter", "models.drafter", _MODEL, "The drafter: a name from `winnow models list`, or a GGUF file.",
-            of_user=True),
-    Setting("target", "models.target", _TARGET,
-            "The target: likewise, or an OpenAI-compatible server, which gets the kept code: "
-            "`http://127.0.0.1:8000/v1#MODEL`.", of_user=True),
-    Setting("targetContext", "models.target_context", or_null(whole(1)),
-            "Context of a target on a server, in tokens; unset: what the server says, or 4,096."),
-    Setting("targetPlace", "models.target_place", choice(*get_args(Wanted)),
-            "Where a local target lives: on the GPU, there while it answers, or on the CPU; auto: as memory allows."),
-    Setting("kvType", "models.kv_type", choice(*get_args(KvType)), "Precision of a local target's keys and values."),
-    Setting("speculate", "models.speculate", _SPECULATE,
-            "What guesses the next tokens for a local target: earlier text where it pays (auto) or always (lookup), "
-            "or a draft model.", of_user=True),
-    Setting("budget", "budget", BUDGET,
-            "Code to keep for a question: a number of tokens, a share of the workspace, or, with auto, as much as the "
-            "answer seems to need, at most 6,000 tokens."),
-    Setting("patience", "budget.patience_s", SECONDS,
-            "Seconds that a target may read what auto keeps. A slow one gets less code, but at least 800 tokens."),
-    Setting("maxTokens", "sampling.max_tokens", whole(1), "Longest answer, in tokens."),
-    Setting("thinking", "sampling.thinking", choice(*get_args(Thinking)),
-            "Whether a reasoning model thinks before it answers; auto: not if its chat template can turn that off."),
-    Setting("files.include", "files.include", PATTERNS, "Take only files that match (gitignore syntax)."),
-    Setting("files.exclude", "files.exclude", PATTERNS, "Leave out files that match (gitignore syntax)."),
-    Setting("index.shared", "shared_indexes", LOCATIONS,
-            "Indexes that others wrote with `winnow index --out`. Files they have are not encoded here.",
-            of_user=True),
-    Setting("index.automatic", "index_automatic", FLAG, "Keep the index up to date in the background."),
-    Setting("cacheMegabytes", "models.cache_megabytes", whole(0),
-            "Disk for the index of all workspaces, and, up to a third, for what local targets have read. What was used "
-            "longest ago is deleted first. With 0, nothing that a target has read and no conversation is kept on disk, "
-            "and the index has 4,000 MB.", of_user=True),
-    Setting("codeLens.enabled", "code_lens", FLAG, "Show *Explain* and *Uses* above functions."),
-)  # fmt: skip
+    Setting("drafter", "models.drafter", _MODEL, of_user=True),
+    Setting("target", "models.target", _TARGET, of_user=True),
+    Setting("targetContext", "models.target_context", or_null(whole(1))),
+    Setting("targetPlace", "models.target_place", choice(*get_args(Wanted))),
+    Setting("kvType", "models.kv_type", choice(*get_args(KvType))),
+    Setting("speculate", "models.speculate", _SPECULATE, of_user=True),
+    Setting("budget", "budget", BUDGET),
+    Setting("patience", "budget.patience_s", SECONDS),
+    Setting("maxTokens", "sampling.max_tokens", whole(1)),
+    Setting("thinking", "sampling.thinking", choice(*get_args(Thinking))),
+    Setting("files.include", "files.include", PATTERNS),
+    Setting("files.exclude", "files.exclude", PATTERNS),
+    Setting("index.shared", "shared_indexes", LOCATIONS, of_user=True),
+    Setting("index.automatic", "index_automatic", FLAG),
+    Setting("cacheMegabytes", "models.cache_megabytes", whole(0), of_user=True),
+    Setting("codeLens.enabled", "code_lens", FLAG),
+)
 BY_NAME = {setting.name: setting for setting in SETTINGS}
 _LISTS = [setting.name for setting in SETTINGS if isinstance(setting.default, list)]
 

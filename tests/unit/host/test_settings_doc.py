@@ -3,6 +3,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import jsonschema
+
 from winnow_lsp.host.old_settings import RENAMED
 from winnow_lsp.host.settings import BY_NAME, SECTION, SETTINGS
 
@@ -11,16 +13,18 @@ DOCUMENT = ROOT / "docs" / "settings.md"
 EXTENSION = ROOT / "vscode-extension" / "package.json"
 AGENTS = ROOT / "vscode-extension" / "src" / "agents" / "options.ts"
 OF_THE_EXTENSION = ("winnow.server.", "winnow.trace.")
+SHARES = ("0%", "00%", "0.0%", "00.00%", "0.5%", "05%", "10%", "99.9%", "100%", "101%")
+VALUES: tuple[Any, ...] = (None, True, -1, 0, 1, 7, 0.5, "x", "off", "on", "q8_0", "cpu", [], ["x"], [1], {}, *SHARES)
 ROW = re.compile(rf"\| `{SECTION}\.([\w.]+)` \| (.*) \| (.*) \| `(.*)` \|")
 
 
 def test_every_setting_is_documented_as_it_is() -> None:
-    rows = [match.groups() for match in map(ROW.fullmatch, DOCUMENT.read_text().splitlines()) if match]
-    assert rows == [(s.name, s.meaning, s.rule.words, json.dumps(s.default)) for s in SETTINGS]
+    rows = [(name, allowed, default) for name, _, allowed, default in _rows()]
+    assert rows == [(s.name, s.rule.words, json.dumps(s.default)) for s in SETTINGS]
 
 
 def test_the_vscode_extension_has_every_setting_as_it_is_and_few_of_its_own() -> None:
-    properties = _properties()
+    properties, meanings = _properties(), {name: meaning for name, meaning, _, _ in _rows()}
     servers = {
         name: setting
         for name, setting in properties.items()
@@ -31,7 +35,11 @@ def test_the_vscode_extension_has_every_setting_as_it_is_and_few_of_its_own() ->
         found = servers[f"{SECTION}.{setting.name}"]
         scope = found.pop("scope")
         assert scope == "machine" if setting.of_user else scope in ("window", "machine-overridable")
-        assert found == {**setting.rule.schema, "default": setting.default, "markdownDescription": setting.meaning}
+        assert found.pop("markdownDescription") == meanings[setting.name]
+        assert found.pop("default") == setting.default
+        for value in (*VALUES, setting.default):
+            valid = jsonschema.Draft202012Validator(found).is_valid(value)
+            assert valid == setting.rule.allows(value), (setting.name, value)
 
 
 def test_no_workspace_sets_in_vscode_where_code_is_sent_what_is_run_and_the_disk_of_others() -> None:
@@ -51,6 +59,10 @@ def test_the_vscode_extension_passes_on_to_agents_what_does_not_only_concern_edi
     names = set(re.findall(r"'([\w.]+)'", AGENTS.read_text()))
     assert names & BY_NAME.keys() == BY_NAME.keys() - {"index.automatic", "codeLens.enabled"}
     assert names >= RENAMED.keys()
+
+
+def _rows() -> list[tuple[str, ...]]:
+    return [match.groups() for match in map(ROW.fullmatch, DOCUMENT.read_text().splitlines()) if match]
 
 
 def _properties() -> dict[str, Any]:
