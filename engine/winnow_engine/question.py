@@ -40,12 +40,52 @@ class Turn:
     answer: str
 
 
+_FLAGS = re.IGNORECASE
+_PROJECT = r"(?:app|application|code ?base|library|package|program|project|repo|repository|workspace)s?\b"
+_WHOLE = rf"{_PROJECT}|pro[jy]e[ck]t|dépôt|repositor|проект|репозитор|プロジェクト|リポジトリ|项目|仓库|專案"
 # "Explain this", "what it does", but not "how does this project test?".
 _POINTING = re.compile(
-    r"\b(here|selected|selection|what it|(this|these)"
-    r"(?! (app|application|code ?base|library|package|program|project|repo|repository|workspace)s?\b))\b",
-    re.IGNORECASE,
+    r"(?:\b(?:here|this|these|selected|selection|what it|hier|dies(?:e[mnrs]?)?|markiert\w*|aquí|est[aeo]s?"
+    r"|seleccionad\w+|ici|ceci|ce(?:t|tte)? (?:code|fonction|méthode|classe|fichier|bloc|ligne)|sélectionn\w+"
+    r"|здесь|эт[аоиу]|этот|этой|этого|выделен\w+)\b|この|これ|这个|这段|这里|這個|這段|這裡|选中|選択)"
+    rf"(?!\s*(?:{_WHOLE}))",
+    _FLAGS,
 )
+# "this function" and "what does this do" mean the cursor whatever else is named; "this field" and "here" may not.
+_SURELY_POINTING = re.compile(
+    r"\b(?:selected|selection|what it|(?:this|these) (?:block|call|class|code|file|function|line|loop|method|module"
+    r"|problem|test|type|variable)(?:e?s)?"
+    r"|this(?=[.?!,]|$| (?:do|does|is|was|has|can|could|will|would|should|work|mean|called|used)\b))",
+    _FLAGS,
+)
+_NAMED = re.compile(
+    r"`[^`]+`|\w\(\)|\w(?:::|#)\w|[a-z\d]_[a-z]|(?-i:[a-z][A-Z])|\w/\w|\w\.[a-z]{1,4}\b"
+    rf"|\b(?:any|every|else)where\b|\b(?:across|throughout|in|of) (?:the|this|our|my) (?:whole |entire )?{_PROJECT}",
+    _FLAGS,
+)
+_GREETING = re.compile(
+    r"\s*(?:hi|hello|hey|dear|good (?:morning|afternoon|evening|day)|hallo|guten (?:tag|morgen|abend)|hola"
+    r"|buen[oa]s (?:días|tardes|noches)|bonjour|bonsoir|salut|привет|здравствуйте|добрый (?:день|вечер)"
+    r"|こんにちは|你好|您好|大家好)"
+    r"(?: (?:all|again|everybody|everyone|folks|guys|team|there|zusammen|a todos|à tous|всем))*"
+    r"\s*(?:[,.!:、，。！]|\n)\s*",
+    _FLAGS,
+)
+_THANKS = re.compile(
+    r"(?:(?<=[.?!,;。？！\n])|^)\s*(?:(?:many|so many|huge|vielen|besten|muchas|заранее|большое) )?"
+    r"(?:thanks|thank you|thx|cheers|danke|dank|gracias|merci|спасибо|(?:best |kind |warm )?regards|viele grüße|saludos"
+    r"|cordialement|(?:any|your) help (?:is|would be) (?:much |greatly |highly )?appreciated|please help(?: me)?"
+    r"|ありがとうございます|よろしくお願いします|お願いします|谢谢|謝謝|感谢)"
+    r"(?:[ ,]*(?:in advance|a lot|a bunch|very|so|much|again|all|everyone|guys|for (?:all )?(?:any|your|the)"
+    r"(?: (?:help|time|support|answers?|pointers?|hints?|advice|assistance))+|im voraus|für die hilfe|sehr|schön"
+    r"|de antemano|por (?:la|su|tu) ayuda|beaucoup|d'avance|pour votre aide|за помощь))*\s*(?:[.!。！]+|$|\n)",
+    _FLAGS | re.MULTILINE,
+)
+
+
+def without_pleasantries(text: str) -> str:
+    """The text without greetings and thanks, unless nothing else is in it."""
+    return _THANKS.sub(" ", _GREETING.sub("", text, count=1)).strip() or text
 
 
 WHY, WHEN = "why", "when"
@@ -148,9 +188,14 @@ class Question:
     @property
     def search_text(self) -> str:
         """The text to search for. "And who calls it?" needs the question before it to mean something."""
-        return "\n".join([*(turn.question for turn in self.earlier[-1:]), self.text])
+        return "\n".join([*(turn.question for turn in self.earlier[-1:]), without_pleasantries(self.text)])
 
     @property
     def is_about_cursor(self) -> bool:
-        """True if the words point at the code at the cursor. An editor has a cursor whatever is asked."""
-        return self.cursor is not None and _POINTING.search(self.text) is not None
+        """True if the words point at the code at the cursor. An editor has a cursor whatever is asked.
+
+        "This" and "here" may mean other code where that is named.
+        """
+        if self.cursor is None or not _POINTING.search(self.text):
+            return False
+        return _SURELY_POINTING.search(self.text) is not None or not _NAMED.search(self.text)

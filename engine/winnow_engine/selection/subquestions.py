@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+
+from winnow_engine.question import without_pleasantries
 
 ABOUT_ONE_THING = 2
 """The number of sub-questions that are mostly about one thing ("How is X read, and where is it checked?")."""
@@ -10,11 +13,52 @@ ABOUT_ONE_THING = 2
 _MOST = 8  # a text that falls into more is no list of questions but a pasted log
 _FEWEST_WORDS = 3
 _ASKING = r"(?=(?:how|what|where|which|who|why|when)\b)"
-_BORDER = re.compile(rf"(?<=[.?!;])\s+|\s*\(\d+\)\s*|\n+|,?\s+and\s+{_ASKING}|,\s+{_ASKING}", re.IGNORECASE)
+_AND_ASKING = (
+    r"und\s+(?=(?:wie|was|wo|wer|wann|warum|welche\w?)\b)|y\s+(?=(?:cómo|qué|dónde|quién|cuándo|por qué|cuál)\b)"
+    r"|et\s+(?=(?:comment|où|quand|pourquoi|que|quel\w*)\b)|и\s+(?=(?:как|где|кто|когда|почему|зачем|какой|какие)\b)"
+)
+_BORDER = re.compile(
+    rf"(?:^|\n)\s*(?:[-*•]|\d+[.)])\s+|(?<=[.?!;])\s+|(?<=[。？！；])\s*|(?:(?<=\s)|^)\(\d+\)\s*|\n+|,?\s+(?:and\s+{_ASKING}|{_AND_ASKING})"
+    r"|,\s+(?=(?:how|what|why)\b|(?:where|when)\s+(?:is|are|was|were|do|does|did|can|will)\b)",
+    re.IGNORECASE,
+)
+# Code and quotations, and abbreviations: "etc." may end a sentence, "e.g." does not.
+_WHOLE = re.compile(
+    r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^」]*」"
+    r"|\b(?:e\.\s?g|i\.\s?e|vs|cf|approx|incl|excl|resp|z\.\s?B|d\.\s?h|bzw|p\.\s?ej|p\.\s?ex|т\.\s?е"
+    r"|напр)\.\s+|\b(?:no|ver|vol|fig|v)\.\s+(?=\d)|\b(?:etc|usw|ff|al|т\.\s?д)\.\s+(?=(?-i:[^\WA-ZÄ-ÜА-Я]))",
+    re.DOTALL | re.IGNORECASE,
+)
+_LETTERS = re.compile("[\u3041-\u9fff]{2}|[^\\s\u3041-\u9fff]+")
+_FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 
 
 def subquestions_of(question: str) -> tuple[str, ...]:
-    """Two to eight sub-questions of at least three words, in order. Empty if the text has fewer than two, or more."""
-    found = [part.strip(" ;,") for part in _BORDER.split(question)]
-    found = [part for part in found if len(part.split()) >= _FEWEST_WORDS and not part.endswith(":")]
-    return tuple(found) if 1 < len(found) <= _MOST else ()
+    """Two to eight sub-questions of at least three words, in order. Empty if the text has fewer than two, or more.
+
+    Shorter parts belong to the one before, or to the next at the beginning. Greetings and thanks are not asked.
+    """
+    text, found = without_pleasantries(question), list[tuple[int, int]]()
+    for start, end in _parts(text):
+        if found and (_is_short(text[start:end]) or _is_short(text[slice(*found[-1])])):
+            found[-1] = found[-1][0], end
+        else:
+            found.append((start, end))
+    return tuple(text[start:end].strip(" ;,") for start, end in found) if 1 < len(found) <= _MOST else ()
+
+
+def _parts(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of the text's parts. Borders do not lie in code, quotations or abbreviations."""
+    whole = [match.span() for match in _WHOLE.finditer(text)]
+    numbered = "(1)" in text and "(2)" in text
+    borders = (match.span() for match in _BORDER.finditer(text) if numbered or not match[0].strip().startswith("("))
+    apart = (border for border in borders if not any(a < border[1] and border[0] < b for a, b in whole))
+    cuts = [0, *(place for border in apart for place in border), len(text)]
+    for start, end in zip(cuts[::2], cuts[1::2], strict=True):
+        part = text[start:end].strip(" ;,")
+        if part and not part.endswith(":"):
+            yield start, end
+
+
+def _is_short(part: str) -> bool:
+    return len(_LETTERS.findall(_FENCED.sub("", part))) < _FEWEST_WORDS

@@ -2,6 +2,9 @@ import pytest
 
 from winnow_engine.selection.subquestions import subquestions_of
 
+READ = ("how is it filled", "where is it cleared?")
+WHY = ("How is it parsed, and why?", "Where is it tested, and how?")
+
 
 @pytest.mark.parametrize(
     ("question", "expected"),
@@ -15,6 +18,16 @@ from winnow_engine.selection.subquestions import subquestions_of
         ("Where is the retry handled?", ()),
         ("Why? Where is the retry handled?", ()),
         ("", ()),
+        ("How are headers, i.e. Content-Type, e.g. of v. 2 forms, told vs. all Accept, etc. by both sides?", ()),
+        ('It says "Failed. Retry it later. Why not", and stops there', ()),
+        ("What do `a; b the c; what is d` and foo (1) return when called?", ()),
+        ("Where is this set:\n```\nx = 1 + 2 + 3\n\ny = 2. Why not so\n```", ()),
+        ("Hi all,\nhow is it filled and where is it cleared? Thanks in advance for your help.", READ),
+        ("How is it parsed, and why? Where is it tested, and how?", WHY),
+        ("1. How is it parsed?\n2. Where is it tested?", ("How is it parsed?", "Where is it tested?")),
+        ("Where is the cache, which holds all tokens, cleared?", ()),
+        ("折扣在哪里检查？缓存什么时候失效？", ("折扣在哪里检查？", "缓存什么时候失效？")),
+        ("Wie wird X gelesen und wo wird X geschrieben?", ("Wie wird X gelesen", "wo wird X geschrieben?")),
     ],
 )
 def test_a_question_falls_into_what_it_asks_for(question: str, expected: tuple[str, ...]) -> None:

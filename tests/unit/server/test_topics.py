@@ -32,6 +32,14 @@ def test_problems_are_listed_and_cut() -> None:
         ("How does this project test itself?", False),
         ("Where are widgets frobnicated?", False),
         ("What inherits from thistle?", False),
+        ("Which code validates this field anywhere in the repo?", False),
+        ("Where is `parse` used here?", False),
+        ("Does this function call `parse`?", True),
+        ("What does this do with `parse`?", True),
+        ("Was macht diese Funktion?", True),
+        ("¿Qué hace este proyecto?", False),
+        ("Что делает этот проект?", False),
+        ("这个函数做什么？", True),
     ],
 )
 def test_only_words_that_point_at_the_cursor_are_about_its_code(text: str, about: bool) -> None:
