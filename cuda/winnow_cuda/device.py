@@ -120,7 +120,6 @@ class Device:
             return int(self.call("cuDeviceGetAttribute", getattr(attribute, f"CU_DEVICE_ATTRIBUTE_{name}"), handle))
 
         self.capability = ask("COMPUTE_CAPABILITY_MAJOR"), ask("COMPUTE_CAPABILITY_MINOR")
-        self.shared_limit = ask("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
         self.name = self.call("cuDeviceGetName", 256, handle).split(b"\0")[0].decode()
         self.memory = int(self.call("cuDeviceTotalMem", handle))
 

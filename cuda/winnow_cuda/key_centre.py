@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from winnow_cuda.ops.rope import rope, rope_table
+from winnow_cuda.ops.elementwise import rope, rope_table
 from winnow_cuda.shapes import Float32, TransformerShape
 
 _POSITIONS = 2048

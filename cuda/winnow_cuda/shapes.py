@@ -49,7 +49,7 @@ class TransformerShape:
 
 @dataclass(frozen=True, slots=True)
 class PackedMatrix:
-    """A matrix [N, K] as `ops/int16_gemm.py` multiplies it.
+    """A matrix [N, K] as `ops/int16_products.py` multiplies it.
 
     codes [panels, chunks, pairs, 64]: the columns of a chunk by two, of 32 rows side by side. scales float32
     [chunks, N].
@@ -100,7 +100,7 @@ class EmbeddingTable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class KeyHead:
-    """A trained linear head on standardised hidden states (`ops/standardise.py`): matrix · x̂, all float32."""
+    """A trained linear head on standardised hidden states (`ops/elementwise.py`): matrix · x̂, all float32."""
 
     matrix: Float32  # [columns, width]
     mean: Float32  # [width]
@@ -135,7 +135,7 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class BlockRule:
-    """The rule by which FlashPrefill keeps blocks (`ops/flash_prefill.py`).
+    """The rule by which FlashPrefill keeps blocks (`ops/gpu/flash_prefill.py`).
 
     The published alpha is 0.08 for Qwen2, 0.12 for Qwen3 and 0.18 for Llama. The first `sink` key blocks and the
     nearest `window` are kept whatever they score, and all of them for the last `last` query blocks.
@@ -180,8 +180,8 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The readout of R runs with S rows in all: codes int8 [S, 64] and scales float32 [S] by row
-    (`ops/quantise_keys.py`), and sums float32 [R, 256] by run (`ops/pool_runs.py`)."""
+    """The readout of R runs with S rows (`ops/readout.py`): codes int8 [S, 64] and scales float32 [S] by row, and sums
+    float32 [R, 256] by run."""
 
     codes: Int8
     scales: Float32
@@ -242,10 +242,10 @@ class Scorer(Protocol):
     """
 
     def maxsim(self, codes: Int8, scales: Float16, runs: Int64, queries: Float32, weights: Float32) -> Float32:
-        """See `ops/maxsim.py`. Of units far apart only the keys they have are read."""
+        """See `ops/scoring.py`. Of units far apart only the keys they have are read."""
 
     def unit_mass(self, codes: Int8, scales: Float16, offsets: Int64, queries: Float32) -> tuple[Float32, Float32]:
-        """See `ops/unit_mass.py`."""
+        """See `ops/scoring.py`."""
 
     def unit_products(self, vectors: Float16, queries: Float32) -> Float32:
-        """See `ops/unit_products.py`."""
+        """See `ops/scoring.py`."""

@@ -145,8 +145,8 @@ import hashlib
 import numpy as np
 from winnow_cuda.ops._int16 import packed, rounded_rows
 from winnow_cuda.ops.int16_attention import int16_attention
-from winnow_cuda.ops.int16_gemm import int16_gemm
-from winnow_cuda.ops.int16_swiglu import int16_swiglu, packed_gate_up
+from winnow_cuda.ops.int16_products import int16_gemm
+from winnow_cuda.ops.int16_products import int16_swiglu, packed_gate_up
 
 random = np.random.default_rng(0)
 normal = lambda *shape: random.standard_normal(shape, np.float32)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from winnow_cuda.device import Availability, Device, DeviceError, OutOfDeviceMemoryError, availability
-from winnow_cuda.ops.gpu.embedding import embedding
+from winnow_cuda.ops.gpu.elementwise import embedding
 
 
 class Driver:

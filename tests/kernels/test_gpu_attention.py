@@ -7,9 +7,9 @@ import pytest
 from arrays import error
 from arrays import normal_half as normal
 from lanes import from_half, half, launch
+from twins import block_attention_numpy, segment_attention_numpy
 
 from winnow_cuda.compiler.kernel import Kernel
-from winnow_cuda.ops.attention import block_attention_numpy, segment_attention_numpy
 from winnow_cuda.ops.gpu.attention import ROWS, attention, query_tiles, scale_log2
 from winnow_cuda.ops.gpu.attention_hopper import attention_hopper
 

@@ -3,21 +3,14 @@
 import pytest
 
 from winnow_cuda.compiler.kernel import Kernel, compile_kernel
-from winnow_cuda.ops.gemm import EPILOGUES
 from winnow_cuda.ops.gpu.attention import attention
 from winnow_cuda.ops.gpu.attention_hopper import attention_hopper
-from winnow_cuda.ops.gpu.embedding import embedding
+from winnow_cuda.ops.gpu.elementwise import embedding, rms_norm, rope, standardise
 from winnow_cuda.ops.gpu.flash_prefill import block_scores, choose_blocks, mean_keys
-from winnow_cuda.ops.gpu.gemm import Tile, gemm
+from winnow_cuda.ops.gpu.gemm import EPILOGUES, Tile, gemm
 from winnow_cuda.ops.gpu.gemm_hopper import NARROW, TALL, gemm_hopper
-from winnow_cuda.ops.gpu.maxsim import maxsim
-from winnow_cuda.ops.gpu.pool_runs import pool_runs
-from winnow_cuda.ops.gpu.quantise_keys import quantise_keys
-from winnow_cuda.ops.gpu.rms_norm import rms_norm
-from winnow_cuda.ops.gpu.rope import rope
-from winnow_cuda.ops.gpu.standardise import standardise
-from winnow_cuda.ops.gpu.unit_mass import unit_mass
-from winnow_cuda.ops.gpu.unit_products import unit_products
+from winnow_cuda.ops.gpu.readout import pool_runs, quantise_keys
+from winnow_cuda.ops.gpu.scoring import maxsim, unit_mass, unit_products
 
 REGISTERS_PER_SM = 65536
 ARCHITECTURES = [(8, 6), (8, 9), (9, 0), (12, 0)]

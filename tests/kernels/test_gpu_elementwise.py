@@ -4,13 +4,10 @@ import numpy as np
 import pytest
 from arrays import error, normal
 from lanes import from_half, half, launch
+from twins import rms_norm_numpy, rope_numpy
 
-from winnow_cuda.ops.embedding import embedding_numpy
-from winnow_cuda.ops.gpu import embedding as embedding_op
-from winnow_cuda.ops.gpu import rms_norm as rms_norm_op
-from winnow_cuda.ops.gpu import rope as rope_op
-from winnow_cuda.ops.rms_norm import rms_norm_numpy
-from winnow_cuda.ops.rope import rope_numpy, rope_table
+from winnow_cuda.ops.elementwise import rope_table
+from winnow_cuda.ops.gpu import elementwise as elementwise_op
 
 RTOL = 5e-4  # float16 rounds the result, relative 2^-12
 
@@ -23,8 +20,8 @@ def rounded(x: np.ndarray) -> np.ndarray:
 def test_rms_norm(rows: int, width: int) -> None:
     x, weight = normal(0, rows, width) * 30, normal(1, width)
     out = np.full((rows, width), np.nan, np.float16)
-    grid = -(-rows // rms_norm_op.ROWS), 1
-    launch(rms_norm_op.rms_norm(width), grid, x, weight, out.reshape(-1), rows, 1e-6)
+    grid = -(-rows // elementwise_op.ROWS), 1
+    launch(elementwise_op.rms_norm(width), grid, x, weight, out.reshape(-1), rows, 1e-6)
     assert error(from_half(out), rms_norm_numpy(x, weight, 1e-6)) < RTOL
 
 
@@ -33,9 +30,9 @@ def test_embedding(rows: int, width: int) -> None:
     table = rounded(normal(2, 11, width))
     ids = np.random.default_rng(3).integers(0, 11, rows).astype(np.int32)
     out = np.full((rows, width), np.nan, np.float32)
-    grid = -(-rows // embedding_op.ROWS), 1
-    launch(embedding_op.embedding(width), grid, ids, half(table), out.reshape(-1), rows)
-    np.testing.assert_array_equal(out, embedding_numpy(ids, table))
+    grid = -(-rows // elementwise_op.ROWS), 1
+    launch(elementwise_op.embedding(width), grid, ids, half(table), out.reshape(-1), rows)
+    np.testing.assert_array_equal(out, table[ids])
 
 
 @pytest.mark.parametrize("interleaved", [False, True])
@@ -49,8 +46,8 @@ def test_rope(interleaved: bool, normed: bool, biased: bool, tokens: int, heads:
     cos, sin = rope_table(np.arange(40, dtype=np.int32), dim, 1e4)
     qkv = half(x).reshape(-1)
     tap_q, tap_k = np.full((tokens, heads, dim), np.nan, np.float32), np.full((tokens, kv, dim), np.nan, np.float32)
-    kernel = rope_op.rope(dim, interleaved, biased, normed)
-    grid = -(-tokens * rows * dim // 8 // rope_op.THREADS), 1
+    kernel = elementwise_op.rope(dim, interleaved, biased, normed)
+    grid = -(-tokens * rows * dim // 8 // elementwise_op.THREADS), 1
     launch(
         kernel, grid, qkv, positions, cos, sin, bias, centre, q_norm, k_norm, tap_q.reshape(-1), tap_k.reshape(-1),
         tokens, heads, kv, 1, 1e-6,

@@ -4,13 +4,9 @@ import numpy as np
 import pytest
 from arrays import normal_half as normal
 from lanes import from_half, half, launch
+from twins import block_scores_numpy, choose_blocks_numpy, mean_keys_numpy
 
-from winnow_cuda.ops.flash_prefill import (
-    BLOCK,
-    block_scores_numpy,
-    choose_blocks_numpy,
-    mean_keys_numpy,
-)
+from winnow_cuda.ops.attention import BLOCK
 from winnow_cuda.ops.gpu.attention import scale_log2
 from winnow_cuda.ops.gpu.flash_prefill import block_scores, choose_blocks, mean_keys
 from winnow_cuda.shapes import BlockRule

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from lanes import from_half, half, launch
+from twins import gemm_numpy
 
 from winnow_cuda.compiler.kernel import Kernel
-from winnow_cuda.ops.gemm import EPILOGUES, Epilogue, gemm_numpy, interleave_gate_up
-from winnow_cuda.ops.gpu.gemm import Tile, gemm
+from winnow_cuda.ops.gpu.gemm import EPILOGUES, Epilogue, Tile, gemm, interleave_gate_up
 from winnow_cuda.ops.gpu.gemm_hopper import NARROW, TALL, HopperTile, gemm_hopper
 
 RTOL = {"half": 4e-4, "add": 1e-6, "swiglu": 4e-4}  # float16 rounds the result, relative 2^-12

@@ -8,17 +8,13 @@ import pytest
 from arrays import normal
 from lanes import launch
 from simulated_device import SimulatedDevice
+from twins import maxsim_numpy, unit_mass_numpy, unit_products_numpy
 
 from winnow_cuda.cpu.scorer import CpuScorer
 from winnow_cuda.gpu.held_matrix import HeldMatrix
 from winnow_cuda.gpu.scorer import GpuScorer
-from winnow_cuda.ops.gpu import maxsim as maxsim_op
-from winnow_cuda.ops.gpu import unit_mass as unit_mass_op
-from winnow_cuda.ops.gpu import unit_products as unit_products_op
-from winnow_cuda.ops.maxsim import maxsim_numpy
-from winnow_cuda.ops.quantise_keys import quantise_keys
-from winnow_cuda.ops.unit_mass import unit_mass_numpy
-from winnow_cuda.ops.unit_products import unit_products_numpy
+from winnow_cuda.ops.gpu import scoring as scoring_op
+from winnow_cuda.ops.readout import quantise_keys
 from winnow_cuda.shapes import Scorer, runs_between
 
 UNIT_LENGTHS = [[1], [3, 1, 40], [0, 16, 0, 17, 9]]
@@ -41,11 +37,11 @@ def test_maxsim(lengths: list[int], count: int) -> None:
     codes, scales = keys_of(normal(1, sum(lengths), 64))
     queries, weights = normal(2, count, 64), np.abs(normal(3, count))
     runs = runs_between(np.cumsum([0, *lengths]))[::-1]  # units may come in any order
-    halves, shares = maxsim_op.split_queries(queries, weights)
-    units, blocks = len(lengths), len(shares) // maxsim_op.QUERIES
+    halves, shares = scoring_op.split_maxsim_queries(queries, weights)
+    units, blocks = len(lengths), len(shares) // scoring_op.MAXSIM_QUERIES
     out = np.full((units, blocks), np.nan, np.float32)
     launch(
-        maxsim_op.maxsim(),
+        scoring_op.maxsim(),
         (units, blocks),
         codes,
         scales.view(np.uint16),
@@ -66,12 +62,12 @@ def test_maxsim(lengths: list[int], count: int) -> None:
 @pytest.mark.parametrize(("count", "dim"), [(1, 64), (17, 64), (5, 128)])
 def test_unit_mass(lengths: list[int], count: int, dim: int) -> None:
     (codes, scales), queries = head_keys_of(normal(4, sum(lengths), dim) * 3), normal(5, count, dim) * 3
-    offsets, (halves, factors) = np.cumsum([0, *lengths]), unit_mass_op.split_queries(queries)
+    offsets, (halves, factors) = np.cumsum([0, *lengths]), scoring_op.split_mass_queries(queries)
     runs = runs_between(offsets).astype(np.int32).reshape(-1)
     units, padded = len(lengths), len(factors)
     mass, peak = np.full((units, padded), np.nan, np.float32), np.full((units, padded), np.nan, np.float32)
     launch(
-        unit_mass_op.unit_mass(dim), (units, padded // unit_mass_op.QUERIES), codes, scales.view(np.uint16), runs,
+        scoring_op.unit_mass(dim), (units, padded // scoring_op.MASS_QUERIES), codes, scales.view(np.uint16), runs,
         halves, factors, mass.reshape(-1), peak.reshape(-1), padded,
     )  # fmt: skip
     for actual, expected in zip((mass, peak), unit_mass_numpy(codes, scales, offsets, queries), strict=True):
@@ -83,8 +79,8 @@ def test_unit_mass(lengths: list[int], count: int, dim: int) -> None:
 def test_unit_products(units: int, count: int) -> None:
     vectors, queries = normal(6, units, 256).astype(np.float16), normal(7, count, 256)
     out = np.full((units, count), np.nan, np.float32)
-    grid = -(-units // unit_products_op.UNITS), count
-    launch(unit_products_op.unit_products(256), grid, vectors, queries, out.reshape(-1), units)
+    grid = -(-units // scoring_op.UNITS), count
+    launch(scoring_op.unit_products(256), grid, vectors, queries, out.reshape(-1), units)
     np.testing.assert_allclose(out.T, unit_products_numpy(vectors, queries), rtol=1e-5, atol=1e-4)
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from test_ops import normal, relative_error
+from twins import segment_attention_numpy
 
 from winnow_cuda.ops._int16 import runs_here
-from winnow_cuda.ops.attention import segment_attention_numpy
 from winnow_cuda.ops.int16_attention import int16_attention
 
 pytestmark = pytest.mark.skipif(not runs_here(), reason="needs AVX2")

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from test_ops import normal, relative_error
+from twins import int16_gemm_numpy, int16_swiglu_numpy
 
 from winnow_cuda.ops._int16 import TILE, packed, rounded_rows, runs_here
-from winnow_cuda.ops.int16_gemm import int16_gemm, int16_gemm_numpy
-from winnow_cuda.ops.int16_swiglu import int16_swiglu, int16_swiglu_numpy, packed_gate_up
+from winnow_cuda.ops.int16_products import int16_gemm, int16_swiglu, packed_gate_up
 
 pytestmark = pytest.mark.skipif(not runs_here(), reason="needs AVX2")
 

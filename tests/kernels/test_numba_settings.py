@@ -17,7 +17,8 @@ print(numba.njit(lambda x: x + 1)(1))
 
 
 @pytest.mark.parametrize(
-    "module", ["winnow_cuda.ops.rope", "winnow_cuda.cpu.encoder", "winnow_cuda.compiler.kernel", "winnow_cuda.backends"]
+    "module",
+    ["winnow_cuda.ops.elementwise", "winnow_cuda.cpu.encoder", "winnow_cuda.compiler.kernel", "winnow_cuda.backends"],
 )
 def test_whatever_is_imported_first_a_settings_file_is_not_read(module: str, tmp_path: Path) -> None:
     (tmp_path / ".numba_config.yaml").write_text("- no settings\n")  # which keeps Numba from loading

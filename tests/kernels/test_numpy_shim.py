@@ -17,7 +17,7 @@ with warnings.catch_warnings():
     np.__getattr__ = without
 assert not hasattr(np, "row_stack")
 from winnow_cuda.compiler.kernel import compile_kernel
-from winnow_cuda.ops.gpu.embedding import embedding
+from winnow_cuda.ops.gpu.elementwise import embedding
 assert not hasattr(np, "row_stack"), "NumPy is left as it was"
 print(compile_kernel(embedding(64), (8, 6)).registers)
 """

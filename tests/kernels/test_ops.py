@@ -2,19 +2,26 @@
 
 import numpy as np
 import pytest
+from twins import (
+    block_choices_numpy,
+    maxsim_numpy,
+    pool_runs_numpy,
+    quantise_keys_numpy,
+    repeated_suffix_numpy,
+    rms_norm_numpy,
+    rope_numpy,
+    segment_attention_numpy,
+    standardise_numpy,
+    swiglu_numpy,
+    unit_mass_numpy,
+    unit_products_numpy,
+)
 
-from winnow_cuda.ops.attention import segment_attention, segment_attention_numpy
-from winnow_cuda.ops.block_choices import block_choices, block_choices_numpy
-from winnow_cuda.ops.maxsim import maxsim, maxsim_numpy
-from winnow_cuda.ops.pool_runs import pool_runs, pool_runs_numpy
-from winnow_cuda.ops.quantise_keys import quantise_keys, quantise_keys_numpy
-from winnow_cuda.ops.repeated_suffix import repeated_suffix, repeated_suffix_numpy
-from winnow_cuda.ops.rms_norm import rms_norm, rms_norm_numpy
-from winnow_cuda.ops.rope import rope, rope_numpy, rope_table
-from winnow_cuda.ops.standardise import standardise, standardise_numpy
-from winnow_cuda.ops.swiglu import swiglu, swiglu_numpy
-from winnow_cuda.ops.unit_mass import unit_mass, unit_mass_numpy
-from winnow_cuda.ops.unit_products import unit_products, unit_products_numpy
+from winnow_cuda.ops.attention import segment_attention
+from winnow_cuda.ops.drafting import block_choices, repeated_suffix
+from winnow_cuda.ops.elementwise import rms_norm, rope, rope_table, standardise, swiglu
+from winnow_cuda.ops.readout import pool_runs, quantise_keys
+from winnow_cuda.ops.scoring import maxsim, unit_mass, unit_products
 from winnow_cuda.shapes import runs_between
 
 RTOL = 2e-5  # float32 kernels against float64 twins
@@ -151,8 +158,8 @@ def test_scoring_nothing_gives_no_scores() -> None:
 @pytest.mark.parametrize("few", [0, 1000])
 @pytest.mark.parametrize("count", [1, 4])
 def test_unit_products(few: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("winnow_cuda.ops.unit_products._FEW", few)
-    monkeypatch.setattr("winnow_cuda.ops.unit_products._UNITS_A_THREAD", 2)
+    monkeypatch.setattr("winnow_cuda.ops.scoring._FEW", few)
+    monkeypatch.setattr("winnow_cuda.ops.scoring._UNITS_A_THREAD", 2)
     vectors, queries = normal(25, 5, 33).astype(np.float16), normal(26, count, 33)
     vectors[2], vectors[3, :2] = 0, (6e-8, -6e-8)  # nothing, and what float16 has below its normal numbers
     assert relative_error(unit_products(vectors, queries), unit_products_numpy(vectors, queries)) < RTOL

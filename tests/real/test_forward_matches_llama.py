@@ -12,7 +12,7 @@ from gguf.quants import dequantize
 from random_models import write_all
 
 from winnow_cuda.cpu.encoder import CpuEncoder
-from winnow_cuda.ops.rms_norm import rms_norm
+from winnow_cuda.ops.elementwise import rms_norm
 from winnow_cuda.shapes import Batch
 from winnow_engine.encoder.weights import GgufTensors, load_weights
 from winnow_engine.llama.model import LlamaModel

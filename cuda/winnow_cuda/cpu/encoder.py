@@ -1,6 +1,6 @@
 """The CPU encoder: a drafter's first layers over packed sequences.
 
-Where weights are packed, dense products and attention are those of `ops/int16_gemm.py`, `ops/int16_swiglu.py` and
+Where weights are packed, dense products and attention are those of `ops/int16_products.py` and
 `ops/int16_attention.py`; where they are float32, both multiply in BLAS. The rest is Numba's.
 
 Several threads may use one encoder at once: nothing that one of them sees changes.
@@ -19,15 +19,10 @@ from numba import config
 from winnow_cuda.cpu.cached_prefix import CachedPrefix, PrefixLayer
 from winnow_cuda.key_centre import key_centre
 from winnow_cuda.ops.attention import segment_attention
+from winnow_cuda.ops.elementwise import rms_norm, rope, rope_table, standardise, swiglu
 from winnow_cuda.ops.int16_attention import int16_attention
-from winnow_cuda.ops.int16_gemm import int16_gemm
-from winnow_cuda.ops.int16_swiglu import int16_swiglu
-from winnow_cuda.ops.pool_runs import pool_runs
-from winnow_cuda.ops.quantise_keys import quantise_keys
-from winnow_cuda.ops.rms_norm import rms_norm
-from winnow_cuda.ops.rope import rope, rope_table
-from winnow_cuda.ops.standardise import standardise
-from winnow_cuda.ops.swiglu import swiglu
+from winnow_cuda.ops.int16_products import int16_gemm, int16_swiglu
+from winnow_cuda.ops.readout import pool_runs, quantise_keys
 from winnow_cuda.shapes import (
     Batch,
     Encoded,

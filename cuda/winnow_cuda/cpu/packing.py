@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from winnow_cuda.ops._int16 import packed
-from winnow_cuda.ops.int16_swiglu import packed_gate_up
+from winnow_cuda.ops.int16_products import packed_gate_up
 from winnow_cuda.shapes import LayerWeights, plain
 
 MATRICES = ("qkv", "attn_output", "gate_up", "ffn_down")

@@ -6,9 +6,7 @@ import numpy as np
 
 from winnow_cuda.cpu.encoder import CpuEncoder
 from winnow_cuda.cpu.packing import packed_layer
-from winnow_cuda.ops.maxsim import maxsim
-from winnow_cuda.ops.unit_mass import unit_mass
-from winnow_cuda.ops.unit_products import unit_products
+from winnow_cuda.ops.scoring import maxsim, unit_mass, unit_products
 from winnow_cuda.shapes import Float32, Int32, LayerWeights, PackedMatrix, TransformerShape, Weights
 
 _WIDTH = 32

@@ -18,12 +18,10 @@ from winnow_cuda.gpu.products import Products
 from winnow_cuda.gpu.readout import DeviceHead, DeviceReadout, ReadRows, joined_keys
 from winnow_cuda.gpu.sparse_attention import SparseAttention
 from winnow_cuda.gpu.weights import DeviceLayer, upload_embedding, upload_layer
+from winnow_cuda.ops.elementwise import rope_table
 from winnow_cuda.ops.gpu.attention import attention, query_tiles, scale_log2
 from winnow_cuda.ops.gpu.attention_hopper import attention_hopper
-from winnow_cuda.ops.gpu.embedding import ROWS, embedding
-from winnow_cuda.ops.gpu.rms_norm import rms_norm
-from winnow_cuda.ops.gpu.rope import THREADS, rope
-from winnow_cuda.ops.rope import rope_table
+from winnow_cuda.ops.gpu.elementwise import ROWS, THREADS, embedding, rms_norm, rope
 from winnow_cuda.shapes import Batch, Encoded, Float32, Int32, Keys, TransformerShape, Weights
 
 BATCH_TOKENS = 32768  # a twentieth of a second on a large card; 0.7 GB of activations for a 0.5B drafter

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from winnow_cuda.device import Device, DeviceError
-from winnow_cuda.ops.gpu.unit_products import UNITS, unit_products
+from winnow_cuda.ops.gpu.scoring import UNITS, unit_products
 from winnow_cuda.shapes import Float16, Float32
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from winnow_cuda.device import Device, DeviceArray
-from winnow_cuda.ops.gemm import Epilogue
-from winnow_cuda.ops.gpu.gemm import Tile, gemm, tile_for
+from winnow_cuda.ops.gpu.gemm import Epilogue, Tile, gemm
 from winnow_cuda.ops.gpu.gemm_hopper import HopperTile, gemm_hopper, hopper_tile_for
 
 _HOPPER = (9, 0)
@@ -40,7 +39,7 @@ class Products:
             tile = hopper_tile_for(m)
             kernel = gemm_hopper(kind, tile)
         else:
-            tile = tile_for(self._device.shared_limit)
+            tile = Tile()
             kernel = gemm(kind, tile)
         grid = -(-n // tile.columns), -(-m // tile.rows)
         self._device.launch(kernel, grid, a, w, c, m, n, k)

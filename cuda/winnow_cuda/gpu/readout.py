@@ -8,9 +8,8 @@ import numpy as np
 
 from winnow_cuda.device import Device, DeviceArray
 from winnow_cuda.gpu.products import Products
-from winnow_cuda.ops.gpu import pool_runs as pool_op
-from winnow_cuda.ops.gpu import quantise_keys as quantise_op
-from winnow_cuda.ops.gpu import standardise as standardise_op
+from winnow_cuda.ops.gpu import elementwise as elementwise_op
+from winnow_cuda.ops.gpu import readout as readout_op
 from winnow_cuda.shapes import Int32, KeyHead, Keys, Readout, rows_of
 
 _COLUMNS = 16  # products come in multiples of this many columns
@@ -29,8 +28,8 @@ class DeviceHead:
     def read(self, x: DeviceArray, normed: DeviceArray) -> DeviceArray:
         """The head's columns of x, float32 [T, width], then zeros, without waiting. `normed`, float16, is scratch."""
         tokens, width = x.shape
-        grid = -(-tokens // standardise_op.ROWS), 1
-        self._device.launch(standardise_op.standardise(width), grid, x, self._mean, self._inverse, normed, tokens)
+        grid = -(-tokens // elementwise_op.ROWS), 1
+        self._device.launch(elementwise_op.standardise(width), grid, x, self._mean, self._inverse, normed, tokens)
         found = self._device.empty((tokens, self._matrix.shape[0]), np.float32)
         self._products.wide(normed, self._matrix, found)
         return found
@@ -64,23 +63,23 @@ class DeviceReadout:
     def read(self, x: DeviceArray, normed: DeviceArray, parts: Int32) -> ReadRows:
         """As `keys`, but without waiting and with the result on the device. Runs have at most MOST_ROWS rows."""
         device, tokens = self._device, x.shape[0]
-        codes, scales = device.empty((tokens, quantise_op.COLUMNS), np.int8), device.empty((tokens,), np.float32)
-        sums = device.empty((len(parts), pool_op.COLUMNS), np.float32)
+        codes, scales = device.empty((tokens, readout_op.KEY_COLUMNS), np.int8), device.empty((tokens,), np.float32)
+        sums = device.empty((len(parts), readout_op.UNIT_COLUMNS), np.float32)
         keys = self._token.read(x, normed)
-        kernel = quantise_op.quantise_keys(keys.shape[1])
-        device.launch(kernel, (-(-tokens // quantise_op.ROWS), 1), keys, codes, scales, tokens)
+        kernel = readout_op.quantise_keys(keys.shape[1])
+        device.launch(kernel, (-(-tokens // readout_op.ROWS), 1), keys, codes, scales, tokens)
         shares = self._unit.read(x, normed)
-        device.launch(pool_op.pool_runs(shares.shape[1]), (len(parts), 1), shares, device.upload(parts), sums)
+        device.launch(readout_op.pool_runs(shares.shape[1]), (len(parts), 1), shares, device.upload(parts), sums)
         return ReadRows(codes, scales, sums)
 
 
 def _split(runs: Int32) -> tuple[Int32, Int32]:
     """Runs cut into parts of at most MOST_ROWS rows, int32 [parts, 2], and the number of each run's first part."""
-    counts = np.maximum(-(-(runs[:, 1] - runs[:, 0]) // pool_op.MOST_ROWS), 1)
+    counts = np.maximum(-(-(runs[:, 1] - runs[:, 0]) // readout_op.MOST_ROWS), 1)
     first = np.cumsum([0, *counts])
     run = np.repeat(np.arange(len(runs)), counts)
-    start = runs[run, 0] + (np.arange(first[-1]) - first[run]) * pool_op.MOST_ROWS
-    parts = np.stack([start, np.minimum(start + pool_op.MOST_ROWS, runs[run, 1])], 1)
+    start = runs[run, 0] + (np.arange(first[-1]) - first[run]) * readout_op.MOST_ROWS
+    parts = np.stack([start, np.minimum(start + readout_op.MOST_ROWS, runs[run, 1])], 1)
     return parts.astype(np.int32), first[:-1].astype(np.int32)
 
 

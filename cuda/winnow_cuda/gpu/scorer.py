@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_cuda.device import Device, DeviceArray, OutOfDeviceMemoryError
-from winnow_cuda.ops.gpu import maxsim as maxsim_op
-from winnow_cuda.ops.gpu import unit_mass as unit_mass_op
-from winnow_cuda.ops.gpu import unit_products as unit_products_op
-from winnow_cuda.ops.maxsim import NOTHING
+from winnow_cuda.ops.gpu import scoring as scoring_op
+from winnow_cuda.ops.scoring import NOTHING
 from winnow_cuda.shapes import Float16, Float32, Int8, Int64, rows_of, runs_between
 
 PIECE_BYTES = 64 << 20  # takes some milliseconds over PCIe, and the kernel a hundredth of that
@@ -29,14 +27,14 @@ class GpuScorer:
         self._held: dict[int, DeviceArray] = {}
 
     def maxsim(self, codes: Int8, scales: Float16, runs: Int64, queries: Float32, weights: Float32) -> Float32:
-        """See `ops/maxsim.py`. If the device cannot hold all keys, it gets those of the runs."""
-        halves, shares = maxsim_op.split_queries(queries, weights)
-        count, blocks = len(shares), len(shares) // maxsim_op.QUERIES
+        """See `ops/scoring.py`. If the device cannot hold all keys, it gets those of the runs."""
+        halves, shares = scoring_op.split_maxsim_queries(queries, weights)
+        count, blocks = len(shares), len(shares) // scoring_op.MAXSIM_QUERIES
 
         def launch(held: list[DeviceArray], where: DeviceArray, units: int) -> list[DeviceArray]:
             out = self._device.empty((units, blocks), np.float32)
             grid = units, blocks
-            self._device.launch(maxsim_op.maxsim(), grid, *held, where, *question, out, units, count)
+            self._device.launch(scoring_op.maxsim(), grid, *held, where, *question, out, units, count)
             return [out]
 
         with self._device.lock:
@@ -46,13 +44,13 @@ class GpuScorer:
         return np.where(runs[:, 1] > runs[:, 0], found.sum(1), NOTHING)
 
     def unit_mass(self, codes: Int8, scales: Float16, offsets: Int64, queries: Float32) -> tuple[Float32, Float32]:
-        """See `ops/unit_mass.py`."""
-        halves, factors = unit_mass_op.split_queries(queries)
-        count, kernel = len(factors), unit_mass_op.unit_mass(queries.shape[1])
+        """See `ops/scoring.py`."""
+        halves, factors = scoring_op.split_mass_queries(queries)
+        count, kernel = len(factors), scoring_op.unit_mass(queries.shape[1])
 
         def launch(held: list[DeviceArray], where: DeviceArray, units: int) -> list[DeviceArray]:
             out = [self._device.empty((units, count), np.float32) for _ in range(2)]
-            grid = units, count // unit_mass_op.QUERIES
+            grid = units, count // scoring_op.MASS_QUERIES
             self._device.launch(kernel, grid, *held, where, *question, *out, count)
             return out
 
@@ -63,12 +61,12 @@ class GpuScorer:
         return mass[:, : len(queries)], peak[:, : len(queries)]
 
     def unit_products(self, vectors: Float16, queries: Float32) -> Float32:
-        """See `ops/unit_products.py`."""
+        """See `ops/scoring.py`."""
 
         def launch(held: list[DeviceArray], where: DeviceArray, units: int) -> list[DeviceArray]:
             out = self._device.empty((units, len(queries)), np.float32)
-            grid = -(-units // unit_products_op.UNITS), len(queries)
-            self._device.launch(unit_products_op.unit_products(queries.shape[1]), grid, *held, asked, out, units)
+            grid = -(-units // scoring_op.UNITS), len(queries)
+            self._device.launch(scoring_op.unit_products(queries.shape[1]), grid, *held, asked, out, units)
             return [out]
 
         with self._device.lock:

@@ -1,7 +1,4 @@
-"""One op a file: the NumPy twin that defines the op, named `*_numpy`, and the CPU's kernel where there is one.
-
-`winnow_cuda.ops.gpu` has the same ops under the same names as kernels for a CUDA device.
-"""
+"""The ops on the CPU. `winnow_cuda.ops.gpu` has them under the same names as kernels for a CUDA device."""
 
 from winnow_cuda.numba_settings import ignore_settings_file
 

@@ -1,4 +1,4 @@
-"""Rows of two matrices rounded to 16-bit integers and multiplied: what `int16_gemm.py` and `int16_swiglu.py` share.
+"""Rows of two matrices rounded to 16-bit integers and multiplied, for `int16_products.py` and `int16_attention.py`.
 
 Each row and chunk of columns has a scale of its own, and the sums of a chunk are exact in int32. So a row comes out the
 same whatever stands beside it. A processor multiplies twice as many pairs of int16 as of float32.

@@ -3,7 +3,7 @@
 - `segment_attention`: inside packed sequences that all see one shared prefix. Row t of sequence i attends to every
   prefix row and to rows offsets[i]..t. On the CPU, scores go through BLAS in blocks of query rows; one fused kernel
   does scale, mask and softmax.
-- `block_attention`: over chosen blocks of one sequence (`flash_prefill.py` chooses them). Only a device runs it.
+- `block_attention`: over chosen blocks of one sequence (`gpu/flash_prefill.py` chooses them). Only a device runs it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from itertools import pairwise
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from winnow_cuda.ops._exp import exp_nonpositive
 from winnow_cuda.shapes import Float32, Int64
@@ -79,39 +78,3 @@ def segment_attention(
         values = np.ascontiguousarray(np.concatenate([prefix_v, v[a:b]]).transpose(1, 0, 2))
         _one_sequence(_by_kv_head(q[a:b], kv_heads), keys, values, len(prefix_k), out[a:b])
     return out.reshape(tokens, heads, dim)
-
-
-def segment_attention_numpy(
-    q: Float32, k: Float32, v: Float32, offsets: Int64, prefix_k: Float32, prefix_v: Float32
-) -> Float32:
-    """The twin of `segment_attention`: a dense softmax over every row, in float64."""
-    out = np.empty(q.shape, np.float64)
-    group, prefix = q.shape[1] // k.shape[1], len(prefix_k)
-    for a, b in pairwise(offsets):
-        keys = np.concatenate([prefix_k, k[a:b]]).astype(np.float64).repeat(group, axis=1)
-        values = np.concatenate([prefix_v, v[a:b]]).astype(np.float64).repeat(group, axis=1)
-        scores = np.einsum("thd,shd->hts", q[a:b], keys) * q.shape[2] ** -0.5
-        masked = np.triu(np.ones((b - a, prefix + b - a), bool), prefix + 1)
-        scores[:, masked] = -np.inf
-        weights = np.exp(scores - scores.max(-1, keepdims=True))
-        weights /= weights.sum(-1, keepdims=True)
-        out[a:b] = np.einsum("hts,shd->thd", weights, values)
-    return out.astype(np.float32)
-
-
-def block_attention_numpy(q: Float32, k: Float32, v: Float32, mask: NDArray[np.bool_]) -> Float32:
-    """The twin of `block_attention`: q [T, H, D]; k, v [T, HK, D] → [T, H, D].
-
-    mask [H, blocks, blocks] says which key blocks a query block sees; within these, attention is causal row by row.
-    """
-    tokens, heads, dim = q.shape
-    group = heads // k.shape[1]
-    causal = np.tril(np.ones((tokens, tokens), bool))
-    out = np.empty(q.shape, np.float64)
-    for h in range(heads):
-        seen = mask[h].repeat(BLOCK, 0).repeat(BLOCK, 1)[:tokens, :tokens] & causal
-        scores = q[:, h].astype(np.float64) @ k[:, h // group].T.astype(np.float64) * dim**-0.5
-        scores[~seen] = -np.inf
-        weights = np.exp(scores - scores.max(1, keepdims=True))
-        out[:, h] = weights @ v[:, h // group] / weights.sum(1, keepdims=True)
-    return out.astype(np.float32)

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from winnow_cuda.blas_threads import one_blas_thread
-from winnow_cuda.ops.standardise import standardise
+from winnow_cuda.ops.elementwise import standardise
 from winnow_cuda.shapes import (
     Batch,
     Encoder,

@@ -22,7 +22,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_cuda.ops.quantise_keys import quantise_keys
+from winnow_cuda.ops.readout import quantise_keys
 from winnow_cuda.shapes import Batch, Encoder, Float32, Int32, Int64, Readout, Scorer, rows_of
 from winnow_engine.encoder.profile import Arrays, QuestionStates, ReadArrays
 from winnow_engine.encoder.weights import Merge

@@ -1,7 +1,7 @@
 """Speed and error of the encoder's ops on the device at hand.
 
-Every figure comes with its relative error against float64, taken in the same run on a sample of rows, after the output
-had been filled with NaN. Ceilings are measured, not looked up: the best of our products and a large copy.
+Every figure comes with its relative error against the CPU's op, taken in the same run on a sample of rows, after the
+output had been filled with NaN. Ceilings are measured, not looked up: the best of our products and a large copy.
 """
 
 from __future__ import annotations
@@ -14,18 +14,14 @@ from winnow_cuda.compiler.kernel import Kernel
 from winnow_cuda.device import DeviceArray
 from winnow_cuda.gpu.encoder import segment_attention_for
 from winnow_cuda.gpu.sparse_attention import block_attention_for
-from winnow_cuda.ops.attention import BLOCK, segment_attention_numpy
-from winnow_cuda.ops.embedding import embedding_numpy
-from winnow_cuda.ops.gemm import EPILOGUES, Epilogue, gemm_numpy
-from winnow_cuda.ops.gpu import embedding as embedding_op
+from winnow_cuda.ops.attention import BLOCK, segment_attention
+from winnow_cuda.ops.elementwise import rms_norm, rope, rope_table, swiglu
+from winnow_cuda.ops.gpu import elementwise as elementwise_op
 from winnow_cuda.ops.gpu import gemm as gemm_op
-from winnow_cuda.ops.gpu import rms_norm as rms_norm_op
-from winnow_cuda.ops.gpu import rope as rope_op
 from winnow_cuda.ops.gpu.attention import query_tiles, scale_log2
 from winnow_cuda.ops.gpu.flash_prefill import block_scores, choose_blocks, mean_keys
+from winnow_cuda.ops.gpu.gemm import EPILOGUES, Epilogue
 from winnow_cuda.ops.gpu.gemm_hopper import TALL, gemm_hopper
-from winnow_cuda.ops.rms_norm import rms_norm_numpy
-from winnow_cuda.ops.rope import rope_numpy, rope_table
 from winnow_cuda.shapes import BlockRule
 from winnow_research.speed.base import HALF, NAN, TOKENS, RandomData, SpeedFigure, error_of, figure_of, seconds_of
 
@@ -58,9 +54,11 @@ class EncoderOps(RandomData):
             self.device.fill(c, 0 if kind == "add" else NAN)
             run()
             width, dtype = (n // 2 if kind == "swiglu" else n), (np.float32 if kind == "add" else HALF)
-            sample = self.device.download(DeviceArray(c.pointer, (64, width), np.dtype(dtype), c))
-            found = sample
-            expected = gemm_numpy(kind, few[:64], w, np.zeros((64, n), np.float32))
+            found = self.device.download(DeviceArray(c.pointer, (64, width), np.dtype(dtype), c))
+            expected = few[:64].astype(np.float64) @ w.T
+            if kind == "swiglu":
+                pairs = expected.astype(np.float32).reshape(64, -1, 2, 8).swapaxes(1, 2)
+                expected = swiglu(np.ascontiguousarray(pairs.reshape(64, -1)))
             return figure_of(name, size, seconds_of(self.device, run), flops, moved, error_of(found, expected))
 
         def own(kernel: Kernel, rows: int, columns: int) -> Callable[[], None]:
@@ -80,12 +78,12 @@ class EncoderOps(RandomData):
         out, scale = self.device.empty((rows, width), HALF), self.device.upload(weight)
         self.device.fill(out, NAN)
 
-        kernel, grid = rms_norm_op.rms_norm(width), (-(-rows // rms_norm_op.ROWS), 1)
+        kernel, grid = elementwise_op.rms_norm(width), (-(-rows // elementwise_op.ROWS), 1)
         seconds = seconds_of(self.device, lambda: self.device.launch(kernel, grid, x, scale, out, rows, 1e-6))
         found = self.device.download(out.rows(0, 64))
         return figure_of(
             "rms_norm", f"{rows} x {width}", seconds, 0, 6.0 * rows * width,
-            error_of(found, rms_norm_numpy(few[:64], weight, 1e-6)),
+            error_of(found, rms_norm(few[:64], weight, 1e-6)),
         )  # fmt: skip
 
     def embedding(self, rows: int, width: int) -> SpeedFigure:
@@ -94,9 +92,9 @@ class EncoderOps(RandomData):
         ids = self.random.integers(0, len(table), rows).astype(np.int32)
         held, asked, out = self.rows(table, len(table)), device.upload(ids), device.empty((rows, width), np.float32)
         device.fill(out, NAN)
-        kernel, grid = embedding_op.embedding(width), (-(-rows // embedding_op.ROWS), 1)
+        kernel, grid = elementwise_op.embedding(width), (-(-rows // elementwise_op.ROWS), 1)
         seconds = seconds_of(device, lambda: device.launch(kernel, grid, asked, held, out, rows))
-        error = error_of(device.download(out.rows(0, 64)), embedding_numpy(ids[:64], table))
+        error = error_of(device.download(out.rows(0, 64)), table[ids[:64]])
         return figure_of("embedding", f"{rows} x {width}", seconds, 0, 6.0 * rows * width, error)
 
     def rope(self, tokens: int, heads: int, kv: int, dim: int = 64) -> SpeedFigure:
@@ -107,8 +105,8 @@ class EncoderOps(RandomData):
         table = rope_table(np.arange(2048, dtype=np.int32), dim, 1e6)
         qkv, none = self.rows(few, tokens), device.empty((4,), np.float32)
         held = [device.upload(x) for x in (positions, *table, bias, centre)]
-        kernel = rope_op.rope(dim, False, True, False)
-        grid = -(-tokens * rows * dim // 8 // rope_op.THREADS), 1
+        kernel = elementwise_op.rope(dim, False, True, False)
+        grid = -(-tokens * rows * dim // 8 // elementwise_op.THREADS), 1
 
         def run() -> None:
             device.launch(kernel, grid, qkv, *held, none, none, none, none, tokens, heads, kv, 0, 1e-6)
@@ -116,7 +114,7 @@ class EncoderOps(RandomData):
         run()
         found = device.download(qkv.rows(0, 64)).reshape(64, rows, dim)
         q, k, v = np.split((few[:64] + bias).reshape(64, rows, dim), [heads, heads + kv], axis=1)
-        q, k = (rope_numpy(part, table[0][:64], table[1][:64], False) for part in (q, k))
+        q, k = (rope(part, table[0][:64], table[1][:64], False) for part in (q, k))
         error = error_of(found, np.concatenate([q, k - centre.reshape(kv, dim), v], axis=1))
         size = f"{tokens} tokens, {heads} / {kv} heads of {dim}"
         return figure_of("rope", size, seconds_of(device, run), 0, 4.0 * tokens * rows * dim, error)
@@ -143,7 +141,7 @@ class EncoderOps(RandomData):
         found = self.device.download(out.rows(length, length + 256)).reshape(256, heads, dim)
         q, keys, mixed = np.split(values[length : length + 256].reshape(256, -1, dim), [heads, heads + kv], axis=1)
         pk, pv = np.split(shared.reshape(prefix, -1, dim)[:, heads:], 2, axis=1)
-        expected = segment_attention_numpy(q, keys, mixed, np.array([0, 256]), pk, pv)
+        expected = segment_attention(q, keys, mixed, np.array([0, 256]), pk, pv)
         pairs = TOKENS // length * (length * prefix + length * (length + 1) / 2)
         size = f"{TOKENS} tokens, {heads} / {kv} heads of {dim}"
         return figure_of(

@@ -19,7 +19,7 @@ from winnow_cuda.cpu.scorer import CpuScorer
 from winnow_cuda.device import LEAST_CAPABILITY, open_device
 from winnow_cuda.gpu.encoder import GpuEncoder
 from winnow_cuda.gpu.scorer import GpuScorer
-from winnow_cuda.ops.quantise_keys import quantise_keys
+from winnow_cuda.ops.readout import quantise_keys
 from winnow_cuda.shapes import (
     Batch,
     BlockRule,

@@ -6,18 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from winnow_cuda.ops.gpu import maxsim as maxsim_op
-from winnow_cuda.ops.gpu import pool_runs as pool_runs_op
-from winnow_cuda.ops.gpu import quantise_keys as quantise_keys_op
-from winnow_cuda.ops.gpu import standardise as standardise_op
-from winnow_cuda.ops.gpu import unit_mass as unit_mass_op
-from winnow_cuda.ops.gpu import unit_products as unit_products_op
-from winnow_cuda.ops.maxsim import maxsim_numpy
-from winnow_cuda.ops.pool_runs import pool_runs_numpy
-from winnow_cuda.ops.quantise_keys import quantise_keys_numpy
-from winnow_cuda.ops.standardise import standardise_numpy
-from winnow_cuda.ops.unit_mass import unit_mass_numpy
-from winnow_cuda.ops.unit_products import unit_products_numpy
+from winnow_cuda.ops.elementwise import standardise
+from winnow_cuda.ops.gpu import elementwise as elementwise_op
+from winnow_cuda.ops.gpu import readout as readout_op
+from winnow_cuda.ops.gpu import scoring as scoring_op
+from winnow_cuda.ops.readout import pool_runs, quantise_keys
+from winnow_cuda.ops.scoring import maxsim, unit_mass
 from winnow_cuda.shapes import Int64, runs_between
 from winnow_research.speed.base import HALF, NAN, TOKENS, RandomData, SpeedFigure, error_of, figure_of, seconds_of
 
@@ -42,11 +36,11 @@ class ScoringOps(RandomData):
         mean, inverse = self.normal(width), np.asarray(np.exp(self.normal(width)), np.float32)
         x, out = self.rows(few, rows, np.float32), device.empty((rows, width), HALF)
         device.fill(out, NAN)
-        held, grid = [device.upload(v) for v in (mean, inverse)], (-(-rows // standardise_op.ROWS), 1)
-        kernel = standardise_op.standardise(width)
+        held, grid = [device.upload(v) for v in (mean, inverse)], (-(-rows // elementwise_op.ROWS), 1)
+        kernel = elementwise_op.standardise(width)
         seconds = seconds_of(device, lambda: device.launch(kernel, grid, x, *held, out, rows))
         error = error_of(
-            device.download(out.rows(0, 64)), standardise_numpy(few[:64], mean, np.asarray(1 / inverse, np.float32))
+            device.download(out.rows(0, 64)), standardise(few[:64], mean, np.asarray(1 / inverse, np.float32))
         )
         return figure_of("standardise", f"{rows} x {width}", seconds, 0, 6.0 * rows * width, error)
 
@@ -55,10 +49,10 @@ class ScoringOps(RandomData):
         device, x = self.device, self.normal(rows, 64)
         codes, scales = device.empty((rows, 64), np.int8), device.empty((rows,), np.float32)
         device.fill(scales, NAN)
-        held, grid = device.upload(x), (-(-rows // quantise_keys_op.ROWS), 1)
-        kernel = quantise_keys_op.quantise_keys(64)
+        held, grid = device.upload(x), (-(-rows // readout_op.ROWS), 1)
+        kernel = readout_op.quantise_keys(64)
         seconds = seconds_of(device, lambda: device.launch(kernel, grid, held, codes, scales, rows))
-        expected, wide = quantise_keys_numpy(x[:4096])
+        expected, wide = quantise_keys(x[:4096])
         found = device.download(codes)[:4096] * device.download(scales)[:4096, None]
         return figure_of(
             "quantise_keys", f"{rows} x 64", seconds, 0, 324.0 * rows, error_of(found, expected * wide[:, None])
@@ -70,9 +64,10 @@ class ScoringOps(RandomData):
         runs = np.stack([borders, borders + _UNIT], 1)
         out = device.empty((len(runs), 256), np.float32)
         device.fill(out, NAN)
-        held, kernel = [device.upload(v) for v in (y, runs)], pool_runs_op.pool_runs(272)
+        held, kernel = [device.upload(v) for v in (y, runs)], readout_op.pool_runs(272)
         seconds = seconds_of(device, lambda: device.launch(kernel, (len(runs), 1), *held, out))
-        expected = pool_runs_numpy(y[:4096, :256], y[:4096, 256], runs[: 4096 // _UNIT])
+        shares, logits = np.ascontiguousarray(y[:4096, :256]), np.ascontiguousarray(y[:4096, 256])
+        expected = pool_runs(shares, logits, runs[: 4096 // _UNIT])
         error = error_of(device.download(out)[: len(expected)], expected)
         return figure_of("pool_runs", f"{rows} x 257, runs of {_UNIT}", seconds, 0, 4.0 * rows * 257, error)
 
@@ -82,10 +77,10 @@ class ScoringOps(RandomData):
         vectors = self.random.standard_normal((units, 256), np.float32).astype(HALF)
         out = device.empty((units, 1), np.float32)
         device.fill(out, NAN)
-        held, grid = [device.upload(v) for v in (vectors, query)], (-(-units // unit_products_op.UNITS), 1)
-        kernel = unit_products_op.unit_products(256)
+        held, grid = [device.upload(v) for v in (vectors, query)], (-(-units // scoring_op.UNITS), 1)
+        kernel = scoring_op.unit_products(256)
         seconds = seconds_of(device, lambda: device.launch(kernel, grid, *held, out, units))
-        error = error_of(device.download(out)[:1000].T, unit_products_numpy(vectors[:1000], query[None]))
+        error = error_of(device.download(out)[:1000].T, query[None] @ vectors[:1000].T.astype(np.float64))
         return figure_of("unit_products", f"{units} x 256", seconds, 512.0 * units, 512.0 * units, error)
 
     def _units(self, keys: int) -> Int64:
@@ -99,16 +94,16 @@ class ScoringOps(RandomData):
         codes = self.random.integers(-127, 128, (keys, 64), np.int8)
         scales, weights = self.random.random(keys, np.float32).astype(HALF), self.random.random(60, np.float32)
         queries = self.normal(60, 64)
-        halves, shares = maxsim_op.split_queries(queries, weights)
-        units, blocks = len(offsets) - 1, len(shares) // maxsim_op.QUERIES
+        halves, shares = scoring_op.split_maxsim_queries(queries, weights)
+        units, blocks = len(offsets) - 1, len(shares) // scoring_op.MAXSIM_QUERIES
         out = device.empty((units, blocks), np.float32)
         device.fill(out, NAN)
         arrays = [device.upload(x) for x in (codes, scales, runs_between(offsets).astype(np.int32), halves, shares)]
-        run = lambda: device.launch(maxsim_op.maxsim(), (units, blocks), *arrays, out, units, len(shares))  # noqa: E731
+        run = lambda: device.launch(scoring_op.maxsim(), (units, blocks), *arrays, out, units, len(shares))  # noqa: E731
         seconds = seconds_of(device, run)
         some = offsets[:501]
         found, stop = device.download(out).sum(1)[:500], int(some[-1])
-        expected = maxsim_numpy(codes[:stop], scales[:stop], runs_between(some), queries, weights)
+        expected = maxsim(codes[:stop], scales[:stop], runs_between(some), queries, weights)
         size = f"{keys} keys, 60 queries"
         return figure_of("maxsim", size, seconds, 2.0 * keys * 64 * 60, 66.0 * keys, error_of(found, expected))
 
@@ -117,16 +112,16 @@ class ScoringOps(RandomData):
         device, offsets, queries = self.device, self._units(count), self.normal(60, 64)
         scales = self.random.random(count, np.float32).astype(HALF) / HALF(32)
         codes = self.random.integers(-127, 128, (count, 64), np.int8)
-        halves, factors = unit_mass_op.split_queries(queries)
+        halves, factors = scoring_op.split_mass_queries(queries)
         units, padded = len(offsets) - 1, len(factors)
         mass, peak = (device.empty((units, padded), np.float32) for _ in range(2))
         device.fill(mass, NAN)
         arrays = [device.upload(x) for x in (codes, scales, runs_between(offsets).astype(np.int32), halves, factors)]
-        grid, kernel = (units, padded // unit_mass_op.QUERIES), unit_mass_op.unit_mass(64)
+        grid, kernel = (units, padded // scoring_op.MASS_QUERIES), scoring_op.unit_mass(64)
         seconds = seconds_of(device, lambda: device.launch(kernel, grid, *arrays, mass, peak, padded))
         some = offsets[:501]
         stop = int(some[-1])
-        expected, _ = unit_mass_numpy(codes[:stop], scales[:stop], some, queries)
+        expected, _ = unit_mass(codes[:stop], scales[:stop], some, queries)
         error = error_of(device.download(mass)[:500, :60], expected)
         size = f"{count} keys, 60 queries"
         return figure_of("unit_mass", size, seconds, 2.0 * count * 64 * 60, 66.0 * count, error)

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from random_models import WIDTH, reranker_tensors, write_model, write_reranker
 from simulated_device import SimulatedDevice
+from twins import standardise_numpy
 
 from winnow_cuda.cpu import encoder
 from winnow_cuda.cpu.encoder import CpuEncoder
 from winnow_cuda.gpu.encoder import GpuEncoder
-from winnow_cuda.ops.standardise import standardise_numpy
 from winnow_cuda.shapes import Batch, KeyHead, PackedMatrix
 from winnow_engine.core import Cancellation
 from winnow_engine.encoder.low_rank import Tensors, write_tensors

@@ -1,4 +1,10 @@
-"""`flash_prefill` on the device: mean keys, block scores, the choice of blocks. The attention is `block_attention`."""
+"""FlashPrefill (github.com/qhfan/FlashPrefill): which blocks of 128 keys a block of 128 queries attends to.
+
+The mean key of a block stands for it. For query block m and key block n ≤ m, with s_i = q_i · mean_n / √D · log2 e over
+the real rows i of block m: M_mn = max_i s_i and S_mn = Σ_i 2^(s_i - M_mn). Scores are put on one scale before they are
+compared: S'_mn = S_mn · 2^(M_mn - max_n M_mn). On the diagonal row i counts with the share (i + 1) / 128 of the block
+that it sees. Block n is kept if it is among the first or last, near the diagonal, or S'_mn ≥ alpha · max_n S'_mn.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +29,9 @@ from winnow_cuda.compiler.intrinsics import (
     store_if,
 )
 from winnow_cuda.compiler.kernel import Kernel
+from winnow_cuda.ops.attention import BLOCK
 from winnow_cuda.ops.gpu.attention import ROWS, key_copier
 
-BLOCK = 128
 SCORE_WARPS = 4  # each takes 16 key blocks at a time
 _NEVER = -1e30
 _ROW = 128

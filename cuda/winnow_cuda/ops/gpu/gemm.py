@@ -3,14 +3,20 @@
 A tile of C is held in registers by 4 or 8 warps; tiles of A and W pass through a ring of shared-memory stages, filled
 by `cp.async` two stages ahead. Rows of 128 bytes are swizzled (chunk c of row r lies at c ^ (r & 7)), so that both the
 copies and `ldmatrix` use every bank once.
+
+Epilogues:
+- "half": C float16 [M, N];
+- "add": C float32 [M, N] += A · Wᵀ, the residual connection;
+- "swiglu": C float16 [M, N/2] = silu(gate) · up, where W's rows alternate: 8 of gate, 8 of up.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 from numba import cuda, float32, int32, int64, uint16, uint32, uint64
 
 from winnow_cuda.compiler.intrinsics import (
@@ -30,7 +36,10 @@ from winnow_cuda.compiler.intrinsics import (
     store_if,
 )
 from winnow_cuda.compiler.kernel import Kernel
-from winnow_cuda.ops.gemm import Epilogue
+from winnow_cuda.shapes import Float32
+
+Epilogue = Literal["half", "add", "swiglu"]
+EPILOGUES: tuple[Epilogue, ...] = ("half", "add", "swiglu")
 
 PARAMETERS = ("u16*", "u16*", "u32*", "i32", "i32", "i32")
 DEPTH = 64  # columns of A and W a stage: one swizzled row of 128 bytes
@@ -59,12 +68,11 @@ class Tile:
         return (self.rows + self.columns) * _ROW
 
 
-def tile_for(shared_limit: int) -> Tile:
-    """The fastest tile that fits a block's shared memory in bytes: three stages (96 KB), two, or one block of 48 KB."""
-    for tile in (Tile(), Tile(stages=2), Tile(rows=64, warp_rows=32, stages=2)):
-        if tile.stages * tile.stage_bytes <= shared_limit:
-            return tile
-    raise AssertionError(f"a block of this device has only {shared_limit} bytes of shared memory")
+def interleave_gate_up(gate_up: Float32) -> Float32:
+    """[2F, K] with gate above up → the same rows, 8 of gate and 8 of up in turn."""
+    gate, up = np.split(gate_up, 2)
+    pairs = np.stack([gate.reshape(-1, 8, gate.shape[1]), up.reshape(-1, 8, gate.shape[1])], axis=1)
+    return np.ascontiguousarray(pairs.reshape(gate_up.shape))
 
 
 @cuda.jit(device=True, inline="always")  # type: ignore[untyped-decorator]

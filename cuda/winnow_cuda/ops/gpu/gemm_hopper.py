@@ -24,8 +24,7 @@ from winnow_cuda.compiler.intrinsics import (
     wgmma_fence,
 )
 from winnow_cuda.compiler.kernel import Kernel
-from winnow_cuda.ops.gemm import Epilogue
-from winnow_cuda.ops.gpu.gemm import DEPTH, PARAMETERS, copy_rows, epilogue_of, stepper
+from winnow_cuda.ops.gpu.gemm import DEPTH, PARAMETERS, Epilogue, copy_rows, epilogue_of, stepper
 
 _ROW = 128
 _ATOM = 1024  # the swizzle repeats every 8 rows of 128 bytes; tiles start at multiples of it

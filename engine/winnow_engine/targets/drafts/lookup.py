@@ -73,7 +73,7 @@ class LookupDraft:
     """
 
     def __init__(self) -> None:
-        from winnow_cuda.ops.repeated_suffix import repeated_suffix  # here, since Numba comes with it
+        from winnow_cuda.ops.drafting import repeated_suffix  # here, since Numba comes with it
 
         self._append_to = repeated_suffix
         self._rates = Rates()

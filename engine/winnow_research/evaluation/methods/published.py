@@ -19,8 +19,7 @@ import numpy as np
 
 from winnow_cuda.backends import open_encoder
 from winnow_cuda.device import availability
-from winnow_cuda.ops.rms_norm import rms_norm
-from winnow_cuda.ops.rope import rope, rope_table
+from winnow_cuda.ops.elementwise import rms_norm, rope, rope_table
 from winnow_cuda.shapes import Batch, Encoder, Float32, Int32, Int64, Weights
 from winnow_engine.encoder.kernel_cache import default_folder
 from winnow_engine.encoder.template import Template

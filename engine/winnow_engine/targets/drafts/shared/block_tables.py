@@ -12,9 +12,9 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
 from winnow_cuda.ops._int16 import packed, runs_here
-from winnow_cuda.ops.block_choices import block_choices
-from winnow_cuda.ops.int16_gemm import int16_gemm
-from winnow_cuda.ops.rms_norm import rms_norm
+from winnow_cuda.ops.drafting import block_choices
+from winnow_cuda.ops.elementwise import rms_norm
+from winnow_cuda.ops.int16_products import int16_gemm
 from winnow_cuda.shapes import Float32, Int32, PackedMatrix
 from winnow_engine.errors import DraftError
 from winnow_engine.llama.stored_rows import StoredRows

@@ -1,6 +1,7 @@
-"""`rope` on the device, with what stands before it: the projections' bias and QK-norm, in place on packed q, k, v.
+"""`elementwise` on the device: embedding, rms_norm, standardise and rope.
 
-A thread holds 8 columns of a head, 4 of its first half and 4 of its second, which are whole pairs in both layouts.
+All but `rope` give a warp a row. `rope` takes the projections' bias and QK-norm along, in place on packed q, k, v; a
+thread holds 8 columns of a head, 4 of its first half and 4 of its second, which are whole pairs in both layouts.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from numba import cuda, float32, int32, int64, uint32, uint64
 
 from winnow_cuda.compiler.intrinsics import (
     bits_of,
+    float_of,
     global_address,
     high_half,
     load_2,
+    load_4,
     load_if,
     low_half,
     pack_half,
@@ -24,8 +27,105 @@ from winnow_cuda.compiler.intrinsics import (
     warp_sum,
 )
 from winnow_cuda.compiler.kernel import Kernel
+from winnow_cuda.ops.elementwise import EPS
 
-THREADS = 256
+ROWS = 8  # per block
+THREADS = 256  # of `rope`
+
+
+@cache
+def embedding(width: int) -> Kernel:
+    """Parameters: ids int32 [T], table float16 [V, width], out float32 [T, width], T. Grid: (ceil(T / ROWS), 1).
+
+    width must be a multiple of 8.
+    """
+    pieces = -(-width // 256)
+
+    def body(ids: Any, table: Any, out: Any, T: Any) -> None:
+        lane, warp = int32(cuda.threadIdx.x) & int32(31), int32(cuda.threadIdx.x) >> int32(5)
+        row = int32(cuda.blockIdx.x) * int32(ROWS) + warp
+        source = uint64(global_address(table) + uint64(int64(ids[min(row, T - int32(1))]) * int64(2 * width)))
+        target = uint64(global_address(out) + uint64(int64(row) * int64(4 * width)))
+        pairs, wide = cuda.local.array(4, uint32), cuda.local.array(8, uint32)
+        for p in range(pieces):
+            column = lane * int32(8) + int32(256 * p)
+            load_4(pairs, 0, uint64(source + uint64(min(column, int32(width - 8)) << int32(1))))
+            for i in range(4):
+                wide[2 * i] = bits_of(low_half(pairs[i]))
+                wide[2 * i + 1] = bits_of(high_half(pairs[i]))
+            ok, to = (row < T) & (column < int32(width)), uint64(target + uint64(column << int32(2)))
+            store_4_if(ok, to, wide, 0)
+            store_4_if(ok, uint64(to + uint64(16)), wide, 4)
+
+    return Kernel("embedding", body, ("i32*", "u16*", "f32*", "i32"), 32 * ROWS, constants=(width,))
+
+
+@cache
+def rms_norm(width: int) -> Kernel:
+    """Parameters: x float32 [T, width], weight float32 [width], out float16 [T, width], T, eps.
+
+    Grid: (ceil(T / ROWS), 1). width must be a multiple of 4; a row stays in registers between the sum and the scaling.
+    """
+
+    def body(x: Any, weight: Any, out: Any, T: Any, eps: Any) -> None:
+        normalise(x, weight, weight, out, T, eps)
+
+    normalise = _normalised(width, False)
+    return Kernel("rms_norm", body, ("f32*", "f32*", "u16*", "i32", "f32"), 32 * ROWS, constants=(width,))
+
+
+@cache
+def standardise(width: int) -> Kernel:
+    """Parameters: x float32 [T, width], mean float32 [width], inverse float32 [width] (1 / deviation), out float16
+    [T, width], T. Grid: (ceil(T / ROWS), 1). width must be a multiple of 4.
+    """
+
+    def body(x: Any, mean: Any, inverse: Any, out: Any, T: Any) -> None:
+        normalise(x, mean, inverse, out, T, float32(EPS))
+
+    normalise = _normalised(width, True)
+    return Kernel("standardise", body, ("f32*", "f32*", "f32*", "u16*", "i32"), 32 * ROWS, constants=(width,))
+
+
+def _normalised(width: int, centred: bool) -> Any:
+    """A device function (x, mean, weight, out, T, eps): RMSNorm of a row by a warp, less the mean if `centred`."""
+    pieces = -(-width // 128)
+    held = 4 * pieces
+
+    @cuda.jit(device=True, inline="always")  # type: ignore[untyped-decorator]
+    def normalise(x: Any, mean: Any, weight: Any, out: Any, T: Any, eps: Any) -> None:
+        lane, warp = int32(cuda.threadIdx.x) & int32(31), int32(cuda.threadIdx.x) >> int32(5)
+        row = int32(cuda.blockIdx.x) * int32(ROWS) + warp
+        start = int64(min(row, T - int32(1))) * int64(width)
+        row_at = uint64(global_address(x) + uint64(start * int64(4)))
+        values, means = cuda.local.array(held, uint32), cuda.local.array(4, uint32)
+        weights, packed = cuda.local.array(4, uint32), cuda.local.array(2, uint32)
+        square = float32(0.0)
+        for p in range(pieces):
+            column = min(lane * int32(4) + int32(128 * p), int32(width - 4))
+            load_4(values, 4 * p, uint64(row_at + uint64(column << int32(2))))
+        for p in range(pieces):
+            part = float32(0.0)
+            for i in range(4):
+                part += float_of(values[4 * p + i]) * float_of(values[4 * p + i])
+            square += cuda.selp(lane * int32(4) + int32(128 * p) < int32(width), part, float32(0.0))
+        scale = reciprocal_sqrt(warp_sum(square, 32) * float32(1.0 / width) + eps)
+        for p in range(pieces):
+            column = min(lane * int32(4) + int32(128 * p), int32(width - 4))
+            load_4(weights, 0, uint64(global_address(weight) + uint64(column << int32(2))))
+            if centred:
+                load_4(means, 0, uint64(global_address(mean) + uint64(column << int32(2))))
+            for i in range(4):
+                seen = float_of(values[4 * p + i]) * scale
+                if centred:
+                    seen -= float_of(means[i])
+                values[4 * p + i] = bits_of(seen * float_of(weights[i]))
+            for i in range(2):
+                packed[i] = pack_half(float_of(values[4 * p + 2 * i]), float_of(values[4 * p + 2 * i + 1]))
+            to = uint64(global_address(out) + uint64((start + int64(column)) * int64(2)))
+            store_2_if((row < T) & (lane * int32(4) + int32(128 * p) < int32(width)), to, packed, 0)
+
+    return normalise
 
 
 @cache
