@@ -16,7 +16,7 @@ import pytest
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import KvType, TargetOptions
-from winnow_engine.core import Budget, Cancellation, Folder, Prompt, Sampling
+from winnow_engine.core import Budget, Cancellation, Folder, Sampling
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources
 from winnow_engine.prompting.messages import Message
@@ -24,6 +24,7 @@ from winnow_engine.question import Question, Turn
 from winnow_engine.storage.store import Store, default_path
 from winnow_engine.targets.answer import Answer
 from winnow_engine.targets.base import Generation, Request
+from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.snapshots import policy
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder
@@ -31,6 +32,7 @@ from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_f
 pytestmark = pytest.mark.real_weights
 
 CODE = Path(textwrap.__file__).read_text(encoding="utf-8")[:1600]
+LONG = Path(textwrap.__file__).read_text(encoding="utf-8")[:5600]
 FIRST = "What does this module do?"
 SECOND = "Which class is in it?"
 ON = TargetOptions(snapshot_bytes=1 << 30)
@@ -45,15 +47,15 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy, "_GUESSED_BYTES_PER_S", 1e12)
 
 
-def ask(target: LlamaTarget, prompt: Prompt, max_tokens: int = 32) -> Generation:
+def ask(target: LlamaTarget, prompt: LocalPrompt, max_tokens: int = 32) -> Generation:
     return target.generate(Request(prompt, Sampling(max_tokens=max_tokens)))
 
 
-def about_code(target: LlamaTarget, question: str) -> Prompt:
+def about_code(target: LlamaTarget, question: str) -> LocalPrompt:
     return target.chat_prompt([Message("user", f"{CODE}\n\n{question}")])
 
 
-def next_logits(target: LlamaTarget, prompt: Prompt) -> np.ndarray:
+def next_logits(target: LlamaTarget, prompt: LocalPrompt) -> np.ndarray:
     ask(target, prompt, 1)
     held = target._unloadable.session()._cache
     assert held is not None
@@ -77,6 +79,28 @@ def test_what_comes_back_is_bit_for_bit_what_was_in_memory(smollm2: Path, kv_typ
     with closing(LlamaTarget.open(smollm2, replace(options, snapshot_bytes=None))) as target:
         assert ask(target, second).restored_tokens == 0
     assert again.text == answer.text
+
+
+@pytest.mark.parametrize("kv_type", ["f16", "q8_0"])
+def test_a_head_is_kept_at_once_and_changes_no_answer(smollm2: Path, kv_type: KvType) -> None:
+    options, system = replace(ON, kv_type=kv_type), Message("system", LONG)
+
+    def begun(target: LlamaTarget, question: str) -> LocalPrompt:
+        return target.chat_prompt([system, Message("user", question)])
+
+    with closing(LlamaTarget.open(smollm2, replace(options, snapshot_bytes=None))) as target:
+        second = begun(target, SECOND)
+        expected, answer = next_logits(target, second), ask(target, second)
+    with closing(LlamaTarget.open(smollm2, options)) as target:
+        ask(target, begun(target, FIRST))
+        target._unloadable._writer.finish()
+        (head,) = default_folder().iterdir()  # the process may be killed now
+    for path in set(default_folder().iterdir()) - {head}:
+        path.unlink()
+    with closing(LlamaTarget.open(smollm2, options)) as target:
+        assert target.unread(second) == len(second) - second.head < 100 < 1000 < second.head
+        np.testing.assert_array_equal(next_logits(target, second), expected)
+        assert ask(target, second).text == answer.text
 
 
 def test_a_restart_costs_only_the_question(smollm2: Path) -> None:

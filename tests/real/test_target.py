@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 
 from winnow_engine.config import KvType, TargetOptions
-from winnow_engine.core import Cancellation, Progress, Prompt, Sampling
+from winnow_engine.core import Cancellation, Progress, Sampling
 from winnow_engine.errors import BudgetError, ModelDamagedError
 from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.base import Generation, Request
+from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.selfcheck import check_build
 from winnow_engine.targets.local.target import LlamaTarget
 
@@ -42,17 +43,17 @@ def fresh(qwen_small: Path) -> Iterator[LlamaTarget]:
         yield target
 
 
-def ask(target: LlamaTarget, prompt: Prompt, sampling: Sampling = SHORT) -> Generation:
+def ask(target: LlamaTarget, prompt: LocalPrompt, sampling: Sampling = SHORT) -> Generation:
     return target.generate(Request(prompt, sampling))
 
 
-def chat(target: LlamaTarget, *contents: str) -> Prompt:
+def chat(target: LlamaTarget, *contents: str) -> LocalPrompt:
     """A conversation of user and assistant in turn."""
     turns = [Message("user" if i % 2 == 0 else "assistant", text) for i, text in enumerate(contents)]
     return target.chat_prompt([Message("system", "You are a helpful assistant."), *turns])
 
 
-def about_code(target: LlamaTarget, question: str) -> Prompt:
+def about_code(target: LlamaTarget, question: str) -> LocalPrompt:
     return chat(target, f"{CODE}\n\n{question}")
 
 
@@ -68,7 +69,7 @@ def test_another_question_about_the_same_code_evaluates_only_the_question(
     second = about_code(target, "Which module is imported here? Answer with its name only.")
     ask(target, first)
     answer = ask(target, second)
-    shared = next(i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b)
+    shared = next(i for i, (a, b) in enumerate(zip(first.tokens, second.tokens, strict=False)) if a != b)
     assert answer.reused_tokens == shared > 400
     assert answer.text == ask(fresh, second).text
 

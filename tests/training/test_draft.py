@@ -20,6 +20,7 @@ from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts.base import NoDraft
 from winnow_engine.targets.drafts.block import open_block
 from winnow_engine.targets.drafts.shared.block_file import BlockShape
+from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_research.cli.train import train as command
 from winnow_research.training.dataset import rows
@@ -280,7 +281,7 @@ def test_the_command_goes_from_prompts_to_a_draft(
     assert len(json.loads(out.with_suffix(".json").read_text())["losses"]) == 5
     assert record["development"]["right by place"]
     with closing(LlamaTarget.open(drafter, TargetOptions(n_threads=1, speculate=out))) as opened:
-        assert opened.generate(Request(prompts[0], Sampling(max_tokens=8))).draft == "draft.gguf"
+        assert opened.generate(Request(LocalPrompt(prompts[0]), Sampling(max_tokens=8))).draft == "draft.gguf"
 
 
 @pytest.mark.parametrize(

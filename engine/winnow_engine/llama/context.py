@@ -213,6 +213,10 @@ class LlamaContext:
             return False
         return bool(llama_cpp.llama_memory_seq_rm(self._memory, _SEQUENCE, length, -1))
 
+    def can_truncate(self, length: int) -> bool:
+        """Whether `truncate` can forget all but the first `length` tokens."""
+        return not self._states or max(0, self._length() - length) <= self._undoable
+
     def state_bytes(self) -> int:
         """The length of `state` in bytes."""
         return int(llama_cpp.llama_state_seq_get_size(self.handle, _SEQUENCE))
@@ -238,10 +242,9 @@ class LlamaContext:
 
         An evaluation leaves the states behind each of its last tokens, to be used once. A failed one leaves none.
         """
-        back = max(0, self._length() - length)
-        if back > self._undoable:
+        if not self.can_truncate(length):
             return False
-        self._undoable = self._undoable if back == 0 else 0
+        self._undoable = self._undoable if self._length() <= length else 0
         return True
 
     def _length(self) -> int:

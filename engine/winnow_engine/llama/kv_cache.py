@@ -34,8 +34,9 @@ class KvCache:
         return len(self.tokens)
 
     def reusable(self, prompt: Prompt) -> int:
-        """How many tokens of `prompt` `reuse` keeps, where memory can forget a part."""
-        return min(common_prefix(self.tokens, prompt), len(prompt) - 1)
+        """How many tokens of `prompt` `reuse` keeps."""
+        length = min(common_prefix(self.tokens, prompt), len(prompt) - 1)
+        return length if self.context.can_truncate(length) else 0
 
     def restore(self, tokens: Prompt, state: NDArray[np.uint8]) -> bool:
         """Replace memory by `state`, which `LlamaContext.state` made of `tokens`. False, and empty, if that fails."""
@@ -50,17 +51,28 @@ class KvCache:
         """
         return self._extend(tokens, lambda: self.context.decode(tokens, want_logits=want_logits, following=following))
 
-    def prefill(self, prompt: Prompt, progress: ProgressSink = ignore_progress) -> bool:
+    def prefill(
+        self,
+        prompt: Prompt,
+        progress: ProgressSink = ignore_progress,
+        head: int = 0,
+        at_head: Callable[[], None] = lambda: None,
+    ) -> bool:
         """Evaluate the rest of `prompt`, of which `reuse` kept the start, with the last token's logits.
 
-        False if aborted; then the cache holds whole batches of it.
+        A batch ends behind the first `head` tokens, and `at_head` is called there, if these fill a batch: what follows
+        is then read in the same batches, and gets the same logits, wherever the head came from. False if aborted; then
+        the cache holds whole batches of `prompt`.
         """
         started, first, total = time.perf_counter(), len(self.tokens), len(prompt)
+        head = head if self.context.n_batch <= head < total else 0
         progress(Progress("prefill", 0, total - first, 0, total - first))
-        for start in range(first, total, self.context.n_batch):
-            end = min(start + self.context.n_batch, total)
+        while (start := len(self.tokens)) < total:
+            end = min(start + self.context.n_batch, head if start < head else total)
             if not self.extend(prompt[start:end], want_logits=end == total, following=total - end):
                 return False
+            if end == head:
+                at_head()
             elapsed_s, read, left = time.perf_counter() - started, end - first, total - end
             left_s = elapsed_s * left / read + self.context.attention_s * left * (total - first) / 2
             progress(Progress("prefill", read, total - first, read, total - first, elapsed_s, left_s))

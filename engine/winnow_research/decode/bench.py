@@ -92,7 +92,7 @@ class DecodeBench:
         self, load: str, messages: Sequence[Message], sampling: Sampling, cancellation: Cancellation
     ) -> Iterator[TimedDecoding]:
         """The answers to one prompt, with each draft. Raises CancelledError."""
-        prompt = self._template.tokenize(messages, self._vocabulary)
+        prompt = self._template.tokenize(messages, self._vocabulary).tokens
         plain: list[int] = []
         for name, draft in self._drafts.items():
             cancellation.check()

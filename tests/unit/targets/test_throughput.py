@@ -11,6 +11,7 @@ import pytest
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Progress, Prompt, Sampling
 from winnow_engine.targets.base import Generation, Request
+from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.snapshots import policy
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots
@@ -28,7 +29,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ask(target: LlamaTarget, prompt: Prompt = PROMPT) -> Generation:
-    return target.generate(Request(prompt, Sampling(max_tokens=4)))
+    return target.generate(Request(LocalPrompt(prompt), Sampling(max_tokens=4)))
 
 
 def test_a_quicker_reading_counts_more_than_a_slower_one() -> None:
@@ -125,17 +126,17 @@ def test_the_next_process_recalls_it(tiny_llama: Path, place: str) -> None:
 def test_only_what_is_not_in_memory_takes_time(tiny_llama: Path) -> None:
     longer, other = np.concatenate([PROMPT, PROMPT[:40]]), PROMPT[::-1].copy()
     with closing(LlamaTarget.open(tiny_llama, replace(OPTIONS, snapshot_bytes=None))) as target:
-        assert target.seconds_to_read(PROMPT) == pytest.approx(seconds(target, 0, len(PROMPT)))
+        assert target.seconds_to_read(LocalPrompt(PROMPT)) == pytest.approx(seconds(target, 0, len(PROMPT)))
         ask(target)
         for prompt, unread in ((PROMPT, 1), (longer, 40), (other, len(other))):
             expected = seconds(target, len(prompt) - unread, len(prompt))
-            assert target.seconds_to_read(prompt) == pytest.approx(expected)
+            assert target.seconds_to_read(LocalPrompt(prompt)) == pytest.approx(expected)
 
 
 def test_a_gpu_that_has_read_nothing_has_no_forecast(tiny_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("llama_cpp.llama_supports_gpu_offload", lambda: True)
     with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
-        assert target.seconds_to_read(PROMPT) is None
+        assert target.seconds_to_read(LocalPrompt(PROMPT)) is None
 
 
 def test_what_is_on_disk_takes_as_long_as_restoring_it(tiny_llama: Path) -> None:
@@ -148,7 +149,7 @@ def test_what_is_on_disk_takes_as_long_as_restoring_it(tiny_llama: Path) -> None
         size, restore_s = path.stat().st_size, 1e-6
         snapshots._bytes_per_s = size / restore_s
         last = seconds(target, len(PROMPT) - 1, len(PROMPT))
-        assert target.seconds_to_read(PROMPT) == pytest.approx(restore_s + last)
+        assert target.seconds_to_read(LocalPrompt(PROMPT)) == pytest.approx(restore_s + last)
         restored = ask(target)
         assert restored.restored_tokens == len(PROMPT) - 1
         assert snapshots._bytes_per_s != size / restore_s  # learned how long it really takes
@@ -178,7 +179,7 @@ def test_the_snapshot_used_last_tells(tmp_path: Path) -> None:
 def test_while_it_reads_it_tells_how_long_the_rest_takes(tiny_llama: Path) -> None:
     told: list[Progress] = []
     with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
-        target.generate(Request(PROMPT, Sampling(max_tokens=1), progress=told.append))
+        target.generate(Request(LocalPrompt(PROMPT), Sampling(max_tokens=1), progress=told.append))
         attention_s = target._unloadable.throughput.attention_s
     first, *parts = told
     assert first.left_s is None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NoReturn
 
@@ -23,7 +24,7 @@ from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
 from winnow_engine.targets.local.bounded_templates import BoundedEnvironment
 from winnow_engine.targets.local.call_forms import FORMS
-from winnow_engine.targets.local.placeholders import Placeholders, shown, to_json
+from winnow_engine.targets.local.placeholders import Placeholders, first_of, shown, to_json
 from winnow_engine.targets.thinking import markers_in, opened_at_end
 
 CHATML = (
@@ -45,6 +46,17 @@ _FAILURES = (
     *(jinja2.TemplateError, SyntaxError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError),
     *(MemoryError, RecursionError),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class LocalPrompt:
+    """A prompt for a model in this process. Tools and first system messages are its first `head` tokens."""
+
+    tokens: Prompt
+    head: int = 0
+
+    def __len__(self) -> int:
+        return len(self.tokens)
 
 
 class ChatTemplate:
@@ -91,7 +103,7 @@ class ChatTemplate:
         vocabulary: Vocabulary,
         tools: Tools = NO_TOOLS,
         thinking: Thinking = "auto",
-    ) -> Prompt:
+    ) -> LocalPrompt:
         """The token ids of the rendered conversation, forced prefix included, with the model's BOS if it wants one.
 
         A thought that the template begins is ended at once where the model is not to think, or must call a tool.
@@ -110,8 +122,12 @@ class ChatTemplate:
         if begun and (forced or self.keeps_from_thinking(thinking)):
             rendered = f"{rendered.rstrip()}\n{begun.ending}"
         _check_complete(messages, contents, shown(rendered))
-        ids = [vocabulary.tokenize(text, special=own) for text, own in placeholders.pieces(rendered)]
-        return _with_bos(np.concatenate([*ids, vocabulary.tokenize(forced, special=True)]), vocabulary.bos)
+        marked = zip(messages, contents, strict=True)
+        end = first_of({mark for message, mark in marked if message.role != "system"}, rendered)
+        pieces = placeholders.pieces(rendered[:end]), (*placeholders.pieces(rendered[end:]), (forced, True))
+        head, rest = (np.concatenate([vocabulary.tokenize(text, special=own) for text, own in of]) for of in pieces)
+        tokens = _with_bos(np.concatenate([head, rest]), vocabulary.bos)
+        return LocalPrompt(tokens, len(tokens) - len(rest))
 
     def render(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 _MARK = re.compile(r"@@(text|json)-(\d+)@@")
@@ -48,6 +48,12 @@ class Placeholders:
 def shown(rendered: str) -> set[str]:
     """The marks in `rendered`, as `put` gave them."""
     return {f"@@text-{number}@@" for _, number in _MARK.findall(rendered)}
+
+
+def first_of(marks: Collection[str], rendered: str) -> int:
+    """Where the first of these marks stands in `rendered`, or its end."""
+    found = (match.start() for match in _MARK.finditer(rendered) if f"@@text-{match[2]}@@" in marks)
+    return next(found, len(rendered))
 
 
 def to_json(

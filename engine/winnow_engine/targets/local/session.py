@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from winnow_engine.config import TargetOptions
@@ -21,7 +21,7 @@ from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.drafts import draft_name, open_draft
 from winnow_engine.targets.drafts.base import MOST_NODES, Draft, NoDraft
 from winnow_engine.targets.local.call_forms import answer_grammar
-from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate, uses_tools
+from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate, LocalPrompt, uses_tools
 from winnow_engine.targets.local.decoding import DecodedAnswer, decode
 from winnow_engine.targets.local.grammar import AnswerGrammar, GrammarVocabulary
 from winnow_engine.targets.snapshots.policy import open_policy
@@ -73,7 +73,7 @@ class Session:
         """The number of tokens that `text` takes as the content of a message."""
         return len(self._vocabulary.tokenize(text, special=False))
 
-    def chat_prompt(self, messages: Sequence[Message], tools: Tools, thinking: Thinking = "auto") -> Prompt:
+    def chat_prompt(self, messages: Sequence[Message], tools: Tools, thinking: Thinking = "auto") -> LocalPrompt:
         """The conversation as token ids, up to where the answer starts or goes on."""
         template = self._tool_template if tools or uses_tools(messages) else self._template
         return template.tokenize(messages, self._vocabulary, tools, thinking)
@@ -90,19 +90,22 @@ class Session:
         """The forced prefix of an answer that must be a call; "" if it need not be one."""
         return self._tool_template.forced_prefix(tools)
 
-    def generate(self, request: Request[Prompt], abort: AbortFlag, started: float) -> Generation:
+    def generate(self, request: Request[LocalPrompt], abort: AbortFlag, started: float) -> Generation:
         """Answer a request, until `abort` is set. `started` is the `time.perf_counter` reading when it was made."""
-        prompt, sampling = request.prompt, request.sampling
+        prompt, sampling = request.prompt.tokens, request.sampling
         most, limit = sampling.max_tokens + self.thinking_tokens(sampling), self._thought_limit(sampling)
         answer, thoughts = DecodedAnswer(request.on_text), self._thoughts(request)
         grammar = self._grammar(request, thoughts)
         cache, restored, reused = self._cache_with(prompt, most, abort)
         prefill_started = time.perf_counter()
-        prefilled = cache.prefill(prompt, request.progress)
+        prefilled = cache.prefill(prompt, request.progress, request.prompt.head, partial(self._copy_head, cache))
         prefill_s = time.perf_counter() - prefill_started
         if prefilled:
             self._throughput.learn(reused, len(prompt), prefill_s)
             self._draft.begin(prompt, abort)
+        if self._snapshots:
+            self._snapshots.write_head()
+        if prefilled:
             decode(answer, cache, self._vocabulary, sampling, self._draft, thoughts, limit, grammar)
         first_at = answer.first_token_at
         decode_s = 0.0 if first_at is None else time.perf_counter() - first_at
@@ -124,13 +127,17 @@ class Session:
             notices=(cut_notice(limit),) if answer.cut_off else (),
         )
 
-    def _thoughts(self, request: Request[Prompt]) -> ThoughtStream:
+    def _copy_head(self, cache: KvCache) -> None:
+        if self._snapshots:
+            self._snapshots.copy_head(cache)
+
+    def _thoughts(self, request: Request[LocalPrompt]) -> ThoughtStream:
         """What tells the thoughts of an answer apart, which may have begun in the prompt."""
         markers = () if self.forced_prefix(request.tools) else self._template.markers
-        end = self._vocabulary.text(request.prompt[-_ENDING:].tolist(), special=True) if markers else ""
+        end = self._vocabulary.text(request.prompt.tokens[-_ENDING:].tolist(), special=True) if markers else ""
         return ThoughtStream(markers, request.on_thought, opened_at_end(end, markers))
 
-    def _grammar(self, request: Request[Prompt], thoughts: ThoughtStream) -> AnswerGrammar | None:
+    def _grammar(self, request: Request[LocalPrompt], thoughts: ThoughtStream) -> AnswerGrammar | None:
         """What the answer must follow, if anything. Raises SchemaError."""
         grammar = answer_grammar(request.format, request.tools, self._tool_template.call_form)
         if grammar is None:

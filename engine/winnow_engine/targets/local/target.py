@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from winnow_engine.config import Place, TargetOptions
-from winnow_engine.core import Cancellation, Prompt, Sampling, Thinking
+from winnow_engine.core import Cancellation, Sampling, Thinking
 from winnow_engine.errors import TargetError
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.context import evaluates_on_gpu
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, Tools
 from winnow_engine.targets.base import Generation, Request
+from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.session import UnloadableSession
 
 P = ParamSpec("P")
@@ -72,7 +73,9 @@ class LlamaTarget:
         """The number of tokens that `text` takes as the content of a message."""
         return self._submit(lambda: self._unloadable.session().count(text)).result()
 
-    def chat_prompt(self, messages: Sequence[Message], tools: Tools = NO_TOOLS, thinking: Thinking = "auto") -> Prompt:
+    def chat_prompt(
+        self, messages: Sequence[Message], tools: Tools = NO_TOOLS, thinking: Thinking = "auto"
+    ) -> LocalPrompt:
         """The conversation in the model's own chat template, up to where the answer starts or goes on."""
         return self._submit(lambda: self._unloadable.session().chat_prompt(messages, tools, thinking)).result()
 
@@ -84,18 +87,18 @@ class LlamaTarget:
         """The forced prefix of an answer that must be a call, in the model's own form; "" if it need not be one."""
         return self._submit(lambda: self._unloadable.session().forced_prefix(tools)).result() if tools.required else ""
 
-    def seconds_to_read(self, prompt: Prompt) -> float | None:
+    def seconds_to_read(self, prompt: LocalPrompt) -> float | None:
         """How long the prompt takes that is not in memory yet, at `prefill_tokens_per_s`."""
         token_s = self._token_s
         if token_s is None:
             return None
-        return self._submit(lambda: self._unloadable.session().seconds_to_read(prompt, token_s)).result()
+        return self._submit(lambda: self._unloadable.session().seconds_to_read(prompt.tokens, token_s)).result()
 
-    def unread(self, prompt: Prompt) -> int:
+    def unread(self, prompt: LocalPrompt) -> int:
         """How many of the prompt's tokens are neither in memory nor on disk; at least one."""
-        return self._submit(lambda: self._unloadable.session().unread(prompt)).result()
+        return self._submit(lambda: self._unloadable.session().unread(prompt.tokens)).result()
 
-    def generate(self, request: Request[Prompt]) -> Generation:
+    def generate(self, request: Request[LocalPrompt]) -> Generation:
         """Answer a request, as `Target.generate` says. A start that its prompt shares with the last one is reused."""
         assert len(request.prompt) > 0
         abort = AbortFlag()
@@ -106,7 +109,7 @@ class LlamaTarget:
         """Free the model, after a running request. Also happens when the target is garbage-collected, and at exit."""
         self._release()
 
-    def _generate(self, request: Request[Prompt], abort: AbortFlag, started: float) -> Generation:
+    def _generate(self, request: Request[LocalPrompt], abort: AbortFlag, started: float) -> Generation:
         try:
             return self._unloadable.session().generate(request, abort, started)
         finally:

@@ -12,8 +12,9 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,15 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The memory of a context behind `tokens`, as llama.cpp wrote it. Each token took `token_s` seconds to read."""
+    """The memory of a context behind `tokens`, as llama.cpp wrote it. Each token took `token_s` seconds to read.
+
+    A `head` begins many conversations, and stays when one of them is saved.
+    """
 
     tokens: Prompt
     state: NDArray[np.uint8]
     token_s: float
+    head: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,7 @@ class StoredSnapshot:
     shared: int
     token_s: float
     size: int
+    head: bool = False
     unsaved: Snapshot | None = None
 
 
@@ -68,16 +74,22 @@ class Snapshots:
         self._trim()
 
     def find(
-        self, prompt: Prompt, *, whole: bool, room: int | None = None, unsaved: Sequence[StoredSnapshot] = ()
+        self,
+        prompt: Prompt,
+        *,
+        whole: bool,
+        room: int | None = None,
+        unsaved: Sequence[StoredSnapshot] = (),
+        worth: Callable[[StoredSnapshot], float] = attrgetter("shared"),
     ) -> StoredSnapshot | None:
-        """The snapshot that shares most with the beginning of `prompt`, on disk or in `unsaved`.
+        """The snapshot of most `worth` that shares the beginning of `prompt`, on disk or in `unsaved`.
 
         With `whole`, `prompt` must begin with all of it. With `room`, it must have at most that many tokens.
         """
         fitting = (found for found in (*unsaved, *self._mine()) if room is None or len(found.tokens) <= room)
         shared = [replace(found, shared=common_prefix(found.tokens, prompt)) for found in fitting]
         usable = [found for found in shared if found.shared and (not whole or found.shared == len(found.tokens))]
-        return max(usable, key=lambda found: found.shared, default=None)
+        return max(usable, key=worth, default=None)
 
     def load(self, found: StoredSnapshot) -> Snapshot:
         """Read a snapshot and mark it as used now. Raises SnapshotError, and deletes the file, if it is damaged."""
@@ -95,11 +107,12 @@ class Snapshots:
         return snapshot
 
     def save(self, snapshot: Snapshot) -> None:
-        """Write a snapshot. Deletes those of its beginnings and, beyond `max_bytes`, those used longest ago.
+        """Write a snapshot. Deletes those of its beginnings, but no heads, and the least recent beyond `max_bytes`.
 
         Raises SnapshotError if it cannot be written.
         """
         metadata = {"token_s": repr(snapshot.token_s), "checksum": self._checksum(snapshot)}
+        metadata |= {"head": "yes"} if snapshot.head else {}
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if shutil.disk_usage(self._folder).free < snapshot.state.nbytes + _LEFT_FREE:
@@ -111,7 +124,7 @@ class Snapshots:
         except (OSError, SafetensorError) as error:
             raise SnapshotError(f"no snapshot can be kept in {self._folder}: {error}") from error
         for found in list(self._mine()):
-            if len(found.tokens) < len(snapshot.tokens) and _begins(found.tokens, snapshot.tokens):
+            if not found.head and len(found.tokens) < len(snapshot.tokens) and _begins(found.tokens, snapshot.tokens):
                 delete(found.path)
         self._trim()
 
@@ -124,7 +137,7 @@ class Snapshots:
     def unsaved(self, snapshot: Snapshot) -> StoredSnapshot:
         """A snapshot that is not on disk yet, in the form of a stored one."""
         path, tokens = self._path(snapshot.tokens), snapshot.tokens
-        return StoredSnapshot(path, tokens, len(tokens), snapshot.token_s, 0, snapshot)
+        return StoredSnapshot(path, tokens, len(tokens), snapshot.token_s, 0, snapshot.head, snapshot)
 
     def _mine(self) -> Iterator[StoredSnapshot]:
         """This model's snapshots, with all of their tokens as `shared`."""
@@ -138,12 +151,13 @@ class Snapshots:
         """A snapshot without its state, or None if the file is gone or damaged. A damaged file is deleted."""
         try:
             with _open(path) as file:
-                tokens, token_s = file.get_tensor("tokens"), float(file.metadata()["token_s"])
+                tokens, metadata = file.get_tensor("tokens"), file.metadata()
+            token_s = float(metadata["token_s"])
             if path.name != self._name(tokens):
                 raise ValueError("its tokens are not those of its name")
             if not 0 < token_s < float("inf"):
                 raise ValueError(f"no token takes {token_s} seconds to read")
-            return StoredSnapshot(path, tokens, len(tokens), token_s, path.stat().st_size)
+            return StoredSnapshot(path, tokens, len(tokens), token_s, path.stat().st_size, "head" in metadata)
         except FileNotFoundError:  # another process has deleted it
             return None
         except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
@@ -174,7 +188,7 @@ class Snapshots:
 
 
 def made_by(model: Path, kv_type: str, engine: str) -> str:
-    """A digest of a model's file, the type of its keys and values, and the engine's version.
+    """A digest of a model's file, the type of its keys and values, and the engine's build.
 
     Of the file it reads size, time and 64 KiB at 64 places, because other weights differ everywhere.
     """

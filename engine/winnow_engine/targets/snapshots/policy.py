@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
+from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 
 import llama_cpp
@@ -11,7 +14,8 @@ import llama_cpp
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Prompt
 from winnow_engine.errors import SnapshotError
-from winnow_engine.llama.kv_cache import KvCache, common_prefix
+from winnow_engine.llama.build_note import build_note
+from winnow_engine.llama.kv_cache import KvCache
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, StoredSnapshot, default_folder, made_by, refuse
 from winnow_engine.targets.snapshots.writer import SnapshotWriter
@@ -38,13 +42,14 @@ class SnapshotPolicy:
         self._throughput = throughput
         throughput.recall(snapshots.newest_token_s())
         self._bytes_per_s = _GUESSED_BYTES_PER_S
+        self._head: Snapshot | None = None
 
     def exchange(self, cache: KvCache, prompt: Prompt) -> int:
         """Call before `prompt` is read: saves what the cache will forget, and restores what is on disk of `prompt`.
 
         Returns how many more of the prompt's tokens the cache holds.
         """
-        held = common_prefix(cache.tokens, prompt)
+        held = cache.reusable(prompt)
         found = self._worth_loading(prompt[:-1], held, cache.context.n_ctx - 1)
         started = time.perf_counter()
         snapshot = self._loaded(found) if found else None
@@ -70,27 +75,50 @@ class SnapshotPolicy:
 
     def save(self, cache: KvCache, forgotten: int) -> None:
         """Have a cache written before it forgets its last `forgotten` tokens, if they take long to read and are new."""
-        token_s = self._throughput.token_s
-        if not forgotten or token_s is None:
-            return
-        kept = self._find(cache.tokens)
+        if self._worth_saving(cache, forgotten):
+            self._writer.save(self._snapshots, self._snapshot(cache))
+
+    def copy_head(self, cache: KvCache) -> None:
+        """Copy a cache that holds exactly the head of a prompt, if it takes long to read and is new."""
+        if self._worth_saving(cache, len(cache.tokens)):
+            self._head = replace(self._snapshot(cache), head=True)
+
+    def write_head(self) -> None:
+        """Have the head written that was copied, if any. Call this when nobody waits for a first token any more."""
+        if self._head is not None:
+            head, self._head = replace(self._head, token_s=self._token_s), None
+            self._writer.save(self._snapshots, head)
+
+    @property
+    def _token_s(self) -> float:
+        return self._throughput.token_s or self._throughput.assumed_s
+
+    def _snapshot(self, cache: KvCache) -> Snapshot:
+        return Snapshot(cache.tokens, cache.context.state(), self._token_s)
+
+    def _worth_saving(self, cache: KvCache, forgotten: int) -> bool:
+        if not forgotten:
+            return False
+        kept = self._find(cache.tokens, cache.context.n_ctx - 1)
         new = len(cache.tokens) - (kept.shared if kept else 0)
-        if min(new, forgotten) * token_s < _LEAST_S or cache.context.state_bytes() > self._snapshots.max_bytes:
-            return
-        self._writer.save(self._snapshots, Snapshot(cache.tokens, cache.context.state(), token_s))
+        slow = min(new, forgotten) * self._token_s >= _LEAST_S
+        return slow and cache.context.state_bytes() <= self._snapshots.max_bytes
 
     def _worth_loading(self, prompt: Prompt, held: int, room: int) -> StoredSnapshot | None:
         """The snapshot of at most `room` tokens that saves most reading, if loading it takes less time."""
-        found = self._find(prompt, room)
-        if found is None:
-            return None
-        token_s = self._throughput.token_s or found.token_s
-        worth = (found.shared - held) * token_s > found.size / self._bytes_per_s
-        return found if worth else None
 
-    def _find(self, tokens: Prompt, room: int | None = None) -> StoredSnapshot | None:
+        def saved_s(found: StoredSnapshot) -> float:
+            token_s = self._throughput.token_s or found.token_s
+            return (found.shared - held) * token_s - found.size / self._bytes_per_s
+
+        found = self._find(prompt, room, saved_s)
+        return found if found and saved_s(found) > 0 else None
+
+    def _find(
+        self, tokens: Prompt, room: int, worth: Callable[[StoredSnapshot], float] = attrgetter("shared")
+    ) -> StoredSnapshot | None:
         unsaved = self._writer.unsaved(self._snapshots)  # before the disk: what leaves the writer is there by then
-        return self._snapshots.find(tokens, whole=self._whole, room=room, unsaved=unsaved)
+        return self._snapshots.find(tokens, whole=self._whole, room=room, unsaved=unsaved, worth=worth)
 
     def _loaded(self, found: StoredSnapshot) -> Snapshot | None:
         if found.unsaved is not None:
@@ -108,7 +136,7 @@ def open_policy(
     """The snapshot policy of the model at `path`, or None if snapshots are off."""
     if options.snapshot_bytes is None:
         return None
-    name = made_by(path, options.kv_type, llama_cpp.__version__)
+    name = made_by(path, options.kv_type, "\n".join([llama_cpp.__version__, *build_note()]))
     return SnapshotPolicy(
         Snapshots(default_folder(), options.snapshot_bytes, name), writer, throughput, keeps_states=model.keeps_states
     )

@@ -148,7 +148,7 @@ def _about(
         if rng.random() < _CODE_SHARE:
             tokens = vocabulary.tokenize(_code_from(place))
             plain.append(tokens[: recipe.most_tokens])
-        tokens = template.tokenize(list(_messages(workspace, place, rng)), vocabulary)
+        tokens = template.tokenize(list(_messages(workspace, place, rng)), vocabulary).tokens
         if len(tokens) <= recipe.most_tokens:
             asked.append(tokens.astype(np.int32))
     return asked, plain

@@ -14,6 +14,7 @@ from winnow_engine.llama.model import LlamaModel
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts.base import DraftFile, NoDraft
 from winnow_engine.targets.drafts.shared.hidden_state_draft import HiddenStateDraft
+from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
 
 from ..loaded import OPTIONS, PROMPTS, FlagInside, Loaded
@@ -63,7 +64,7 @@ def assert_same_answers(target: Path, draft: Path, **options: Any) -> None:
     for speculate in ("off", draft):
         own = TargetOptions(n_threads=1, speculate=speculate, **options)
         with closing(LlamaTarget.open(target, own)) as opened:
-            said[speculate] = [opened.generate(Request(text, Sampling(max_tokens=30))) for text in asked]
+            said[speculate] = [opened.generate(Request(LocalPrompt(text), Sampling(max_tokens=30))) for text in asked]
     assert [answer.text for answer in said[draft]] == [answer.text for answer in said["off"]]
     assert {answer.draft for answer in said[draft]} == {draft.name}
     assert sum(answer.drafted_tokens for answer in said[draft]) > 0

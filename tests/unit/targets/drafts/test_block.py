@@ -19,6 +19,7 @@ from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts.base import NoDraft
 from winnow_engine.targets.drafts.block import BlockDraft, open_block
 from winnow_engine.targets.drafts.shipped import draft_of
+from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
 
 from ..loaded import FlagInside, Oracle
@@ -316,7 +317,7 @@ def asked_in(target: Path, speculate: str, monkeypatch: pytest.MonkeyPatch) -> t
     guess = BlockDraft._guess
     monkeypatch.setattr(BlockDraft, "_guess", lambda self, *how: guessed.append(1) or guess(self, *how))
     with closing(LlamaTarget.open(target, TargetOptions(n_threads=1, speculate=speculate))) as opened:
-        texts = [opened.generate(Request(prompt(seed), Sampling(max_tokens=40))).text for seed in (1, 2)]
+        texts = [opened.generate(Request(LocalPrompt(prompt(seed)), Sampling(max_tokens=40))).text for seed in (1, 2)]
     return texts, len(guessed)
 
 

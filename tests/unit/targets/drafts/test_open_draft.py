@@ -12,6 +12,7 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.core import Sampling
 from winnow_engine.errors import DraftError, ModelNotFoundError
 from winnow_engine.targets.base import Generation, Request
+from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
 
 PROMPT = np.arange(40, 90, dtype=np.int32)
@@ -20,7 +21,7 @@ PROMPT = np.arange(40, 90, dtype=np.int32)
 def ask(path: Path, draft: str | Path, sampling: Sampling | None = None) -> Generation:
     options = TargetOptions(n_threads=1, n_ubatch=32, speculate=draft)
     with closing(LlamaTarget.open(path, options)) as target:
-        return target.generate(Request(PROMPT, sampling or Sampling(max_tokens=60)))
+        return target.generate(Request(LocalPrompt(PROMPT), sampling or Sampling(max_tokens=60)))
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def test_a_draft_is_no_larger_than_a_batch(tiny_llama: Path, n_ubatch: int) -> N
         options = TargetOptions(n_threads=1, n_ubatch=n_ubatch, speculate=draft)
         with closing(LlamaTarget.open(tiny_llama, options)) as target:
             prompt = np.tile(PROMPT, 4)
-            said.append(target.generate(Request(prompt, Sampling(max_tokens=40))))
+            said.append(target.generate(Request(LocalPrompt(prompt), Sampling(max_tokens=40))))
     assert said[0].text == said[1].text
     assert (said[1].drafted_tokens > 0) == (n_ubatch > 1)
 

@@ -21,6 +21,7 @@ from winnow_engine.models.weights import weight_folders
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts import shipped
 from winnow_engine.targets.drafts.shipped import draft_of, put_together
+from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_research.training.draft.export import ship
 
@@ -68,7 +69,7 @@ def test_what_ships_gives_the_draft_back(folder: Path, tiny_qwen2: Path, tmp_pat
 
 @pytest.mark.usefixtures("exact")
 def test_auto_asks_what_ships(folder: Path, tiny_qwen2: Path) -> None:
-    request = Request(prompt(1), Sampling(max_tokens=24))
+    request = Request(LocalPrompt(prompt(1)), Sampling(max_tokens=24))
     texts = []
     for how in ("off", "auto"):
         with closing(LlamaTarget.open(tiny_qwen2, TargetOptions(n_threads=1, speculate=how))) as opened:

@@ -15,6 +15,7 @@ from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts.small_model import SmallModelDraft
+from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
 
 OPTIONS = TargetOptions(n_threads=1, n_ubatch=32, speculate="off")
@@ -36,7 +37,7 @@ def test_the_likeliest_guess_at_each_depth_is_the_models_own_greedy_answer(
         answer.append(draft.propose(1).tokens[0])
         draft.accept(answer[-1:])
     with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
-        said = target.generate(Request(PROMPT, Sampling(max_tokens=4)))
+        said = target.generate(Request(LocalPrompt(PROMPT), Sampling(max_tokens=4)))
     vocabulary = Vocabulary(LlamaModel(tiny_llama, vocabulary_only=True))
     assert b"".join(map(vocabulary.piece, answer)).decode("utf-8", "replace").startswith(said.text)
 

@@ -8,6 +8,7 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.core import Sampling
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.targets.base import Generation, Request
+from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.session import Session
 from winnow_engine.targets.snapshots.writer import SnapshotWriter
 from winnow_engine.targets.throughput import PrefillThroughput
@@ -25,7 +26,7 @@ def opened(model: Path) -> Session:
 def ask(session: Session, abort: AbortFlag, abort_after: int | None = None) -> Generation:
     """Answer PROMPT, setting `abort` after that many evaluated tokens."""
     request = Request(
-        PROMPT,
+        LocalPrompt(PROMPT),
         Sampling(max_tokens=24),
         progress=lambda report: abort.set() if report.done == abort_after else None,
     )

@@ -21,6 +21,7 @@ from winnow_engine.errors import (
 )
 from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.base import Generation, Request, Target
+from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
 
 # One thread: so little work is slower on two whose cores are shared.
@@ -48,7 +49,7 @@ def ask(
     sampling: Sampling = SHORT,
     on_text: Callable[[str], None] = lambda _: None,
 ) -> Generation:
-    return target.generate(Request(prompt, sampling, on_text))
+    return target.generate(Request(LocalPrompt(prompt), sampling, on_text))
 
 
 def fresh(model: Path, prompt: Prompt) -> str:
@@ -93,7 +94,7 @@ def test_the_same_prompt_again_gets_the_same_answer(target: LlamaTarget) -> None
 
 def test_cancelling_while_decoding_leaves_a_right_cache(model: Path, target: LlamaTarget) -> None:
     prompt, cancellation = prompt_of(*range(40, 140)), Cancellation()
-    answer = target.generate(Request(prompt, ENDLESS, lambda _: cancellation.cancel(), cancellation))
+    answer = target.generate(Request(LocalPrompt(prompt), ENDLESS, lambda _: cancellation.cancel(), cancellation))
     assert answer.finish == "cancelled"
     assert 1 <= answer.decode_tokens < ENDLESS.max_tokens
     assert ask(target, prompt).text == fresh(model, prompt)
@@ -101,7 +102,7 @@ def test_cancelling_while_decoding_leaves_a_right_cache(model: Path, target: Lla
 
 def test_progress_counts_the_tokens_to_evaluate(target: LlamaTarget) -> None:
     reports: list[Progress] = []
-    target.generate(Request(prompt_of(*range(40, 140)), Sampling(max_tokens=1), progress=reports.append))
+    target.generate(Request(LocalPrompt(prompt_of(*range(40, 140))), Sampling(max_tokens=1), progress=reports.append))
     assert [(report.stage, report.done, report.total) for report in reports] == [
         ("prefill", done, 100) for done in (0, 32, 64, 96, 100)
     ]

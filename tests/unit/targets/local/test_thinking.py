@@ -14,7 +14,7 @@ from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import Tools
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts.base import NoDraft
-from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate
+from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate, LocalPrompt
 from winnow_engine.targets.local.decoding import DecodedAnswer, decode
 from winnow_engine.targets.local.sampler import Sampler
 from winnow_engine.targets.local.target import LlamaTarget
@@ -75,7 +75,7 @@ def thinker(tmp_path: Path) -> Iterator[LlamaTarget]:
     ],
 )
 def test_a_template_is_told_whether_to_think(loaded: Loaded, source: str, thinking: Thinking, end: str) -> None:
-    prompt = ChatTemplate(source, {}).tokenize(EARLIER, loaded.vocabulary, thinking=thinking)
+    prompt = ChatTemplate(source, {}).tokenize(EARLIER, loaded.vocabulary, thinking=thinking).tokens
     text = loaded.vocabulary.text(prompt, special=True)
     assert text.endswith(end), text
     assert "And?" in text
@@ -84,7 +84,7 @@ def test_a_template_is_told_whether_to_think(loaded: Loaded, source: str, thinki
 
 def test_a_call_that_must_be_made_is_not_begun_within_a_thought(loaded: Loaded) -> None:
     template = ChatTemplate(WITH_TOOLS, {})
-    text = loaded.vocabulary.text(template.tokenize(ASKED, loaded.vocabulary, LOOK, "on"), special=True)
+    text = loaded.vocabulary.text(template.tokenize(ASKED, loaded.vocabulary, LOOK, "on").tokens, special=True)
     assert text.endswith(f"<think>\n{THINK.ending}{template.forced_prefix(LOOK)}")
 
 
@@ -202,7 +202,7 @@ def test_a_thought_leaves_the_context_to_the_prompt(thinker: LlamaTarget) -> Non
     most = Sampling(max_tokens=20, thinking_tokens=10**6)
     assert thinker.thinking_tokens(most) < thinker.context_limit / 3
     prompt = np.arange(thinker.context_limit - thinker.thinking_tokens(most) - 20, dtype=np.int32) % 200
-    assert thinker.generate(Request(prompt, most)).finish == "length"
+    assert thinker.generate(Request(LocalPrompt(prompt), most)).finish == "length"
 
 
 def test_what_has_no_markers_thinks_not(tiny_llama: Path) -> None:

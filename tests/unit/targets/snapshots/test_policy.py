@@ -15,6 +15,7 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.core import Prompt, Sampling
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local import session
+from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.snapshots import policy
 from winnow_engine.targets.snapshots.files import default_folder, used_bytes
@@ -45,8 +46,8 @@ def model(request: pytest.FixtureRequest) -> Path:
     return path
 
 
-def ask(target: LlamaTarget, prompt: Prompt, sampling: Sampling = SHORT) -> Generation:
-    return target.generate(Request(prompt, sampling))
+def ask(target: LlamaTarget, prompt: Prompt, sampling: Sampling = SHORT, head: int = 0) -> Generation:
+    return target.generate(Request(LocalPrompt(prompt, head), sampling))
 
 
 def once(model: Path, prompt: Prompt, options: TargetOptions = OPTIONS) -> Generation:
@@ -218,11 +219,12 @@ import pathlib, numpy as np
 from winnow_engine.targets.snapshots import policy
 from winnow_engine.core import Sampling
 from winnow_engine.targets.base import Request
+from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.config import TargetOptions
 policy._LEAST_S = 0.0
 target = LlamaTarget.open(pathlib.Path({str(tiny_llama)!r}), TargetOptions(snapshot_bytes=1 << 30))
-target.generate(Request(np.arange(40, 200, dtype=np.int32), Sampling(max_tokens=4)))
+target.generate(Request(LocalPrompt(np.arange(40, 200, dtype=np.int32)), Sampling(max_tokens=4)))
 {ending}
 """
     child = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

@@ -13,6 +13,7 @@ from winnow_engine.config import Place, TargetOptions
 from winnow_engine.core import Cancellation, Prompt, Sampling
 from winnow_engine.errors import SnapshotError
 from winnow_engine.targets.base import Generation, Request
+from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder, used_bytes
 from winnow_engine.targets.snapshots.writer import SnapshotWriter
@@ -52,14 +53,16 @@ def opened(model: Path, place: Place = "resident") -> LlamaTarget:
 
 
 def ask(target: LlamaTarget, prompt: Prompt) -> Generation:
-    return target.generate(Request(prompt, Sampling(max_tokens=4)))
+    return target.generate(Request(LocalPrompt(prompt), Sampling(max_tokens=4)))
 
 
 def test_neither_a_cancel_nor_the_next_question_waits_for_the_disk(tiny_llama: Path, disk: Disk) -> None:
     with closing(opened(tiny_llama)) as target:
         first, cancellation = ask(target, PROMPTS[0]), Cancellation()
         endless = Sampling(max_tokens=3000)
-        cancelled = target.generate(Request(PROMPTS[1], endless, lambda _: cancellation.cancel(), cancellation))
+        cancelled = target.generate(
+            Request(LocalPrompt(PROMPTS[1]), endless, lambda _: cancellation.cancel(), cancellation)
+        )
         assert cancelled.finish == "cancelled"
         again = ask(target, PROMPTS[0])
         assert (again.restored_tokens, again.text) == (len(PROMPTS[0]) - 1, first.text)
