@@ -59,11 +59,8 @@ def _part(block: object, folder: Path) -> _Part:
             return _mention(uri, folder) or _Part(f"`{uri}`", mentions=True)
         case {"type": "image" | "audio" as kind}:
             raise RequestError(INVALID_PARAMS, f"Winnow reads no {kind}: ask in words")
-    raise RequestError(INVALID_PARAMS, f"prompt has a block that is no content: {_shown(block)}")
-
-
-def _shown(block: object) -> str:
-    return repr(block.get("type")) if isinstance(block, Mapping) else type(block).__name__
+    shown = repr(block.get("type")) if isinstance(block, Mapping) else type(block).__name__
+    raise RequestError(INVALID_PARAMS, f"prompt has a block that is no content: {shown}")
 
 
 def _mention(uri: str, folder: Path) -> _Part | None:

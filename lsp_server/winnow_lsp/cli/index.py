@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +79,7 @@ def index(
         for notice in helper.notices:
             click.echo(f"winnow: {notice}", err=True)
     if as_json:
-        click.echo(json.dumps({"indexed": [asdict(one) for one in indexed]}))
+        click.echo(json.dumps({"indexed": indexed}))
 
 
 def _fleet(models: ModelConfig, workers: int | None, address: str | None) -> OpenFleet | None:
@@ -89,25 +88,17 @@ def _fleet(models: ModelConfig, workers: int | None, address: str | None) -> Ope
     return lambda drafter: Fleet(models.drafter, drafter, workers, address)
 
 
-@dataclass(frozen=True, slots=True)
-class _Indexed:
-    folder: str
-    files: int
-    units: int
-    seconds: float
-
-
 def _index(
     helper: Assistant, folder: Folder, rules: FileRules, cancellation: Cancellation, as_json: bool
-) -> tuple[_Indexed, Workspace]:
+) -> tuple[dict[str, Any], Workspace]:
     """Index one repository on its own: what its records are called depends on no other."""
     started = time.perf_counter()
     with ProgressView(quiet=as_json) as view:
         workspace = helper.index(Sources((Folder(folder.root),), rules), view, cancellation)
-    one = _Indexed(str(folder.root), len(workspace.files), len(workspace.units), time.perf_counter() - started)
-    said = f"{counted(one.files, 'file')}, {counted(one.units, 'unit')}, {one.seconds:.1f} s"
+    files, units, seconds = len(workspace.files), len(workspace.units), time.perf_counter() - started
+    said = f"{counted(files, 'file')}, {counted(units, 'unit')}, {seconds:.1f} s"
     _say(f"{folder.name}: {said}" if folder.name else said, as_json)
-    return one, workspace
+    return {"folder": str(folder.root), "files": files, "units": units, "seconds": seconds}, workspace
 
 
 def _say(line: str, as_json: bool) -> None:

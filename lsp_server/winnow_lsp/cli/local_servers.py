@@ -43,7 +43,7 @@ def with_target(options: dict[str, Any]) -> dict[str, Any]:
     if not (found := discover()):
         return options
     no_drafter = _missing(models.drafter)
-    if no_drafter or options["as_json"] or not _someone_there():
+    if no_drafter or options["as_json"] or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise ModelNotFoundError("\n".join((str(no_drafter or missing), *_offer(found))))
     click.echo("\n".join((f"winnow: {missing}", *_offer(found))), err=True)
     sent = f"The code that is kept for it and {KEY_VARIABLE} are" if KEY_VARIABLE in os.environ else "The kept code is"
@@ -62,10 +62,6 @@ def _missing(model: str) -> ModelNotFoundError | None:
     except WinnowError:
         return None
     return None
-
-
-def _someone_there() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _offer(found: Sequence[FoundModel]) -> list[str]:

@@ -15,28 +15,18 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from winnow_engine.errors import (
-    BudgetError,
-    CancelledError,
-    GitError,
-    ModelError,
-    NothingChangedError,
-    PositionError,
-    ProfileError,
-    RevisionError,
-    TargetAddressError,
-    WinnowError,
-    WorkspaceError,
-)
+from winnow_engine import errors
+from winnow_engine.errors import WinnowError
 from winnow_lsp.cli.terminal import READER_LEFT, drop_unread_output, prepare_streams, show, use_utf8
 from winnow_lsp.host.old_settings import renewed_options
 from winnow_lsp.process import prepare
 
 EXIT_CODES: tuple[tuple[tuple[type[WinnowError], ...], int], ...] = (
-    ((CancelledError,), 130),
-    ((PositionError, BudgetError, TargetAddressError, NothingChangedError, RevisionError), 2),
-    ((WorkspaceError, GitError), 4),
-    ((ModelError, ProfileError), 3),
+    ((errors.CancelledError,), 130),
+    ((errors.PositionError, errors.BudgetError, errors.TargetAddressError), 2),
+    ((errors.NothingChangedError, errors.RevisionError), 2),
+    ((errors.WorkspaceError, errors.GitError), 4),
+    ((errors.ModelError, errors.ProfileError), 3),
     ((WinnowError,), 1),
 )
 COMPLETES = "_WINNOW_COMPLETE"

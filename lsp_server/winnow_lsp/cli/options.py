@@ -51,7 +51,7 @@ server_option = click.option(
 
 def with_input(question: str | None) -> str | None:
     """A question with what a pipe or a file on standard input adds to it; `-`, or none, is that text alone."""
-    piped = _read() if question == "-" or _has_text() else ""
+    piped = sys.stdin.buffer.read().decode("utf-8", "replace") if question == "-" or _has_text() else ""
     if not piped.strip():
         return None if question == "-" else question
     if question in (None, "-"):
@@ -80,10 +80,6 @@ def _has_text() -> bool:
     if not begins:
         click.echo(f"winnow: nothing was piped in for {_FIRST_BYTE_S:.0f} s: asking without it", err=True)
     return begins
-
-
-def _read() -> str:
-    return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
 def shared(*decorators: Decorator) -> Decorator:

@@ -44,7 +44,7 @@ def read_messages(document: Mapping[str, Any], ignored: set[str]) -> tuple[Messa
 def read_tools(document: Mapping[str, Any], ignored: set[str]) -> Tools:
     """The tools on offer, none if the choice is `none`. Raises ApiError, which names the field."""
     given = functions_among(typed(document, "tools", list, []), "tools", ("function", None), ignored)
-    definitions = [_definition(value, place) for place, value in given]
+    definitions = [definition(_function(value, place), f"{place}.function") for place, value in given]
     choice = document.get("tool_choice") or "auto"
     only = None if choice in ("none", "auto", "required") else str(_function(choice, "tool_choice")["name"])
     parallel = typed(document, "parallel_tool_calls", bool, True)
@@ -173,10 +173,6 @@ def _call(value: Any, place: str) -> ToolCall:
     function = _function(value, place)
     arguments = arguments_of(typed(function, "arguments", str, "", f"{place}.function."))
     return ToolCall(identifier(value, "id", place), function["name"], arguments)
-
-
-def _definition(value: Any, place: str) -> Mapping[str, Any]:
-    return definition(_function(value, place), f"{place}.function")
 
 
 def _function(value: Any, place: str) -> dict[str, Any]:

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from winnow_engine.errors import (
-    BudgetError,
-    ModelError,
-    PromptTooLongError,
-    SchemaError,
-    TargetProtocolError,
-    TargetRefusedError,
-    TargetTimeoutError,
-    TargetUnreachableError,
-    UnsupportedModelError,
-    WinnowError,
-)
+from winnow_engine import errors
+from winnow_engine.errors import BudgetError, SchemaError, WinnowError
 
-_REMOTE = (TargetUnreachableError, TargetTimeoutError, TargetRefusedError, TargetProtocolError)
+_STATUSES: tuple[tuple[type[WinnowError], int], ...] = (
+    (errors.UnsupportedModelError, 400),
+    (errors.TargetUnreachableError, 502),
+    (errors.TargetTimeoutError, 502),
+    (errors.TargetRefusedError, 502),
+    (errors.TargetProtocolError, 502),
+    (errors.ModelError, 503),
+    (WinnowError, 500),
+)
 
 
 class ApiError(Exception):
@@ -51,14 +49,14 @@ def api_error(error: WinnowError) -> ApiError:
         return _too_long(error)
     if isinstance(error, SchemaError):
         return ApiError(400, str(error), error.field, "unsupported_value")
-    status = 502 if isinstance(error, _REMOTE) else 503 if isinstance(error, ModelError) else 500
-    return ApiError(400 if isinstance(error, UnsupportedModelError) else status, str(error), None, type(error).__name__)
+    status = next(status for kind, status in _STATUSES if isinstance(error, kind))
+    return ApiError(status, str(error), None, type(error).__name__)
 
 
 def _too_long(error: BudgetError) -> ApiError:
     """In the words by which clients of each API know that they must shorten the conversation, then in our own."""
     openai, anthropic = "The prompt exceeds the context window of this model", "prompt is too long"
-    if isinstance(error, PromptTooLongError):
+    if isinstance(error, errors.PromptTooLongError):
         openai = f"This model's maximum context length is {error.context} tokens. However, your messages resulted in "
         openai += f"{error.tokens} tokens, and {error.most} leave room for an answer. Please reduce their length"
         anthropic += f": {error.tokens} tokens > {error.most} maximum"

@@ -25,49 +25,20 @@ _SHOWN_CHARACTERS = 40
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """Arguments of a tool. `notices` say how some were understood."""
+    """Arguments of a tool; those that it does not have are empty. `notices` say how some were understood."""
 
-    notices: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FindCode(Arguments):
-    """Arguments of `find_code`: a question, a regular expression, or both."""
-
-    budget: int
     question: str = ""
     pattern: str = ""
     paths: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ExplainPlace(Arguments):
-    """Arguments of `explain_place`. Without lines it is about those behind the path, or about the whole file."""
-
-    path: str
-    budget: int
+    path: str = ""
     start_line: int | None = None
     end_line: int | None = None
+    budget: int = 0
+    notices: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class OutlinePath(Arguments):
-    """Arguments of `outline`."""
-
-    budget: int
-    path: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Ask(Arguments):
-    """Arguments of `ask`."""
-
-    question: str
-    paths: tuple[str, ...] = ()
-
-
-def read_arguments(schema: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Values by name with defaults, and notices about what was ignored or taken otherwise. Raises ValueError."""
+def read_arguments(schema: Mapping[str, Any], given: Mapping[str, Any]) -> Arguments:
+    """The arguments with defaults, and notices about what was ignored or taken otherwise. Raises ValueError."""
     properties, notices = schema["properties"], list[str]()
     values = {name: one["default"] for name, one in properties.items() if "default" in one}
     for name, value in _named(properties, given, notices):
@@ -75,7 +46,7 @@ def read_arguments(schema: Mapping[str, Any], given: Mapping[str, Any]) -> tuple
     for name in schema["required"]:
         if not values.get(name):
             raise ValueError(f"{name} is missing: {properties[name]['description']}")
-    return values, tuple(notices)
+    return Arguments(**values, notices=tuple(notices))
 
 
 def _named(properties: Mapping[str, Any], given: Mapping[str, Any], notices: list[str]) -> Iterator[tuple[str, Any]]:

@@ -14,7 +14,7 @@ from winnow_engine.index.scope import MatchingLines
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Cursor
 from winnow_engine.selection.ranking import Selection
-from winnow_lsp.mcp.arguments import ExplainPlace, FindCode, OutlinePath
+from winnow_lsp.mcp.arguments import Arguments
 from winnow_lsp.mcp.results import (
     CodePlace,
     CodeSpan,
@@ -42,7 +42,7 @@ def found_code(selection: Selection, budget: int, count: Callable[[str], int]) -
     return fitted(made, spans, budget, count)
 
 
-def found_lines(workspace: Workspace, found: MatchingLines, asked: FindCode, count: Callable[[str], int]) -> FoundCode:
+def found_lines(workspace: Workspace, found: MatchingLines, asked: Arguments, count: Callable[[str], int]) -> FoundCode:
     """Matching lines with the units that they lie in, as the result of `find_code`."""
     rows = [(unit, line) for unit, lines in found.by_unit.items() for line in lines]
 
@@ -81,7 +81,7 @@ def _place(path: str, lines: Citation | Span | Unit | ListedDefinition | Cursor)
     return {"path": path, "start_line": lines.start_line, "end_line": lines.end_line}
 
 
-def explained(workspace: Workspace, cursor: Cursor, asked: ExplainPlace, count: Callable[[str], int]) -> Explained:
+def explained(workspace: Workspace, cursor: Cursor, asked: Arguments, count: Callable[[str], int]) -> Explained:
     """What the lines at a cursor are related to, as the result of `explain_place`."""
     found = relations(workspace, cursor)
     # In turns, so that a small budget shows some of both.
@@ -106,7 +106,7 @@ def _related(one: Relation) -> Related:
     return Related(name=one.name, path=one.file.path, line=one.line, inside=one.unit.name, text=_shortened(one.text))
 
 
-def outlined(workspace: Workspace, path: str, asked: OutlinePath, count: Callable[[str], int]) -> Outlined:
+def outlined(workspace: Workspace, path: str, asked: Arguments, count: Callable[[str], int]) -> Outlined:
     """The contents of a folder or file as the result of `outline`. PositionError if there is none."""
     entries = _entries(list(contents(workspace, path)), path)
 
@@ -119,21 +119,16 @@ def outlined(workspace: Workspace, path: str, asked: OutlinePath, count: Callabl
 def _entries(found: Sequence[ListedFolder | ListedFile], path: str) -> list[OutlineEntry]:
     match found:
         case [ListedFile(path=name) as file] if name == path.removeprefix("./"):
-            return [_definition(file, one) for one in file.definitions]
-    return [_folder(one) if isinstance(one, ListedFolder) else _file(one) for one in found]
+            named = file.definitions
+            return [OutlineEntry(**_place(name, one), kind=one.kind.value, name=one.name) for one in named]
+    return list(map(_entry, found))
 
 
-def _folder(folder: ListedFolder) -> OutlineEntry:
-    return OutlineEntry(path=f"{folder.path}/", kind="folder", files=folder.files)
-
-
-def _file(file: ListedFile) -> OutlineEntry:
-    names = [one.name for one in file.definitions[:_NAMES_A_FILE]]
-    return OutlineEntry(path=file.path, kind="file", lines=file.lines, defines=names)
-
-
-def _definition(file: ListedFile, one: ListedDefinition) -> OutlineEntry:
-    return OutlineEntry(**_place(file.path, one), kind=one.kind.value, name=one.name)
+def _entry(one: ListedFolder | ListedFile) -> OutlineEntry:
+    if isinstance(one, ListedFolder):
+        return OutlineEntry(path=f"{one.path}/", kind="folder", files=one.files)
+    names = [definition.name for definition in one.definitions[:_NAMES_A_FILE]]
+    return OutlineEntry(path=one.path, kind="file", lines=one.lines, defines=names)
 
 
 def place_of(lines: Citation | Span) -> CodePlace:

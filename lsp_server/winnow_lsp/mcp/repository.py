@@ -19,7 +19,7 @@ from winnow_engine.selection.ranking import Selection
 from winnow_engine.targets.answer import Answer
 from winnow_lsp.host.engines import Engine
 from winnow_lsp.host.queue import Asker, Work
-from winnow_lsp.mcp.arguments import Ask, ExplainPlace, FindCode, OutlinePath
+from winnow_lsp.mcp.arguments import Arguments
 from winnow_lsp.mcp.presentation import explained, found_code, found_lines, outlined, place_of
 from winnow_lsp.mcp.progress import Reports
 from winnow_lsp.mcp.results import Explained, FoundCode, ModelAnswer, Outlined
@@ -38,7 +38,7 @@ class AgentRepository:
         self._engine, self._config = engine, config
         self._indexing: asyncio.Task[None] | None = None
 
-    async def find(self, sources: Sources, asked: FindCode, reports: Reports) -> FoundCode:
+    async def find(self, sources: Sources, asked: Arguments, reports: Reports) -> FoundCode:
         """The code that matters to a question, as much as it needs and the budget allows; or the lines that match."""
         asked = replace(asked, paths=_paths(sources, asked.paths))
         by_meaning = bool(asked.question.strip())
@@ -59,7 +59,7 @@ class AgentRepository:
         return found
 
     def _ranked(
-        self, assistant: Assistant, sources: Sources, asked: FindCode, reports: Reports, cancellation: Cancellation
+        self, assistant: Assistant, sources: Sources, asked: Arguments, reports: Reports, cancellation: Cancellation
     ) -> FoundCode:
         budget = code_budget(self._config.budget, asked.budget, fill=bool(asked.pattern))
 
@@ -71,7 +71,7 @@ class AgentRepository:
         selection = replace(selection, notices=(*asked.notices, *notices, *selection.notices))
         return found_code(selection, asked.budget, assistant.keys.wait_for(cancellation).drafter.count)
 
-    async def explain(self, sources: Sources, asked: ExplainPlace, reports: Reports) -> Explained:
+    async def explain(self, sources: Sources, asked: Arguments, reports: Reports) -> Explained:
         """The definitions that a place uses, and its users."""
         path, lines = workspace_place(sources.folders, asked.path)
         first, last = lines or (None, None)
@@ -85,7 +85,7 @@ class AgentRepository:
 
         return await self._run(work, reports)
 
-    async def outline(self, sources: Sources, asked: OutlinePath, reports: Reports) -> Outlined:
+    async def outline(self, sources: Sources, asked: Arguments, reports: Reports) -> Outlined:
         """The contents of a folder or file."""
         path = workspace_place(sources.folders, asked.path)[0]
 
@@ -95,7 +95,7 @@ class AgentRepository:
 
         return await self._run(work, reports)
 
-    async def answer(self, sources: Sources, asked: Ask, reports: Reports) -> ModelAnswer:
+    async def answer(self, sources: Sources, asked: Arguments, reports: Reports) -> ModelAnswer:
         """The target's answer."""
         question, config = Question(asked.question, paths=_paths(sources, asked.paths)), self._config
 
@@ -190,7 +190,7 @@ def meant(workspace: Workspace, path: str) -> str:
     return ends[0] if len(ends) == 1 else path
 
 
-def _listed(assistant: Assistant, sources: Sources, asked: FindCode, cancellation: Cancellation) -> FoundCode:
+def _listed(assistant: Assistant, sources: Sources, asked: Arguments, cancellation: Cancellation) -> FoundCode:
     workspace, count = _read(assistant, sources, cancellation)
     paths, notices = known_paths(workspace, asked.paths)
     found = matching_lines(workspace, files_in(workspace, paths), asked.pattern, cancellation)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Mapping
 from importlib.metadata import version
 from typing import Any, TypeVar
 
@@ -15,7 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from winnow_engine.errors import CancelledError, WinnowError
 from winnow_engine.index.workspace import Sources
 from winnow_lsp.http.answering import Answering
-from winnow_lsp.mcp.arguments import Arguments, Ask, ExplainPlace, FindCode, OutlinePath, read_arguments
+from winnow_lsp.mcp.arguments import Arguments, read_arguments
 from winnow_lsp.mcp.greeting import DISTRIBUTION, INSTRUCTIONS, NAME, TITLE, reads_text, tools
 from winnow_lsp.mcp.progress import Reports
 from winnow_lsp.mcp.repository import AgentRepository
@@ -26,20 +25,13 @@ T = TypeVar("T")
 Context = ServerRequestContext[Any, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """What a tool takes, and the method of a repository that does it; `greeting.py` has what agents read of it."""
-
-    takes: type[Arguments]
-    run: Callable[[AgentRepository, Sources, Any, Reports], Coroutine[Any, Any, ToolResult]]
-
-
-TOOLS = {
-    "find_code": Tool(FindCode, AgentRepository.find),
-    "explain_place": Tool(ExplainPlace, AgentRepository.explain),
-    "outline": Tool(OutlinePath, AgentRepository.outline),
-    "ask": Tool(Ask, AgentRepository.answer),
+TOOLS: Mapping[str, Callable[[AgentRepository, Sources, Arguments, Reports], Coroutine[Any, Any, ToolResult]]] = {
+    "find_code": AgentRepository.find,
+    "explain_place": AgentRepository.explain,
+    "outline": AgentRepository.outline,
+    "ask": AgentRepository.answer,
 }
+"""By the names of tools; `tools.json` has what agents read of them."""
 _SCHEMAS = {tool["name"]: tool["inputSchema"] for tool in tools("")}
 
 
@@ -85,11 +77,10 @@ async def _call(
     tool = TOOLS.get(params.name)
     if tool is None:
         return _failed(f"there is no tool {params.name!r}, but {', '.join(TOOLS)}")
-    values, notices = read_arguments(_SCHEMAS[params.name], params.arguments or {})
-    asked = tool.takes(**values, notices=notices)
+    asked = read_arguments(_SCHEMAS[params.name], params.arguments or {})
     sources = await workspaces.sources(context.session)
     async with Reports(lambda number, line: context.session.report_progress(number, None, line)) as reports:
-        result = await attended(context.request, tool.run(repository, sources, asked, reports))
+        result = await attended(context.request, tool(repository, sources, asked, reports))
     text = types.TextContent(type="text", text=result.page())
     structured = result.json_document() if reads_text(_client(context)) else None
     return types.CallToolResult(content=[text], structured_content=structured)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from winnow_lsp.mcp.arguments import read_arguments
+from winnow_lsp.mcp.arguments import Arguments, read_arguments
 from winnow_lsp.mcp.greeting import tools
 
 SCHEMAS = {tool["name"]: tool["inputSchema"] for tool in tools("")}
@@ -63,8 +63,7 @@ def test_arguments_are_understood_or_said_to_be_wrong(
         with pytest.raises(ValueError, match=notices):
             read_arguments(SCHEMAS[tool], given)
         return
-    found, said = read_arguments(SCHEMAS[tool], given)
+    found = read_arguments(SCHEMAS[tool], given)
     asked = {"question": "Where?"} if tool == "find_code" and "pattern" not in values else {}
-    assert found == {"budget": 2000} | asked | values
-    assert len(said) == len(notices)
-    assert all(notice in one for one, notice in zip(said, notices, strict=True))
+    assert found == Arguments(**({"budget": 2000} | asked | values), notices=found.notices)
+    assert all(notice in one for one, notice in zip(found.notices, notices, strict=True))

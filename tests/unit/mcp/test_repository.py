@@ -9,7 +9,7 @@ from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import BudgetError, PositionError
 from winnow_engine.index.scope import matching_lines
 from winnow_engine.index.workspace import Sources, Workspace
-from winnow_lsp.mcp.arguments import FindCode
+from winnow_lsp.mcp.arguments import Arguments
 from winnow_lsp.mcp.presentation import found_lines
 from winnow_lsp.mcp.repository import _paths, known_paths, lines_of_file
 
@@ -67,7 +67,7 @@ def test_paths_that_are_meant(workspace: Workspace, tmp_path: Path) -> None:
 
 def test_matching_lines_stand_below_the_unit_they_lie_in(workspace: Workspace) -> None:
     def page(budget: int) -> str:
-        asked = FindCode((), budget, pattern="items")
+        asked = Arguments(budget=budget, pattern="items")
         found = matching_lines(workspace, range(3), asked.pattern, Cancellation())
         return found_lines(workspace, found, asked, lambda text: len(text) // 4).page()
 

@@ -40,18 +40,12 @@ def bound(server: WinnowServer, handler: Handler) -> Callable[[types.ExecuteComm
 
 
 async def _ask(server: WinnowServer, params: types.ExecuteCommandParams) -> dict[str, Any]:
-    asked = await with_token(server, params, _asked(params))
-    result = await answer(server, asked)
+    with parsing():
+        asked = AskParams.read(_argument(params))
+    request, page = (select, spans_page) if params.command == SHOW_SPANS else (answer, answer_page)
+    result = await request(server, await with_token(server, params, asked))
     title = result["question"].partition("\n")[0]
-    await server.pages.show(title, answer_page(title, result))
-    return result
-
-
-async def _show_spans(server: WinnowServer, params: types.ExecuteCommandParams) -> dict[str, Any]:
-    asked = await with_token(server, params, _asked(params))
-    result = await select(server, asked)
-    title = result["question"].partition("\n")[0]
-    await server.pages.show(title, spans_page(title, result))
+    await server.pages.show(title, page(title, result))
     return result
 
 
@@ -77,16 +71,11 @@ async def _cancel(server: WinnowServer, _params: types.ExecuteCommandParams) -> 
 _HANDLERS: dict[str, Handler] = {
     ASK: _ask,
     EXPLAIN: _ask,
-    SHOW_SPANS: _show_spans,
+    SHOW_SPANS: _ask,
     EDIT: _edit,
     REINDEX: _reindex,
     CANCEL: _cancel,
 }
-
-
-def _asked(params: types.ExecuteCommandParams) -> AskParams:
-    with parsing():
-        return AskParams.read(_argument(params))
 
 
 def _argument(params: types.ExecuteCommandParams) -> object:

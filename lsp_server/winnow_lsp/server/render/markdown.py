@@ -93,8 +93,9 @@ def answer_page(title: str, result: Mapping[str, Any]) -> str:
     lines = [f"# {title}", "", *_thought(result.get("thinking")), result["answer"].strip(), ""]
     if result["finish"] == "length":
         lines += ["*Cut off here: raise `winnow.maxTokens` for longer answers.*", ""]
-    cited = [*map(_link, result["citations"]), *map(_in_commit, result.get("citedBefore", ()))]
-    lines += _section("Cited", cited)
+    before = result.get("citedBefore", ())  # in no file of today, so no links
+    gone = [code(f"{cited['commit'][:10]}:{_label(cited['location'])}") for cited in before]
+    lines += _section("Cited", [*map(_link, result["citations"]), *gone])
     lines += _section("Notes", result["notices"])
     return "\n".join(lines)
 
@@ -144,11 +145,6 @@ def _span(span: Mapping[str, Any]) -> str:
 
 def _link(location: types.Location) -> str:
     return f"[{plain(_label(location))}]({location.uri}#L{location.range.start.line + 1})"
-
-
-def _in_commit(cited: Mapping[str, Any]) -> str:
-    """Lines that are in no file of today, so no link."""
-    return code(f"{cited['commit'][:10]}:{_label(cited['location'])}")
 
 
 def _label(location: types.Location) -> str:

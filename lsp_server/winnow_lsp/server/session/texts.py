@@ -35,18 +35,10 @@ async def symbol_at(editor: EditorState, uri: str, at: types.Range) -> str:
 
 async def units_of(editor: EditorState, uri: str) -> tuple[Unit, ...]:
     """The units of a document inside the workspace, open or on disk; none if it cannot be read."""
-    path, document = editor.folders.path(uri), editor.document(uri)
-    text = document.source if document is not None else None
-    limit = editor.settings.files.max_bytes
-
-    def analysed() -> tuple[Unit, ...]:
-        try:
-            data = text.encode("utf-8", "replace") if text is not None else read_regular(file_path(uri), limit)
-        except OSError:
-            return ()
-        return analyse(path, file_text(path, data)[0]).units if len(data) <= limit else ()
-
-    return await asyncio.to_thread(analysed)
+    path, text = editor.folders.path(uri), await text_now(editor, uri)
+    if text is None or len(text.data) > editor.settings.files.max_bytes:
+        return ()
+    return await asyncio.to_thread(lambda: analyse(path, file_text(path, text.data)[0]).units)
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,13 +64,10 @@ async def changes(roots: Iterable[Path], rules: FileRules, notice: Callable[[str
             if polling:
                 raise
             polling = True
-            notice(f"{_first(error)}: changes on disk are looked for every {_POLL_S:.0f} s")
+            sentence = str(error).partition(". ")[0]
+            notice(f"{sentence}: changes on disk are looked for every {_POLL_S:.0f} s")
         if moved := (watched - now) | await asyncio.to_thread(_files_in, now - watched):
             yield moved
-
-
-def _first(error: Exception) -> str:
-    return str(error).partition(". ")[0]
 
 
 def _asked_to_watch(watched: set[Path], polling: bool) -> AsyncGenerator[set[FileChange], None]:

@@ -62,21 +62,10 @@ async def read_body(reader: asyncio.StreamReader) -> bytes | None:
     return None
 
 
-class ByteWriter(Protocol):
-    """The part of asyncio.StreamWriter that `Outbox` needs."""
-
-    @property
-    def transport(self) -> asyncio.WriteTransport:
-        """The transport below."""
-
-    def write(self, data: bytes) -> None:
-        """Buffer the data and send it without waiting."""
-
-
 class Outbox:
     """Sends the server's messages. Never waits: a client that stopped reading is cut off."""
 
-    def __init__(self, writer: ByteWriter) -> None:
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
 
     def write(self, data: bytes) -> None:
