@@ -21,8 +21,9 @@ from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, StoredSna
 from winnow_engine.targets.snapshots.writer import SnapshotWriter
 from winnow_engine.targets.throughput import PrefillThroughput
 
-# A prompt that takes less time to read again is not worth megabytes of writing.
+# A prompt that takes less time to read again, for each 100 MB of its snapshot, is not worth the writing.
 _LEAST_S = 1.0
+_BYTES = 100e6
 # Assumed until a snapshot was restored: a disk of the last decade, checksum included.
 _GUESSED_BYTES_PER_S = 300e6
 _log = logging.getLogger(__name__)
@@ -101,8 +102,9 @@ class SnapshotPolicy:
             return False
         kept = self._find(cache.tokens, cache.context.n_ctx - 1)
         new = len(cache.tokens) - (kept.shared if kept else 0)
-        slow = min(new, forgotten) * self._token_s >= _LEAST_S
-        return slow and cache.context.state_bytes() <= self._snapshots.max_bytes
+        size = cache.context.state_bytes()
+        slow = min(new, forgotten) * self._token_s >= _LEAST_S * max(1.0, size / _BYTES)
+        return slow and size <= self._snapshots.max_bytes
 
     def _worth_loading(self, prompt: Prompt, held: int, room: int) -> StoredSnapshot | None:
         """The snapshot of at most `room` tokens that saves most reading, if loading it takes less time."""

@@ -133,8 +133,12 @@ def test_on_demand_a_target_keeps_what_it_has_read(tiny_llama: Path) -> None:
         assert (again.restored_tokens, again.text) == (len(FIRST) - 1, first.text)
 
 
-def test_what_is_quick_to_read_is_not_written(tiny_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    a_second_each(monkeypatch, 1e-4)
+@pytest.mark.parametrize(("token_s", "bytes_s"), [(1e-4, 1e8), (1.0, 100.0)])
+def test_what_is_quick_to_read_is_not_written(
+    tiny_llama: Path, monkeypatch: pytest.MonkeyPatch, token_s: float, bytes_s: float
+) -> None:
+    a_second_each(monkeypatch, token_s)
+    monkeypatch.setattr(policy, "_BYTES", bytes_s)
     once(tiny_llama, FIRST)
     assert used_bytes(default_folder()) == (0, 0)
 
