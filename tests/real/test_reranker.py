@@ -185,7 +185,7 @@ class Frugal:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.maps = weakref.WeakSet[mmap.mmap]()
-        monkeypatch.setattr("winnow_engine.encoder.merged_weights.mmap.mmap", self._mapped)
+        monkeypatch.setattr(mmap, "mmap", self._mapped)
 
     def _mapped(self, *args: Any, of: type[mmap.mmap] = mmap.mmap, **options: Any) -> mmap.mmap:
         made = of(*args, **options)

@@ -47,8 +47,8 @@ def test_what_is_kept_on_disk_is_shown(tmp_path: Path, monkeypatch: pytest.Monke
     assert weights.seen.startswith("of 0 drafters, 0 MB")
     kept = Snapshots(default_folder(), 1 << 30, "model")
     kept.save(Snapshot(np.arange(9, dtype=np.int32), np.zeros(3_000_000, np.uint8), 1.0))
-    (tmp_path / "weights").mkdir()
-    (tmp_path / "weights" / "one.weights").write_bytes(bytes(2_000_000))
+    (tmp_path / "weights" / "one").mkdir(parents=True)
+    (tmp_path / "weights" / "one" / "0.layer").write_bytes(bytes(2_000_000))
     _, snapshots, weights = _disk()
     assert snapshots.works
     assert snapshots.seen == f"1 prompt that a target has read, 3 MB, kept in {tmp_path / 'snapshots'}"

