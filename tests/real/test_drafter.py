@@ -1,6 +1,5 @@
 """The drafter with its shipped profiles, on real weights."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -182,21 +181,6 @@ def test_one_head_of_the_small_qwen_finds_answers_without_training(qwen_small: P
     drafter = Drafter(qwen_small, HeadsProfile([ScoringHead(7, 11, "all", 1.0)], group=7))
     (keys,) = encode(drafter, FileText("tools.py", UNITS))
     assert sum(best(drafter, keys, q) == unit for unit, q in enumerate(QUESTIONS)) >= 3
-
-
-def test_a_profile_that_wants_float16_keys_works_with_int8_ones(
-    smollm2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = Drafter(smollm2)
-    name = fingerprint_of(smollm2)
-    shipped = shipped_profile(name)
-    assert shipped is not None
-    folder = tmp_path / "winnow" / "profiles"
-    folder.mkdir(parents=True)
-    (folder / f"{name}.json").write_text(json.dumps({**shipped.document, "keys": "float16"}))
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    drafter = Drafter(smollm2)
-    assert drafter.identity == before.identity
 
 
 def test_profile_deeper_than_the_drafter_is_refused(smollm2: Path) -> None:

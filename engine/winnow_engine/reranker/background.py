@@ -13,7 +13,7 @@ import numpy as np
 from winnow_cuda.device import DeviceError
 from winnow_cuda.shapes import Float32, Int32
 from winnow_engine.core import Cancellation
-from winnow_engine.encoder.reranker_use import RerankerUse
+from winnow_engine.encoder.profiles import RerankerUse
 from winnow_engine.errors import ModelDamagedError, ModelError, ProfileError
 from winnow_engine.reranker.layout import UnitText
 from winnow_engine.reranker.reranker import Reranker

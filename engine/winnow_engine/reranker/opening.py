@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from winnow_engine.encoder.drafter import Drafter
-from winnow_engine.encoder.reranker_use import RerankerUse
+from winnow_engine.encoder.profiles import RerankerUse
 from winnow_engine.encoder.weights import EMBEDDING
 from winnow_engine.errors import ModelError, ProfileError
 from winnow_engine.models import cache

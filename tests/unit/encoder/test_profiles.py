@@ -15,12 +15,12 @@ from winnow_engine.encoder import profiles as profiles_module
 from winnow_engine.encoder.profiles import (
     OpenedProfile,
     ProfileFolder,
+    RerankerUse,
     open_profile,
     shipped_folders,
     shipped_profile,
     users_profile,
 )
-from winnow_engine.encoder.reranker_use import RerankerUse
 from winnow_engine.encoder.weights import GgufTensors
 from winnow_engine.errors import ProfileError
 from winnow_engine.models.weights import Kind, weight_folders
@@ -134,14 +134,6 @@ def test_without_adapters_the_notice_names_their_distribution(
     assert "pip install winnow-weights-adapter" in str(opened(QWEN).notice)
 
 
-def test_a_profile_that_wants_other_keys_has_a_notice(opened: Callable[[str], OpenedProfile], profiles: Path) -> None:
-    write_profile(profiles / "mine", QWEN, FUSION, HEADS)
-    document = json.loads((profiles / "mine" / "profile.json").read_text())
-    for keys, said in (("float16", True), ("int8", False)):
-        (profiles / "mine" / "profile.json").write_text(json.dumps({**document, "keys": keys}))
-        assert (opened(QWEN).notice is not None) == said
-
-
 def test_a_profile_of_the_user_is_found_by_its_fingerprint_alone(profiles: Path) -> None:
     assert users_profile(SMOLLM2) is None
     write_profile(profiles / "any name", SMOLLM2, FUSION, HEADS)
@@ -176,16 +168,6 @@ def test_a_profile_keeps_the_reranker_of_the_one_before(profiles: Path) -> None:
     assert found(QWEN).reranker is None
 
 
-def test_what_was_calibrated_before_profiles_were_folders_is_still_used(profiles: Path) -> None:
-    (profiles / f"{SMOLLM2}.json").write_text(json.dumps({"heads": HEADS, "fusion": FUSION}))
-    (profiles / f"{QWEN}.json").write_text(json.dumps({"adapter": "qwen2.5-coder-0.5b.safetensors", "fusion": FUSION}))
-    assert found(SMOLLM2).open(shape(576, 9, 3)).layers == 1
-    assert found(QWEN).fusion == FUSION
-    assert found(QWEN).open(shape(896, 14, 2)).identity == "adapter-9573c11f599c2839"
-    write_profile(profiles / "new", QWEN, {"kinds": {"words": {}}}, HEADS)
-    assert found(QWEN).path == profiles / "new"
-
-
 def test_two_profiles_of_one_drafter_are_refused_by_name(profiles: Path) -> None:
     for name in ("a", "b"):
         write_profile(profiles / name, QWEN, FUSION, HEADS)
@@ -204,7 +186,6 @@ def test_a_profile_says_how_its_reranker_is_used(profiles: Path) -> None:
     assert ProfileFolder(profiles, {"fusion": FUSION}).reranker is None
     use = ProfileFolder(profiles, {"fusion": FUSION, "reranker": RERANKER}).reranker
     assert use == RerankerUse(profiles / "reranker.safetensors", 0.75, 16000)
-    assert use == ProfileFolder(profiles, {"fusion": FUSION, "reader": RERANKER}).reranker  # as older profiles call it
     of_another = ProfileFolder(
         profiles, {"fusion": FUSION, "reranker": {**RERANKER, "model": "qwen2.5-coder-1.5b"}}
     ).reranker

@@ -13,7 +13,7 @@ import pytest
 from winnow_cuda.device import DeviceError
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Folder
-from winnow_engine.encoder.reranker_use import RerankerUse
+from winnow_engine.encoder.profiles import RerankerUse
 from winnow_engine.errors import CancelledError, ModelDamagedError, ProfileError, UnsupportedModelError
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.question import Question

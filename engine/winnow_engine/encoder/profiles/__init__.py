@@ -5,7 +5,9 @@ A profile is a folder with a `profile.json`, the adapter that this names if it h
     {"fingerprints": ["3c51608417b386dc"],   the drafters it belongs to, by `fingerprint`
      "adapter": "adapter.safetensors",       a file in the folder (`adapter.py`), or in its place
      "heads": [{"layer": 8, "head": 1, "feature": "all", "weight": 1.0}],   scoring heads (`heads.py`)
-     "reranker": {…},                        a reranker, if it has one (`reranker_use.py`)
+     "reranker": {"file": "reranker.safetensors",   if it has one, in the folder
+                  "model": "qwen2.5-coder-1.5b",    whose layers it has, if not the drafter's own
+                  "weight": 1.0, "tokens": 16000},  of its scores, less their mean; to read at most
      "fusion": {…}}                          the weights of all features (`selection/fusion_weights.py`)
 
 The user's folders lie in `user_directory()` and are searched before those that ship: here, and with the weights of
@@ -16,6 +18,7 @@ neither is scored with every head of some layers, and the fusion weights of `gen
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,7 +28,6 @@ from winnow_cuda.shapes import TransformerShape
 from winnow_engine.encoder.adapter import AdapterProfile
 from winnow_engine.encoder.heads import generic_heads, heads_of
 from winnow_engine.encoder.profile import Profile
-from winnow_engine.encoder.reranker_use import RerankerUse, use_of
 from winnow_engine.encoder.weights import GgufTensors
 from winnow_engine.errors import NotJsonError, ProfileError
 from winnow_engine.models.gguf_header import read_header
@@ -33,21 +35,40 @@ from winnow_engine.models.weights import weight_folders, weights_remedy
 from winnow_engine.platform import user_folder
 from winnow_engine.untrusted import read_json
 
+
+@dataclass(frozen=True, slots=True)
+class RerankerUse:
+    """A profile's reranker: its file, its use, and the registered model whose layers it has, if not the drafter."""
+
+    file: Path
+    weight: float
+    tokens: int
+    model: str | None = None
+
+
+def use_of(document: Mapping[str, Any], file: Path) -> RerankerUse:
+    """The use of the reranker in `file`, from a profile's document. ProfileError if that is malformed."""
+    match document:
+        case {"weight": float(weight) | int(weight), "tokens": int(tokens)} if (
+            tokens > 0
+            and math.isfinite(weight)
+            and not isinstance(weight, bool)
+            and isinstance(model := document.get("model"), str | None)
+        ):
+            return RerankerUse(file, float(weight), tokens, model)
+    raise ProfileError(f"{file.parent} does not say how its reranker is used: take the reranker out of profile.json")
+
+
 HEADS = Path(__file__).parent
 """The folder of the profiles that need no weights."""
 DOCUMENT = "profile.json"
 _INSTALLED = "reranker.json"
-_ADAPTER = "adapter.safetensors"
 _GENERIC = "generic"
 _NOTICE = (
     "no profile ships for this drafter: scoring with a generic one, which keeps fewer right spans; "
     "`winnow calibrate` makes one"
 )
 _NO_ADAPTER_NOTICE = "no adapter is installed: scoring with a generic profile, which keeps fewer right spans; "
-_FLOAT16_NOTICE = (
-    "the drafter's profile wants keys of another kind than int8, which are no longer kept: it works with int8 ones; "
-    'take "keys" out of its profile.json'
-)
 _REMEDY = "run `winnow calibrate` again, or delete the profile"
 
 
@@ -77,17 +98,12 @@ class ProfileFolder:
     @property
     def reranker(self) -> RerankerUse | None:
         """The reranker, if it has one, and how it is used. ProfileError as for the adapter, and if it is malformed."""
-        document = self.document.get("reranker", self.document.get("reader"))  # as older profiles call it
+        document = self.document.get("reranker")
         if document is None:
             return _installed_reranker(self.document["fingerprints"]) if self.ships else None
         if not isinstance(document, dict):
             raise ProfileError(f"{self.path}: the reranker is no object with a file: {_REMEDY}")
         return use_of(document, self._inside(document.get("file"), "reranker"))
-
-    @property
-    def notice(self) -> str | None:
-        """A sentence for the user where the profile asks for what there no longer is."""
-        return _FLOAT16_NOTICE if self.document.get("keys", "int8") != "int8" else None
 
     def _inside(self, name: Any, what: str) -> Path:
         """A file of the folder. A profile may come from anywhere: no path and no link may make it read another file."""
@@ -142,7 +158,7 @@ def users_profile(name: str) -> ProfileFolder | None:
     """The user's own profile of the drafter with this fingerprint. ProfileError if one is malformed, or several fit."""
     if user_folder("data") is None:
         return None
-    return _only(name, _folders_in(user_directory())) or _before_folders(name)
+    return _only(name, _folders_in(user_directory()))
 
 
 def shipped_folders() -> tuple[Path, ...]:
@@ -167,7 +183,7 @@ def open_profile(
     found = (None if shipped_only else users_profile(name)) or shipped_profile(name)
     if found is not None:
         reranker, notice = _reranker_or_notice(found)
-        return OpenedProfile(found.open(shape), found.fusion, notice or found.notice, reranker)
+        return OpenedProfile(found.open(shape), found.fusion, notice, reranker)
     notice = _NOTICE if weight_folders("adapter") else _NO_ADAPTER_NOTICE + weights_remedy("adapter")
     return OpenedProfile(generic_heads(block_count, shape.heads, shape.group), _read(HEADS / _GENERIC).fusion, notice)
 
@@ -227,18 +243,6 @@ def _read(folder: Path) -> ProfileFolder:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ProfileError(f"{folder / DOCUMENT} does not list the fingerprints of its drafters: {_REMEDY}")
     return ProfileFolder(folder, document)
-
-
-def _before_folders(name: str) -> ProfileFolder | None:
-    """A profile calibrated before profiles were folders: a document alone, with the adapter that shipped if any."""
-    file = user_directory() / f"{name}.json"
-    if not file.is_file():
-        return None
-    document = _read_document(file)
-    shipped = shipped_profile(name)
-    if "adapter" in document and shipped is not None:
-        return ProfileFolder(shipped.path, {**document, "adapter": _ADAPTER})
-    return ProfileFolder(file.parent, document)
 
 
 def _read_document(path: Path) -> dict[str, Any]:
