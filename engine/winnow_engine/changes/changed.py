@@ -81,10 +81,7 @@ def _common(before: Sequence[bytes], after: Sequence[bytes]) -> int:
 
 @dataclass(frozen=True)
 class ChangedFile:
-    """A file that differs, with workspace paths. `path` of a removed file is the one that it had.
-
-    `before` and `after` are contents, None where there is no file, or if `unread` gives a reason not to read it.
-    """
+    """A file that differs, with workspace paths. Contents are None where there is no file, or if `unread` says why."""
 
     path: str
     before_path: str | None

@@ -1,7 +1,4 @@
-"""A change as the target reads it: the touched units with their lines before and after, at several lengths.
-
-Each run of lines has a head that says where it stands now, in the form in which an answer cites it.
-"""
+"""A change as the target reads it: the touched units with their lines before and after, at several lengths."""
 
 from __future__ import annotations
 
@@ -25,10 +22,7 @@ _LONGEST_CHARACTERS = 400_000  # about 100,000 tokens, more than a target reads
 
 @dataclass(frozen=True, slots=True)
 class _Length:
-    """Amount to show: lines around a changed one (None: whole short units), lines of each run, characters in all.
-
-    One that leaves changed lines out is `cut`. It begins with code that is neither a test nor prose.
-    """
+    """Lines around a changed one (None: whole short units), lines of a run, characters in all; `cut` hides changes."""
 
     context: int | None
     lines: int | None = None
@@ -64,10 +58,7 @@ class _Row:
 def shown_changes(
     changes: Changes, touched: Sequence[TouchedFile], remarks: Sequence[str], count: Callable[[str], int]
 ) -> tuple[ShownChange, ...]:
-    """The change at several lengths, longest first, followed by some remarks where it is whole; at last only a list.
-
-    `count` gives a text's tokens.
-    """
+    """The change at several lengths, longest first, with remarks where it is whole; at last only a list."""
     whole = [_shown(changes, touched, remarks, length, count) for length in _WHOLE]
     first_code = sorted(touched, key=lambda one: _order(one.units.file.path))
     cut = [_shown(changes, first_code, (), length, count) for length in _CUT]
@@ -108,7 +99,6 @@ def _shown(
 
 
 def _with_files(touched: Sequence[TouchedFile]) -> Iterator[tuple[TouchedFile, ChangedUnit | None]]:
-    """Each file on its own, then with each of its units."""
     for one in touched:
         yield one, None
         yield from ((one, unit) for unit in one.units.units)
@@ -131,7 +121,6 @@ def _title(changes: Changes) -> str:
 
 
 def _others(changes: Changes) -> Iterator[str]:
-    """The files whose content is not shown."""
     unread = [file for file in changes.files if file.unread]
     for file in unread[:_MOST_NAMED]:
         yield f"{file.path} ({file.what}; {file.unread})"
@@ -152,7 +141,6 @@ def _runs(
 
 
 def _rows(unit: ChangedUnit) -> Iterator[_Row]:
-    """All lines of a unit, removed and new ones marked."""
     first = unit.after.start_line if unit.after else 1
     at = 1
     for hunk in unit.hunks:
@@ -168,7 +156,6 @@ def _rows(unit: ChangedUnit) -> Iterator[_Row]:
 
 
 def _near_changes(rows: Sequence[_Row], context: int | None) -> Iterator[Sequence[_Row]]:
-    """The runs of rows within some rows of a change; all rows for None."""
     changed = [n for n, row in enumerate(rows) if row.mark != " "]
     if not changed:
         return  # it only moved

@@ -23,10 +23,7 @@ _MOST_CHARACTERS = 2_000  # for the drafter, which reads less
 def asked_changes(
     question: Question, sources: Sources, workspace: Workspace, cancellation: Cancellation
 ) -> Changes | None:
-    """The changes that a question names; None if it is about none.
-
-    Raises GitError, NothingChangedError, RevisionError, CancelledError.
-    """
+    """The changes that a question names; None if it is about none. Raises GitError, and CancelledError."""
     if question.changes is None:
         return None
     changes = read_changes(sources, workspace, question.changes, cancellation)
@@ -60,7 +57,6 @@ def touched_files(changes: Changes, workspace: Workspace) -> list[TouchedFile]:
 
 
 def _users(workspace: Workspace, touched: Sequence[TouchedFile]) -> Iterator[str]:
-    """Lines that name the callers of what changed, and its tests."""
     found = dict.fromkeys(users_of(workspace, touched))
     for title, tests in (("Used by", False), ("Tested by", True)):
         places: dict[str, list[str]] = {}
@@ -84,7 +80,6 @@ def _removed(touched: Sequence[TouchedFile]) -> Iterator[tuple[str, int, str]]:
 
 
 def _code(touched: Sequence[TouchedFile]) -> CodeAtCursor:
-    """The head and the changed lines of each unit, for the drafter."""
     lines: list[bytes] = []
     for one in touched:
         for unit in one.units.units:

@@ -38,10 +38,7 @@ class Uncommitted(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Revisions:
-    """Two states: `before` is the id of a commit or of the empty tree, `after` a commit's id or one of `Uncommitted`.
-
-    `revision` is what to call the commit before, "" if there is none.
-    """
+    """Two states: a commit's id, called `revision`, or the empty tree's; and a commit's id, or one of `Uncommitted`."""
 
     before: str
     after: str | Uncommitted
@@ -91,7 +88,6 @@ def _range(repository: Repository, first: str, last: str, *, since_parted: bool)
 
 
 def _one_commit(repository: Repository, revision: str) -> Revisions:
-    """A commit against its first parent."""
     (commit,) = commits(repository.git, [repository.commit(revision)])
     title = f"commit {commit.id[:10]}, {commit.subject!r}"
     if not commit.parents:
@@ -105,9 +101,7 @@ def _one_commit(repository: Repository, revision: str) -> Revisions:
 
 
 def without_mention(text: str) -> tuple[str, str | None]:
-    """The words of a question after `@changes`, `@staged`, `@branch`, `@commit`, `@changes:A..B` or `@when`, and what
-    that means; None if it begins with none of these. Within a sentence `@commit` is a decorator or the like.
-    """
+    """The words of a question after `@changes` or the like, and its meaning; None if it begins with no mention."""
     match = _MENTION.match(text)
     if match is None:
         return text, None
@@ -117,8 +111,8 @@ def without_mention(text: str) -> tuple[str, str | None]:
 def read_changes(sources: Sources, workspace: Workspace, asked: str, cancellation: Cancellation) -> Changes:
     """Changes in the repositories of the workspace's folders, by the words of `revisions_of`.
 
-    Folders without a repository, or in which a revision does not exist, are left out if others have it. Raises
-    GitError, of the kind that the first folder gives, if none has.
+    Folders in which there is no such state are left out. If there is none in any, the first folder's GitError is
+    raised.
     """
     found: list[tuple[Revisions, list[ChangedFile]]] = []
     failures: list[NotARepositoryError | RevisionError] = []

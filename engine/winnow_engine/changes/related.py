@@ -25,10 +25,7 @@ _LEAST_STEM = 3
 
 
 def related(workspace: Workspace, touched: Sequence[TouchedFile]) -> Scores:
-    """Float32 [U]: high for what uses the changed names or defines them too, for tests, and for code alike.
-
-    The changed units have 0.
-    """
+    """Float32 [U], 0 for changed units: high for users of changed names, other definitions, tests and code alike."""
     defined = _defined(touched)
     near = _of_paths(workspace, _same_file(touched))
     scores = _WORDS * _alike(workspace, touched) + _SAME_FILE * near
@@ -59,7 +56,6 @@ def users_of(workspace: Workspace, touched: Sequence[TouchedFile]) -> Iterator[t
 
 
 def _users_gain(workspace: Workspace, names: Iterable[str], near: Scores) -> Scores:
-    """Gain of the units that use one of the names."""
     gain = np.zeros(len(workspace.units), np.float32)
     for name in sorted(names):
         users = _users(workspace, name)
@@ -68,7 +64,6 @@ def _users_gain(workspace: Workspace, names: Iterable[str], near: Scores) -> Sco
 
 
 def _definitions_gain(workspace: Workspace, touched: Sequence[TouchedFile], defined: Collection[str]) -> Scores:
-    """Gain of the units that also define a changed name, or define a name that the changed units use."""
     gain = np.zeros(len(workspace.units), np.float32)
     for name in sorted(_used(touched)):
         definitions = list(workspace.symbols.defining(name))
@@ -98,14 +93,12 @@ def _same_file(touched: Sequence[TouchedFile]) -> Callable[[str], bool]:
 
 
 def _its_test(touched: Sequence[TouchedFile]) -> Callable[[str], bool]:
-    """True for a test's path with the name of a changed file in it."""
     stems = {PurePosixPath(one.units.file.path).stem for one in touched}
     long = tuple(stem for stem in stems if len(stem) >= _LEAST_STEM)
     return lambda path: is_test(path) and any(stem in path for stem in long)
 
 
 def _users(workspace: Workspace, name: str) -> list[int]:
-    """The units that use a name, other than to import it."""
     found = workspace.symbols.using_name(name)
     return [unit for unit in found if workspace.units[unit][1].kind is not UnitKind.IMPORTS]
 
@@ -117,7 +110,6 @@ def _surety(workspace: Workspace, name: str) -> float:
 
 
 def _defined(touched: Sequence[TouchedFile]) -> set[str]:
-    """The names that the changed units define, or defined."""
     return _names(touched, lambda symbols: symbols.definitions)
 
 
@@ -138,7 +130,6 @@ def _names(touched: Sequence[TouchedFile], pairs: Callable[[FileSymbols], Iterab
 
 
 def _sides(one: TouchedFile) -> Iterator[tuple[FileAnalysis, Collection[int]]]:
-    """Both analyses of a file, each with the indices of its changed units."""
     before = {unit.before for unit in one.units.units}
     after = {unit.after for unit in one.units.units}
     yield one.units.before, {n for n, unit in enumerate(one.units.before.units) if unit in before}

@@ -1,7 +1,4 @@
-"""Functions, classes and sections that a change touches, before and after it.
-
-Units of the two sides are paired by name, then by the most lines in common.
-"""
+"""Functions, classes and sections that a change touches. Both sides are paired by name, then by lines in common."""
 
 from __future__ import annotations
 
@@ -102,7 +99,6 @@ def _changed(
 
 
 def _holding(units: Sequence[Unit], lines: Iterable[int]) -> set[int]:
-    """The indices of the units that hold some lines."""
     at = _unit_of_line(units)
     return {at[line] for line in lines if line in at}
 
@@ -124,7 +120,6 @@ def _partners(file: ChangedFile, before: Sequence[Unit], after: Sequence[Unit]) 
 
 
 def _by_name(before: Sequence[Unit], after: Sequence[Unit]) -> Iterator[tuple[int, int]]:
-    """Units of the same kind and name, where only one on either side has them."""
     ours, theirs = _unique(before), _unique(after)
     return ((ours[key], theirs[key]) for key in ours if key in theirs)
 
@@ -136,7 +131,6 @@ def _unique(units: Sequence[Unit]) -> Mapping[tuple[str, str], int]:
 
 
 def _by_lines(file: ChangedFile, before: Sequence[Unit], after: Sequence[Unit]) -> list[tuple[int, int, int]]:
-    """Pairs of units with how many lines they have in common, most first."""
     of_before, of_after = _unit_of_line(before), _unit_of_line(after)
     common: Counter[tuple[int, int]] = Counter()
     for old, new in unchanged(file.before_lines, file.after_lines).items():

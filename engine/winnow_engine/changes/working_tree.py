@@ -33,8 +33,6 @@ _MOST_COMPARED = 2_500  # pairs of a new and a removed file
 
 @dataclass(frozen=True)
 class _Folder:
-    """A folder's files in the workspace, the tree and the index, by path within the folder."""
-
     folder: Folder
     present: Mapping[str, IndexedFile]
     entries: Mapping[str, Entry]
@@ -121,7 +119,6 @@ def _is_text(data: bytes | None) -> TypeGuard[bytes]:
 
 
 def _is_gone(has: _Folder, path: str) -> bool:
-    """True for a file of the tree that is neither in the workspace nor on disk, and would count."""
     if has.entries[path].mode not in REGULAR or reason_against_path(path):
         return False
     try:
@@ -132,7 +129,6 @@ def _is_gone(has: _Folder, path: str) -> bool:
 
 
 def _is_in_another(root: Path, path: str, inner: set[str]) -> bool:
-    """True for a file of a submodule, or of another repository within the folder."""
     above = [parent.as_posix() for parent in Path(path).parents if parent != Path()]
     return any(parent in inner or (root / parent / ".git").exists() for parent in above)
 

@@ -53,10 +53,7 @@ def _pieces(data: bytes, edits: Sequence[LineEdit]) -> Iterator[bytes]:
 
 
 def replacing(data: bytes, start_line: int, end_line: int, new: Sequence[str]) -> Iterator[LineEdit]:
-    """Edits by which some lines of a file become `new`, which have no ends. Lines that stay are in none of them.
-
-    White space at the end of a line is no difference.
-    """
+    """Edits by which some lines become `new`, which have no ends. White space at the end of a line is no difference."""
     end, lines = line_end(data), Lines(data)
     old = text_lines(data[slice(*lines.span(start_line, end_line))].decode("utf-8", "replace"))
     stripped_old, stripped_new = ([line.rstrip() for line in some] for some in (old, new))

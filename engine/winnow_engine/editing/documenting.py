@@ -32,8 +32,6 @@ _MOST_SHOWN = 120  # lines
 
 @dataclass(frozen=True)
 class _Place:
-    """The line before which documentation is put, the white space before it, and its style."""
-
     line: int
     indent: str
     style: DocComment
@@ -131,7 +129,6 @@ def _dedented(text: str) -> str:
 
 
 def _is_code(text: str, definition: Definition) -> bool:
-    """True if a text gives the definition back instead of describing it."""
     name = re.escape(definition.name.rpartition(".")[2])
     return re.search(rf"^\s*(?!{name})\w[\w ]*\b{name}\s*[(:{{]", text, re.MULTILINE) is not None
 

@@ -76,10 +76,7 @@ def parsed_file(file: IndexedFile) -> ParsedFile:
 
 
 def lines_to_edit(workspace: Workspace, cursor: Cursor) -> EditedLines:
-    """The function around a cursor, else the units there; a part of it where it is very long.
-
-    Raises PositionError for a cursor nowhere in the workspace, EditError for a file that an edit would damage.
-    """
+    """The function around a cursor, else its units; a part where that is long. Raises PositionError, EditError."""
     cursor = workspace.settled(cursor)
     file = workspace.files[workspace.file_number(cursor.path)]
     numbers = workspace.units_at(cursor.path, cursor.start_line, cursor.end_line)

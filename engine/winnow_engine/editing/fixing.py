@@ -58,7 +58,6 @@ def fixing(workspace: Workspace, request: WantedEdit) -> EditTask:
 
 
 def _where(passage: EditedLines, request: WantedEdit) -> str:
-    """Introduction of the problem, with its line if it has a single short one."""
     first, last = request.cursor.start_line, request.cursor.end_line
     line = passage.file.text_of_lines(first, last).strip() if first <= passage.file.lines.count else ""
     if first != last or not line or len(line) > _LONGEST_LINE:
@@ -104,7 +103,6 @@ def _with_kept_head(old: Sequence[str], new: Sequence[str]) -> list[str]:
 
 
 def _units_of(code: str, path: str) -> list[_SnippetUnit]:
-    """The units of a snippet, read in the language of `path`."""
     lines = text_lines(code)
     return [_unit(unit, lines) for unit in analyse(path, code.encode()).units]
 

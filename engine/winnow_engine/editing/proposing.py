@@ -65,11 +65,7 @@ def propose(
     cancellation: Cancellation | None = None,
     on_kept: KeptSink = ignore_kept,
 ) -> Proposal:
-    """Have the target write a change, and check it. Nothing is written anywhere.
-
-    Raises EditError where no change comes of it, PositionError, BudgetError, CancelledError, and what the models
-    raise.
-    """
+    """Have the target write a change, and check it. Nothing is written. EditError where no change comes of it."""
     assert assistant.target is not None, "an assistant without a target changes nothing"
     cancellation = cancellation or Cancellation()
     task = _TASKS[request.kind](assistant.read(sources, cancellation), request)

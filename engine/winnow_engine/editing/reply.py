@@ -19,10 +19,7 @@ def indentation(line: str) -> str:
 
 
 def reindented(code: Sequence[str], like: Sequence[str]) -> list[str]:
-    """Lines of code, moved so that the first one stands where that of `like` does, and with tabs if those have tabs.
-
-    Lines that stand left of the first one, as those of a string may, stay where they are.
-    """
+    """Lines of code moved to where the first one of `like` stands, tabs included. Lines left of the first one stay."""
     code = _as_tabs_or_spaces(code, tabs=_has_tabs(like))
     old, new = _first(code), _first(like)
     if old == new:
@@ -35,7 +32,6 @@ def _first(lines: Iterable[str]) -> str:
 
 
 def _has_tabs(lines: Iterable[str]) -> bool | None:
-    """True for lines indented by tabs; None if none of them is indented."""
     indented = [line for line in lines if line.strip() and line[0] in " \t"]
     return any(line[0] == "\t" for line in indented) if indented else None
 
@@ -55,7 +51,6 @@ def _tabs_before(line: str) -> int:
 
 
 def _width(code: Sequence[str]) -> int:
-    """Spaces of one level of indentation."""
     depths = sorted({len(indentation(line)) for line in code if line.strip()})
     return min((deeper - depth for depth, deeper in pairwise(depths)), default=0) or _WIDTH
 
@@ -85,7 +80,7 @@ def code_blocks(text: str, *, closed: bool = False) -> Iterator[str]:
 def edit_of(reply: str, read: Read, *, whole: bool = True) -> FileEdit:
     """The edit that an answer means: its blocks, or where it has none all of it; if not `whole`, blocks that ended.
 
-    Raises NoCodeError, UnchangedError, and AmbiguousCodeError for several blocks that mean different edits.
+    Raises NoCodeError, UnchangedError, AmbiguousCodeError.
     """
     blocks = list(code_blocks(reply, closed=not whole))
     edits = list(_edits(blocks or [reply] * whole, read))

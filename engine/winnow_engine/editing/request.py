@@ -19,10 +19,7 @@ LEAST_PARAMETERS = 3_000_000_000
 
 
 def check_size(target: str) -> None:
-    """Raise NotApplicableError for a local target with fewer than LEAST_PARAMETERS parameters.
-
-    `target` is a model's name, a file or a URL. A file that cannot be read passes: loading it gives the better error.
-    """
+    """Raise NotApplicableError for a local target with few parameters. A file that cannot be read passes."""
     parameters = None if is_url(target) else _parameters(target)
     if parameters is not None and parameters < LEAST_PARAMETERS:
         raise NotApplicableError(

@@ -145,7 +145,6 @@ class AdapterProfile:
     def _scores(
         self, arrays: Arrays, runs: Int64, pooled: Float16, question: QuestionStates, scorer: Scorer
     ) -> dict[str, Float32]:
-        """The scores of units with these rows of keys and vectors."""
         queries, weights = self._maxsim.queries(question.encoded.hidden)
         best = scorer.maxsim(arrays["codes"], arrays["scales"], runs, queries, weights)
         (cosine,) = scorer.unit_products(pooled, self._pool_query(question)[None])
@@ -153,7 +152,6 @@ class AdapterProfile:
         return {"maxsim": self._maxsim.scores(best, tokens), "pooled": self._pool.scores(cosine, tokens)}
 
     def _pool_query(self, question: QuestionStates) -> Float32:
-        """The question's vector, float32 [256]."""
         vectors, importance = self._pool.queries(question.encoded.hidden)
         return unit_length(importance @ vectors)
 

@@ -42,10 +42,7 @@ class Drafter:
         threads: int | None = None,
         on_compile: Callable[[str], None] = lambda kernel: None,
     ) -> None:
-        """Load `path`. Raises ModelNotFoundError, ModelDamagedError, UnsupportedModelError or ProfileError.
-
-        `on_compile` is called with the name of each GPU kernel before it is compiled, which happens once per machine.
-        """
+        """Load `path`. Raises ModelError, ProfileError. `on_compile` gets the name of each GPU kernel to compile."""
         header, self.path, self._gave_up = read_header(path), path, False
         tensors = GgufTensors(path, header)
         with ThreadPoolExecutor(2) as pool:  # llama.cpp reads the vocabulary (0.4 s) beside the rest
@@ -88,18 +85,11 @@ class Drafter:
         cancellation: Cancellation,
         fixed_batches: bool = False,
     ) -> Iterator[FileKeys]:
-        """The keys of each file, in order, each as soon as its last segment is done.
-
-        With `fixed_batches` it depends on the files alone what is encoded together (`FileEncoder.encode`). Raises
-        CancelledError, within the time of a layer.
-        """
+        """The keys of each file, in order, each as soon as its last segment is done; see `FileEncoder.encode`."""
         return self._files.encode(files, cancellation, fixed_batches)
 
     def text_vectors(self, texts: Sequence[str], cancellation: Cancellation) -> tuple[Float32, int]:
-        """A vector of length 1 for each text, float32 [N, columns], as units get them; and the tokens of all texts.
-
-        Raises UnsupportedModelError without a trained adapter, and CancelledError.
-        """
+        """Vectors of length 1 of texts, float32 [N, columns], and all tokens. Without an adapter it cannot."""
         vectors, tokens = list[Float16](), 0
         files = (FileText("", (text,)) for text in texts)
         for keys in self.encode(files, cancellation, fixed_batches=True):
@@ -188,7 +178,6 @@ class Drafter:
         )
 
     def _states(self, questions: Sequence[EncodedQuestion], check: Callable[[], None]) -> list[QuestionStates]:
-        """The states of questions, in one batch."""
         batch = question_batch([one.ids for one in questions], len(self.template.prefix))
         encoded = self._encoder.encode(batch, self._profile.taps, check)
         rows = [slice(int(start), int(end)) for start, end in pairwise(batch.offsets)]
@@ -196,13 +185,11 @@ class Drafter:
 
 
 def _opened(tensors: GgufTensors, header: GgufHeader, given: Profile | None) -> OpenedProfile:
-    """The profile that was given, or the drafter's own."""
     if given is not None:
         return OpenedProfile(given, fusion_for(given))
     return open_profile(tensors, shape_of(header, 1), header.block_count)
 
 
 def _part(encoded: Encoded, rows: slice) -> Encoded:
-    """Some rows of the results of a pass."""
     queries, keys = ({layer: of[rows] for layer, of in states.items()} for states in (encoded.queries, encoded.keys))
     return Encoded(encoded.hidden[rows], queries, keys)

@@ -136,7 +136,6 @@ class FileEncoder:
         return pack(segments(), self.encoder.batch_tokens)
 
     def _cut(self, number: int, file: FileText) -> tuple[Int32, list[Segment]]:
-        """A file's tokens by unit, and its segments."""
         ids, counts = self.vocabulary.tokenize_each(file.units)
         return counts, cut_ids(number, self.template.header(file.path), ids, counts)
 
@@ -156,14 +155,12 @@ class FileEncoder:
 
 
 def _checked(groups: Iterator[list[Segment]], cancellation: Cancellation) -> Iterator[list[Segment]]:
-    """The same groups, until cancelled."""
     for group in groups:
         cancellation.check()
         yield group
 
 
 def _dealt(group: list[Segment], read: ReadArrays) -> Iterator[tuple[Segment, ReadArrays]]:
-    """Split what was read of a batch by segment."""
     token = run = 0
     for segment in group:
         tokens, runs = slice(token, token + len(segment.ids)), slice(run, run + len(segment.units))

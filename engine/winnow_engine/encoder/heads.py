@@ -141,10 +141,7 @@ def _stored(name: str, keys: Float32) -> Arrays:
 
 
 def heads_of(entries: Any, heads: int, group: int) -> HeadsProfile:
-    """The profile of a document's "heads": [{"layer", "head", "feature", "weight"}, …].
-
-    ProfileError if they are malformed, or not heads of a drafter with `heads` of them a layer.
-    """
+    """The profile of a document's "heads": [{"layer", "head", "feature", "weight"}, …]. ProfileError if malformed."""
     try:
         chosen = [ScoringHead(**entry) for entry in entries]
         if any(one.head >= heads for one in chosen):
@@ -155,10 +152,7 @@ def heads_of(entries: Any, heads: int, group: int) -> HeadsProfile:
 
 
 def generic_heads(block_count: int, heads: int, group: int) -> HeadsProfile:
-    """For a drafter nobody calibrated: every head of the layers between an eighth and a third of its depth.
-
-    In the drafters measured, the heads that find answers sit there; singling them out takes a calibration.
-    """
+    """Every head of the layers between an eighth and a third of the depth, where those that find answers mostly are."""
     first, last = block_count // 8, max(block_count // 3, block_count // 8 + 1)
     every = [ScoringHead(layer, h, "body", 1.0) for layer in range(first, last) for h in range(heads)]
     return HeadsProfile(every, group)

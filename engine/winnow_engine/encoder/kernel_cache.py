@@ -12,10 +12,7 @@ _DIGEST = len(checksum(b""))
 
 
 class KernelFolder(MutableMapping[str, bytes]):
-    """One file per kernel, with its hash at the end: a damaged one counts as missing.
-
-    A folder that cannot be written keeps nothing.
-    """
+    """One file per kernel, with its hash at the end; none if the folder cannot be written."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

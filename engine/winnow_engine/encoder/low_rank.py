@@ -54,10 +54,7 @@ def fits(a: Float32, b: Float32, name: str, shape: tuple[int, ...]) -> None:
 
 
 def read_tensors(path: Path) -> tuple[Tensors, float]:
-    """A file's tensors by name, as float32, and the scale of its updates.
-
-    OSError, SafetensorError, KeyError or ValueError for a file that is no such thing.
-    """
+    """A file's tensors by name, as float32, and the scale of its updates. Raises one of `BAD_FILE`."""
     with safe_open(path, framework="numpy") as file:
         try:
             tensors = {name: file.get_tensor(name).astype(np.float32) for name in file.keys()}  # noqa: SIM118

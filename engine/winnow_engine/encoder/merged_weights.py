@@ -92,10 +92,7 @@ def _trim(folder: Path) -> None:
 
 
 def name_of(identity: str, form: MatrixForm) -> str:
-    """Names the merged weights of the drafter with this `identity`, computed on this machine, in that form.
-
-    The adapter's update is a product of matrices, which the libraries for different processors round differently.
-    """
+    """Names the weights of a drafter as this machine computes them: libraries round matrix products differently."""
     blas = sorted(f"{p['internal_api']} {p.get('architecture')}" for p in threadpool_info() if p["user_api"] == "blas")
     depends = [identity, np.__version__, blas, "int16 by 32, bounded by norm" if form == "packed" else form]
     return hashlib.sha256(json.dumps(depends).encode()).hexdigest()[:32]

@@ -40,10 +40,7 @@ class ReadArrays:
 
 
 class Profile(Protocol):
-    """Turns a drafter's hidden states into scores. `identity` changes whenever stored arrays would.
-
-    `taps` are the layers whose queries and keys it needs.
-    """
+    """Turns hidden states into scores; `taps` are layers it reads. `identity` changes whenever stored arrays would."""
 
     identity: str
     layers: int
@@ -71,10 +68,7 @@ class Profile(Protocol):
         nulls: Sequence[QuestionStates],
         scorer: Scorer,
     ) -> dict[str, Float32]:
-        """Scores by name, float32 [U] each, of all units of a workspace; higher is more relevant.
-
-        `nulls` are questions that ask for nothing, for profiles that compare with them.
-        """
+        """Scores by name, float32 [U] each, higher is more relevant; `nulls` ask for nothing, to compare with."""
 
 
 @runtime_checkable

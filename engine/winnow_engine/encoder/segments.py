@@ -79,11 +79,7 @@ def pack(segments: Iterable[S], batch_tokens: int) -> Iterator[list[S]]:
 
 
 def evened(groups: Iterable[list[Segment]], cores: int) -> Iterator[list[Segment]]:
-    """The same segments for `cores` that take one group after the other: the last groups are small.
-
-    The segments of the last two groups a core come in ever smaller groups, the longest first, so that no core is left
-    with a long one when the others are done.
-    """
+    """The same segments for `cores` that take one group after the other: the last groups are ever smaller."""
     held: deque[list[Segment]] = deque()
     for group in groups:
         held.append(group)

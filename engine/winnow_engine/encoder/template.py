@@ -54,10 +54,7 @@ class Template:
         return np.concatenate([self._file_marker, self._vocabulary.tokenize(path + "\n")])
 
     def question(self, text: str, code: CodeAtCursor | None = None) -> EncodedQuestion:
-        """A question about the whole workspace, or about the code at the cursor.
-
-        The text is cut to QUESTION_CHARACTERS, the code to CURSOR_TOKENS tokens.
-        """
+        """A question about the workspace, or about code; cut to QUESTION_CHARACTERS, the code to CURSOR_TOKENS."""
         return self._about_workspace(text) if code is None else self._about_code(text, code)
 
     def null_questions(self, code: CodeAtCursor | None = None) -> list[EncodedQuestion]:

@@ -124,10 +124,7 @@ def load_weights(
     kept: Kept | None = None,
     form: MatrixForm = "float32",
 ) -> Weights:
-    """The embedding and the first `layers` layers; `merge` is applied to each matrix under its GGUF name.
-
-    Matrices come in the `form` that an encoder takes (`winnow_cuda.backends`).
-    """
+    """The embedding and the first layers, each matrix through `merge`, in the `form` that an encoder takes."""
     shape = shape_of(header, layers)
 
     def compute(index: int) -> LayerWeights:

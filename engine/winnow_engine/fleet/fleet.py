@@ -151,7 +151,6 @@ class Fleet:
             self._identities.pop()
 
     def _least_busy(self, sent: Sequence[tuple[int, Any]]) -> int:
-        """The actor with the fewest chunks that are not done, of those that are not lost."""
         references = [reference for _, reference in sent]
         done = self._ray.wait(references, num_returns=len(references), timeout=0)[0] if references else []
         busy = Counter(number for number, reference in sent if reference not in done)

@@ -60,7 +60,6 @@ def _settings(repository: Repository) -> Mapping[str, str]:
 
 
 def _remotes(settings: Mapping[str, str], branch: str) -> list[str]:
-    """Names of remotes, which may have slashes and dots: the branch's own first, then the usual ones."""
     first = (settings.get(f"branch.{branch}.remote", ""), settings.get("clone.defaultremotename", ""), *_USUAL_REMOTES)
     named = (match["name"] for key in settings if (match := _REMOTE.fullmatch(key)))
     return list(dict.fromkeys(name for name in (*first, *named) if name))

@@ -94,7 +94,6 @@ def _decoded(data: bytes, encoding: str) -> str:
 
 
 def _sizes(git: Git, ids: Sequence[str]) -> dict[str, tuple[str, int]]:
-    """Kind and size in bytes of the objects that are there."""
     if not ids:
         return {}
     output = git.run("cat-file", "--batch-check", stdin=_lines(ids)).decode("ascii", "replace")
@@ -131,10 +130,7 @@ _MOST_CHARACTERS = 8_000  # of a message
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """A commit with its number of parents in this clone, and seconds since the epoch. Bytes not UTF-8 are U+FFFD.
-
-    Of its message there are the first 8,000 characters.
-    """
+    """A commit, with its number of parents in this clone, and the first 8,000 characters of its message."""
 
     id: str
     parents: int

@@ -102,42 +102,28 @@ _SET = {
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """The git program, run in a directory. `cancellation` ends a command that is running.
-
-    `index` is the file of what is staged, None for the repository's usual one. Only the commands of a table can be run;
-    a KeyError says that one is not in it.
-    """
+    """The git program, run in a directory, where `index` replaces what is staged. Only listed commands can be run."""
 
     directory: Path
     cancellation: Cancellation = field(default_factory=Cancellation)
     index: Path | None = None
 
     def run(self, *arguments: str, stdin: bytes = b"", timeout_s: float = _TIMEOUT_S) -> bytes:
-        """Standard output of a command.
-
-        Raises GitMissingError, NotARepositoryError, UntrustedRepositoryError, CancelledError, and GitError if the
-        command fails in another way or takes more than `timeout_s` seconds.
-        """
+        """Standard output of a command. Raises GitError of the kind that its complaint means, and CancelledError."""
         status, output, complaint = self.outcome(*arguments, stdin=stdin, timeout_s=timeout_s)
         if status:
             raise failure(self.directory, arguments, complaint)
         return output
 
     def outcome(self, *arguments: str, stdin: bytes = b"", timeout_s: float = _TIMEOUT_S) -> tuple[int, bytes, str]:
-        """Exit status, standard output and standard error of a command, whether it fails or not.
-
-        Raises GitMissingError, CancelledError, and GitError if it takes more than `timeout_s` seconds.
-        """
+        """Exit status, output and complaint of a command. GitError if it takes more than `timeout_s` seconds."""
         status, output, complaint = self._ran(arguments, stdin, timeout_s)
         if status is None:
             raise GitError(f"`git {arguments[0]}` took longer than {timeout_s:g} s and was ended: try again")
         return status, output, complaint
 
     def partial_output(self, *arguments: str, timeout_s: float, highest: int = 0) -> tuple[bytes, bool]:
-        """Standard output of a command until it ends, fails or is stopped after `timeout_s`; and whether it succeeded.
-
-        Its status is then `highest` at most. Raises GitMissingError, CancelledError.
-        """
+        """Output of a command until it ends or is stopped, and True if it ended with `highest` at most."""
         status, output, _ = self._ran(arguments, b"", timeout_s)
         return output, status is not None and 0 <= status <= highest
 
@@ -188,10 +174,7 @@ class Git:
 
 
 def environment_for_git(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment less what redirects git or names programs for it, with what keeps it from asking anybody.
-
-    PATH has absolute folders only: an empty or relative one would be looked up within the repository.
-    """
+    """The environment less what redirects git or names programs for it. PATH has absolute folders only."""
     kept = {name: value for name, value in environment.items() if not name.startswith("GIT_") or _KEPT.match(name)}
     folders = environment.get("PATH", os.defpath).split(os.pathsep)
     path = os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
@@ -232,13 +215,11 @@ def _program(path: str) -> str:
 
 
 def _owned(complaint: str) -> str | None:
-    """The repository that git names between quotes."""
     parts = complaint.split("'")
     return parts[1] if len(parts) > 2 else None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a command that still runs, with all that it started."""
     if process.poll() is not None:
         return
     if hasattr(os, "killpg"):

@@ -61,7 +61,6 @@ def index_of_hook(folder: Path) -> Path | None:
 
 
 def _own_directory(folder: Path) -> Path | None:
-    """The own directory of the working tree that a folder lies in."""
     top = top_above(folder)
     return None if top is None else directories(top).own.resolve()
 
@@ -93,7 +92,6 @@ def _waits(path: Path) -> bool:
 
 
 def _first_line(path: Path) -> str:
-    """The first line of a small text file, empty if there is no such file."""
     try:
         return read_regular(path, 4096).decode("utf-8", "surrogateescape").partition("\n")[0].strip()
     except OSError:
@@ -110,11 +108,7 @@ _QUICK_S = 10.0  # for what git does at once, unless a file that it reads never 
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A git repository. `prefix` is the folder within it, "" or ending in a slash; `bare` has no working tree.
-
-    `object_format` names the hash of its objects. Of a `shallow` one, older commits are missing. `index` is the file
-    of what is staged.
-    """
+    """A git repository. `prefix` is the folder within it, "" or ending in a slash; `index` the file of staged files."""
 
     git: Git
     prefix: str

@@ -24,10 +24,9 @@ REGULAR = frozenset({"100644", "100755"})
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One file that differs. `before` and `after` are paths from the repository's top, None where there is no file.
+    """One file that differs: paths from the repository's top, None where there is no file, object ids and modes.
 
-    Paths that are not UTF-8 have surrogate escapes. Blobs are object ids. `renamed` says that git took both for the
-    same file; a submodule's blob is its commit.
+    Paths that are not UTF-8 have surrogate escapes; a submodule's blob is its commit.
     """
 
     before: str | None
@@ -120,10 +119,7 @@ def index_files(repository: Repository) -> list[Entry]:
 
 
 def parse_raw(fields: Sequence[bytes]) -> Iterator[FileChange]:
-    """The records of git's raw format, NUL-separated: a colon, modes, objects and a status, then one path or two.
-
-    Files in conflict (status U) are left out; git lists them a second time as modified.
-    """
+    """The records of git's raw format, less those in conflict (U), which git lists a second time as modified."""
     at = 0
     while at < len(fields):
         if not fields[at].startswith(b":"):  # diff-tree of one commit begins with its id

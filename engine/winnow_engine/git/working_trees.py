@@ -29,10 +29,7 @@ def is_repository(folder: Path) -> bool:
 
 
 def excludes_file(top: Path) -> Path:
-    """The file of ignore rules that git's configuration names, wherever that is set; else the user's usual one.
-
-    Outside of a repository, and in one that git does not read, the user's and the system's configuration count.
-    """
+    """The file of ignore rules that git's configuration names, also the user's or the system's; else the usual one."""
     for place in (top, Path(top.anchor)):
         try:
             check_readable(place)
@@ -71,7 +68,6 @@ class TrackedFiles:
 
 @lru_cache(16)
 def _tracked(top: Path, _stamp: tuple[int, int]) -> tuple[bytes, ...]:
-    """Paths in the index, sorted; none if git cannot read it."""
     try:
         check_readable(top)
         return tuple(sorted(set(Git(top).fields("ls-files", "-z", timeout_s=_QUICK_S))))
@@ -116,7 +112,6 @@ def _own_tree(shared: Path) -> Path | None:
 
 
 def _linked(shared: Path) -> list[Path]:
-    """The linked working trees of a repository that are there."""
     named = ((one, os.fsdecode(_read(one / "gitdir")).strip()) for one in (shared / "worktrees").glob("*"))
     trees = (_real((one / text).parent) for one, text in named if text)
     return [tree for tree in trees if is_file(tree / ".git")]

@@ -61,7 +61,6 @@ def blame(repository: Repository, commit: str, path: str, data: bytes, lines: It
 
 
 def _blame(repository: Repository, commit: str, path: str, wanted: Set[int]) -> list[Origin]:
-    """Origins of lines as git counts them."""
     if not wanted:
         return []
     around = {near for line in wanted for near in range(max(line - _AROUND, 1), line + _AROUND + 1)}
@@ -95,7 +94,6 @@ def _path(quoted: bytes) -> str:
 
 
 def _ranges(lines: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Runs of neighbouring numbers, each as its first and last."""
     for _, run in groupby(enumerate(lines), lambda pair: pair[1] - pair[0]):
         numbers = [number for _, number in run]
         yield numbers[0], numbers[-1]
@@ -142,10 +140,7 @@ def shaping_commits(
 def _committed(
     repository: Repository, head: str, path: str, data: bytes, lines: Sequence[int]
 ) -> tuple[bytes, list[int]]:
-    """The last commit's content, and the lines as it numbers them, less those not committed.
-
-    RevisionError for a new file.
-    """
+    """The last commit's content, and the lines as it numbers them, less uncommitted ones. Raises RevisionError."""
     ids = [entry.blob for entry in named_files(repository, head, [path])]
     contents = blobs(repository.git, ids)
     if not contents:

@@ -19,10 +19,9 @@ _MOST_COLUMNS = 500
 
 @dataclass(frozen=True)
 class Past:
-    """The commits that a question is answered from, newest first.
+    """The commits that a question is answered from, newest first, with texts around them for the target.
 
-    `title` names them, and `heading` introduces them to the target. `bidding` tells it how to answer; {id} stands for
-    the first commit's. Show `notices` to the user.
+    In `bidding` {id} stands for the first commit's. Show `notices` to the user.
     """
 
     title: str
@@ -85,7 +84,6 @@ def _units(one: CommitEffect) -> str:
 
 
 def _difference(file: ChangedFile, hunks: Sequence[Hunk], most: int) -> Iterator[str]:
-    """The lines of hunks, `most` rows at most."""
     rows = list[str]()
     for hunk in hunks:
         rows += [f"-{_text(file.before_lines[line - 1])}" for line in hunk.before]

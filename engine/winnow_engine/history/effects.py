@@ -87,8 +87,6 @@ Terms = Mapping[str, float]
 
 @dataclass(frozen=True)
 class _Fit:
-    """Units of a changed file that fit a question, and how well the best does."""
-
     file: ChangedFile
     score: float
     units: tuple[ChangedUnit, ...]
@@ -130,21 +128,18 @@ def _fit(file: ChangedFile, terms: Terms) -> _Fit:
 
 
 def _changed(unit: ChangedUnit) -> Iterator[str]:
-    """The lines that a commit removed from a unit, or added to it."""
     for hunk in unit.hunks:
         yield from (unit.before_lines[line - 1].decode("utf-8", "replace") for line in hunk.before)
         yield from (unit.after_lines[line - 1].decode("utf-8", "replace") for line in hunk.after)
 
 
 def _score(terms: Terms, texts: Sequence[str]) -> float:
-    """The weights of the terms that occur in texts."""
     text = "\n".join(texts)
     there = {*map(stem, spelled_words(text)), *map(whole, _NAME.findall(text))}
     return sum(weight for term, weight in terms.items() if term in there)
 
 
 def _hunks(fit: _Fit) -> Iterator[Hunk]:
-    """The hunks of the file that lie in its units that fit."""
     for hunk in fit.file.hunks:
         if any(_meet(hunk, unit) for unit in fit.units):
             yield hunk

@@ -33,12 +33,7 @@ class NameSearch:
         """Whether no search was stopped before its end."""
 
     def commits(self, name: str, *, as_text: bool) -> set[str]:
-        """The ids of the commits that touched a name.
-
-        It is looked for as a path, then as a definition, which is followed to the lines it had before. If it is
-        neither, and may be sought `as_text`, commits count in which it became more or less frequent. Raises GitError,
-        CancelledError.
-        """
+        """The ids of the commits that touched a path, or a definition and its former lines; else that change a text."""
         parts = [part for part in _SEPARATOR.split(name) if part]
         searches = self._paths(name) or self._definitions(parts)
         if not searches and len(parts) > 1:
@@ -53,7 +48,6 @@ class NameSearch:
         return found
 
     def _paths(self, name: str) -> list[tuple[str, ...]]:
-        """Searches for the files whose paths end with a name that looks like one."""
         if "." not in name and "/" not in name:
             return []
         paths = _fields(self._repository.git.run("ls-tree", "-r", "-z", "--name-only", self._tip))
@@ -107,10 +101,7 @@ _MERGE = 0.7  # weight of a merge, as the merged commits say the same
 
 @dataclass(frozen=True, slots=True)
 class FoundCommit:
-    """A commit that may answer. `score` is a sum of BM25 over its message and what it touched, 0 if no word fits.
-
-    `age` sorts the newest first, also commits of the same second.
-    """
+    """A commit that may answer, with BM25 over its message and what it touched. `age` sorts the newest first."""
 
     id: str
     score: float
@@ -121,8 +112,7 @@ def rank_commits(repository: Repository, question: str, most: int) -> tuple[list
     """The commits that answer a question best, best first, and notices for the user about the search.
 
     If no word fits, they are the newest, with a score of 0. Where a question only names code, those that touched it
-    come first, the newest first, or the oldest if it asks when something was added. Raises RevisionError before the
-    first commit, GitError, CancelledError.
+    come first: the newest, or the oldest if it asks when something was added. Raises GitError, CancelledError.
     """
     tip = repository.commit("HEAD")
     logged = newest_commits(repository, tip, MOST_COMMITS)
@@ -139,7 +129,6 @@ def rank_commits(repository: Repository, question: str, most: int) -> tuple[list
 def _add_touching(
     scores: NDArray[np.float32], logged: list[Logged], asked: Asked, search: NameSearch, *, shallow: bool
 ) -> None:
-    """Raise the scores of the commits that touched what a question names."""
     rows = {one.id: row for row, one in enumerate(logged) if one.parents or not shallow}
     touched = set[int]()
     as_text = not asked.alone or not scores.any()

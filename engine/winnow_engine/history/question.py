@@ -53,8 +53,7 @@ class CommitMatches:
 def answering_commits(sources: Sources, question: str, cancellation: Cancellation, most: int = _MOST) -> CommitMatches:
     """The `most` commits that fit a question best, without those far from the best of them.
 
-    Folders without a repository, or without a commit, are left out if others have one. Raises GitError, of the kind
-    that the first folder gives, if none has; CancelledError.
+    Folders without a commit are left out. If none has one, the first folder's GitError is raised.
     """
     matches = list[CommitMatch]()
     notices = dict[str, None]()
@@ -80,7 +79,6 @@ def past_of(question: Question, sources: Sources, cancellation: Cancellation) ->
 
 
 def _histories(sources: Sources, cancellation: Cancellation) -> Iterator[FolderHistory]:
-    """The histories of the folders, that of a repository once."""
     failures: list[GitError] = []
     seen = set[Path]()
     for folder in sorted(sources.folders, key=lambda folder: folder.name):
@@ -98,11 +96,7 @@ def _histories(sources: Sources, cancellation: Cancellation) -> Iterator[FolderH
 
 
 def asked_past(question: Question, sources: Sources, workspace: Workspace, cancellation: Cancellation) -> Past | None:
-    """The history that a question is about: that of the code at the cursor, or the commits that answer when.
-
-    None if it is about neither. The question is located. Raises PositionError
-    if it asks why and has no cursor, GitError, RevisionError, CancelledError.
-    """
+    """The history that a question is about, None for none. Raises PositionError for *why* without a cursor."""
     if question.changes == WHEN:
         return past_of(question, sources, cancellation)
     return _past_at_cursor(question, sources, workspace, cancellation) if question.changes == WHY else None
@@ -126,7 +120,6 @@ def with_past(question: Question, past: Past | None, workspace: Workspace, count
 
 
 def _past_at_cursor(question: Question, sources: Sources, workspace: Workspace, cancellation: Cancellation) -> Past:
-    """The commits that shaped the code at the cursor."""
     if question.cursor is None:
         raise PositionError("asking why needs a place: name a line or lines, FILE:LINE or FILE:LINE-LINE")
     folder, path = _folder(sources, question.cursor.path)

@@ -98,10 +98,10 @@ _WEAK_STEMS = _ADDED | frozenset(map(stem, _WEAK_WORDS.split()))
 
 @dataclass(frozen=True)
 class Asked:
-    """A question's `terms`, which are stems, with weights.
+    """A question's stems with weights, and the names in it that are written like code.
 
-    `code` are the names and paths that are written like code, or, if it is `alone`, the only word that says something.
-    `only_code` says that there is nothing else to go by, `added` that the question is when something came.
+    `alone` says that the only name is a plain word, `only_code` that there is nothing else to go by, `added` that it
+    asks when something came.
     """
 
     terms: Mapping[str, float]

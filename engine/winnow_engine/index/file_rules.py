@@ -59,7 +59,6 @@ def unwanted_content(data: bytes) -> str | None:
 
 
 def _machine_written(data: bytes) -> str | None:
-    """Reason why a program wrote this text, or None: a note in its head, or very long lines."""
     for comment in _head_comments(data):
         if mark := _GENERATED.search(comment):
             return f"generated: marked {mark.group().decode('utf-8', 'replace').strip()!r} in its head"

@@ -49,10 +49,7 @@ class FileTable:
 
     @cached_property
     def unit_sample(self) -> NDArray[np.int64]:
-        """A sample of 512 units, int64 in ascending order; every unit if there are fewer.
-
-        A hash of the file's key and the unit's place decides, so an edit changes little of it.
-        """
+        """A sample of 512 units, or all, int64 in order. A hash of content and place decides: edits change little."""
         counts = np.diff(self.unit_starts)
         keys = np.repeat(np.array([_number(key) for key in self.keys], np.uint64), counts)
         places = np.arange(len(keys)) - np.repeat(self.unit_starts[:-1], counts)
@@ -62,7 +59,6 @@ class FileTable:
 
 
 def _number(key: str) -> int:
-    """64 bits of a hash of the key."""
     return int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest(), "little")
 
 

@@ -18,10 +18,7 @@ _SOURCE = re.compile(r'\s*"source": \[\s*')
 
 
 def notebook_code(data: bytes) -> bytes | None:
-    """The cells of a notebook, with text and magic commands as comments; None if it is none.
-
-    Where each line of code has a line of the file, as Jupyter writes it, it keeps that line's number.
-    """
+    """The cells of a notebook, text and magics as comments, on the file's own lines if Jupyter wrote it; else None."""
     try:
         cells = [(cell["cell_type"], _source(cell["source"])) for cell in _cells(read_json(data))]
     except (KeyError, TypeError, NotJsonError):
@@ -47,12 +44,10 @@ def _cells(document: Any) -> Iterator[Any]:
 
 
 def _source(source: Any) -> list[str]:
-    """A cell's lines with their ends, one line a string."""
     return _LINE.findall("".join([source] if isinstance(source, str) else source))
 
 
 def _shown(kind: str, source: Sequence[str]) -> list[str]:
-    """A cell's lines, as comments where they are no code."""
     lines = [_PICTURE.sub("…", line.rstrip("\r\n")) for line in source]
     return [f"# {line}".rstrip() if kind != "code" or _MAGIC.match(line) else line for line in lines]
 
@@ -71,7 +66,6 @@ def _placed(lines: Sequence[str], sources: Sequence[Sequence[str]]) -> list[int]
 
 
 def _stands_at(lines: Sequence[str], at: int, source: Sequence[str]) -> bool:
-    """True if the lines after this one are those of a source."""
     if not _SOURCE.fullmatch(lines[at]) or at + len(source) >= len(lines):
         return False
     return all(_is_string(line, text) for line, text in zip(lines[at + 1 :], source, strict=False))

@@ -129,10 +129,7 @@ def _checked(root: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class _CandidateFile:
-    """A file that no rule on names leaves out. `asked_for_by` quotes the `.winnowignore` pattern that asks for it.
-
-    `status` is None for a document that is not on disk.
-    """
+    """A file that no rule on names leaves out, and the pattern that asks for it; no `status` if it is not on disk."""
 
     path: str
     asked_for_by: str | None
@@ -141,8 +138,6 @@ class _CandidateFile:
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """A folder with the names of its entries, the rules in it, and the files and folders in it that count."""
-
     path: str
     rules: IgnoreRules
     names: Set[str]
@@ -151,8 +146,6 @@ class _Folder:
 
 
 class _Walk:
-    """One walk through a workspace."""
-
     def __init__(
         self,
         root: Path,
@@ -193,7 +186,6 @@ class _Walk:
             pending += [(inner, folder.rules.inside(inner)) for inner in folder.folders]
 
     def _reason_for_copy(self, directory: str, names: Set[str]) -> str | None:
-        """Reason why a further working tree of a repository is left out, or None."""
         if ".git" not in names:
             return None
         counted = counted_instead(Path(directory), self._root)
@@ -260,7 +252,6 @@ class _Walk:
         return read_regular(self._root / path, self._rules.most_bytes(path) + 1)
 
     def _judged(self, path: str, data: bytes, asked_for: bool) -> Content:
-        """The text, or the rule on content that leaves it out."""
         if reason := self._rules.too_large(path, len(data)):
             return Content(reason=reason)
         text, made_of = file_text(path, data)
@@ -270,7 +261,6 @@ class _Walk:
         return Content.of(path, text, made_of) if reason is None else Content(reason=reason)
 
     def _unsaved(self, folder: _Folder) -> Iterator[_CandidateFile]:
-        """Open documents of a folder that are not on disk and that no rule on names leaves out."""
         for document in self._open:
             path = self._root / document
             if path.parent != Path(folder.path) or path.name in folder.names:

@@ -31,10 +31,7 @@ _STAR, _STARS = "[^/]*", "(?:/.+)?"  # pathspec's translations of `*` and of `/*
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A gitignore pattern for paths below `base`, which ends with a slash. With a leading `!` it does not ignore them.
-
-    `quoted` names it for messages.
-    """
+    """A gitignore pattern for paths below `base`, which ends with a slash. `quoted` names it for messages."""
 
     base: str
     regex: re.Pattern[str]

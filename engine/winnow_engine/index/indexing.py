@@ -59,7 +59,6 @@ def indexed(
 
 
 def _same(now: FoundFile, earlier: IndexedFile | None, tables: Tables | None) -> IndexedFile | None:
-    """The file if its text is known under its path."""
     if earlier is not None and earlier.key == now.content.key and earlier.local_path == now.local_path:
         return earlier if earlier.content is now.content else replace(earlier, content=now.content)
     row = tables.row_of.get(now.path) if tables is not None else None
@@ -71,7 +70,6 @@ def _same(now: FoundFile, earlier: IndexedFile | None, tables: Tables | None) ->
 def _new(
     files: Sequence[FoundFile], store: Store, cancellation: Cancellation, context: ReadContext
 ) -> Iterator[IndexedFile]:
-    """The files with their records: from the store, or made now and stored."""
     stored = store.get(NAMESPACE, [one.content.key for one in files])
     missing = {one.content.key: one for one in files if one.content.key not in stored}
     size = sum(one.content.size for one in missing.values())

@@ -92,10 +92,7 @@ _CODE = frozenset(_CODE_SUFFIXES)
 
 
 def reason_against(name: str, is_dir: bool, parent: str = "") -> str | None:
-    """Reason why an entry of this name, in a folder of that name, is left out by default, or None.
-
-    Case does not matter.
-    """
+    """Reason why a name, in a folder of that name, is left out by default, or None. Case does not matter."""
     lower = name.lower()
     known = _DIRECTORIES_IN if is_dir else _SECRETS_IN
     return _reason_against(name, lower, is_dir, parent.lower() if lower in known else "")
@@ -129,7 +126,6 @@ def reason_for_marker(names: Set[str]) -> str | None:
 
 
 def _secret(name: str, parent: str) -> str | None:
-    """The pattern of secrets that a name in lower case matches, or None."""
     if parent in _SECRETS_IN.get(name, ()):
         return f"{parent}/{name}"
     pattern = _match(name, _SECRETS)

@@ -134,7 +134,6 @@ def _symbols(syntax: Syntax, matches: list[Captures]) -> Iterator[tuple[str, int
 
 
 def _candidates(syntax: Syntax, matches: list[Captures]) -> list[_CandidateDefinition]:
-    """The widest definition of each name node, in order of position, each after the one around it."""
     widest: dict[int, _CandidateDefinition] = {}
     for captures in matches:
         for capture, kind in _KINDS.items():
@@ -189,7 +188,6 @@ def _nested(candidates: list[_CandidateDefinition], outline: Outline) -> list[De
 
 
 def _share_line(found: list[Definition], parent: int | None, last: int) -> None:
-    """Give a definition's lines to the sibling on whose last line it starts."""
     sibling = next((one for one in reversed(found) if one.parent == parent), None)
     if sibling is not None:
         sibling.last = max(sibling.last, last)
@@ -232,10 +230,7 @@ _MAX_PARSED_BYTES = 4_000_000
 
 @dataclass(frozen=True)
 class ParsedFile:
-    """Line numbers are those of the original file. Byte offsets differ if the original holds CR.
-
-    `syntax` is None for text in no known language; such a file has an empty outline.
-    """
+    """Its lines are those of the file, with LF ends. `syntax` is None for text in no known language."""
 
     text: bytes
     lines: Lines

@@ -74,10 +74,7 @@ class _Worker:
 
 
 class ParsePool:
-    """Up to `count` processes that parse files. They start when `start` is called or there is enough to do.
-
-    Safe to use from several threads. Files are parsed here where no process can start, or with a `count` below 2.
-    """
+    """Up to `count` processes that parse files, once there is enough to do; else this one does. Safe to share."""
 
     def __init__(self, count: int) -> None:
         self.notices: list[str] = []
@@ -101,10 +98,7 @@ class ParsePool:
                 self._give_up(f"files are parsed by one process, because no other can be started: {error}")
 
     def analysed(self, texts: Iterable[Text], total: int, cancellation: Cancellation) -> Iterator[Record]:
-        """Records of files, in order; `total` is their size in bytes. Raises CancelledError.
-
-        Small amounts are parsed in this process.
-        """
+        """Records of files of `total` bytes, in order; small amounts are parsed here. Raises CancelledError."""
         if total >= _STARTING_BYTES:
             self.start()
         if total < SMALL_BYTES or not self._started or not self._count:
@@ -137,10 +131,7 @@ class ParsePool:
             return [self._alone(text) for text in texts]
 
     def _alone(self, text: Text) -> Record:
-        """A file's record; that of plain text if no process survives it.
-
-        The first loss may be due to other files, so the file gets a second try.
-        """
+        """A file's record; that of plain text if no process survives it twice: the first loss may be due to others."""
         for _ in range(2):
             with suppress(_LostError):
                 return self._asked([text])[0]
@@ -204,7 +195,6 @@ def _started(count: int) -> Iterator[_Worker]:
 
 
 def _run(sockets: list[int]) -> subprocess.Popen[bytes]:
-    """The process that serves these sockets. Raises OSError."""
     package = Path(winnow_engine.__file__).parent.parent
     paths = [str(package), *filter(None, [os.environ.get("PYTHONPATH")])]
     one_thread = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")

@@ -46,7 +46,6 @@ def main(sockets: Sequence[int]) -> None:
 
 
 def _serve(connection: Connection) -> None:
-    """Answer one request after the other: files in; their records, or what analysing raised, out."""
     try:
         connection.send_bytes(READY)
         while True:

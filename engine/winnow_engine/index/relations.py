@@ -70,7 +70,6 @@ def _used_by(workspace: Workspace, file: IndexedFile, at: range) -> Iterator[Rel
 
 
 def _may_be_meant(name: str, file: IndexedFile, workspace: Workspace, at: range, number: int) -> bool:
-    """True if some units can mean this definition by its name."""
     other, unit = workspace.units[number]
     if other is file or unit.kind is not UnitKind.METHOD:
         return True
@@ -96,6 +95,5 @@ def _related(workspace: Workspace, name: str, number: int) -> Relation:
 
 
 def _line_of(name: str, file: IndexedFile, unit: Unit) -> int:
-    """The first line of a unit that has the name."""
     found = re.search(rb"(?<!\w)%b(?!\w)" % re.escape(name.encode()), file.data[unit.start_byte : unit.end_byte])
     return file.lines.line_of(unit.start_byte + (found.start() if found else 0))

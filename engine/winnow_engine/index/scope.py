@@ -39,10 +39,7 @@ class MatchingLines:
 
 
 def in_scope(question: Question, workspace: Workspace, cancellation: Cancellation) -> Question:
-    """The question with the units that it is limited to, if it is.
-
-    Raises PositionError if a path is nowhere in the workspace, PatternError, NothingMatchesError, CancelledError.
-    """
+    """The question with the units that it is limited to. Raises PositionError, PatternError, NothingMatchesError."""
     if question.pattern:
         files = files_in(workspace, question.paths)
         found = matching_lines(workspace, files, question.pattern, cancellation)
@@ -85,7 +82,6 @@ def _matching(workspace: Workspace, path: str) -> set[int]:
 
 
 def _glob(glob: str) -> re2._Regexp | None:
-    """The expression for a glob, which is searched for in paths; None if it has none."""
     try:
         text = GitIgnoreSpecPattern.pattern_to_regex(glob)[0]
         while text and (plain := _BRACES.sub(lambda found: f"(?:{found[1].replace(',', '|')})", text)) != text:
@@ -98,10 +94,7 @@ def _glob(glob: str) -> re2._Regexp | None:
 def matching_lines(
     workspace: Workspace, files: Sequence[int], pattern: str, cancellation: Cancellation
 ) -> MatchingLines:
-    """The lines of some files that an expression matches; it is given up after 10 s, and after 100,000 lines.
-
-    Raises PatternError, NothingMatchesError, FileChangedError, CancelledError.
-    """
+    """The lines of files that an expression matches; given up after 10 s and 100,000 lines. Raises PatternError."""
     expression, until = compiled(pattern), time.monotonic() + _SECONDS
     found, count, complete = dict[int, list[int]](), 0, True
     for number in files:

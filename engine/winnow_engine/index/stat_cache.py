@@ -38,10 +38,7 @@ Key = tuple[str, str, bool]
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A file's content by its key, or the rule on content that leaves it out.
-
-    The text is in `held`, or is read at `place`, which had this stamp. `made_of` is the second part of `file_text`.
-    """
+    """A file's content by its key, or the rule that leaves it out; the text is in `held`, or is read at `place`."""
 
     key: str = ""
     size: int = 0
@@ -112,10 +109,7 @@ class StatCache:
     def content(
         self, root: str, path: str, asked_for: bool, status: os.stat_result, read: Callable[[], Content]
     ) -> Content:
-        """Content of the regular file at `path` below `root`; `read` is only called if it may have changed.
-
-        `status` was taken before. Different contents count if the user's rules have `asked_for` the file.
-        """
+        """Content of a regular file; `read` is only called if it may have changed since `status` was the same."""
         key, stamp = (root, path, asked_for), _stamp(status)
         known = self._known.get(key)
         if known is None or known.stamp != stamp or not known.settled:
@@ -125,7 +119,6 @@ class StatCache:
         return known.content
 
     def _read(self, place: str, stamp: Stamp, known: _Known | None, content: Content) -> _Known:
-        """The entry of a file that was just read."""
         now = self._clock()
         if known is None or known.stamp != stamp or known.seen_s > now:
             return _Known(stamp, now, content)

@@ -186,7 +186,6 @@ def _placed(found: Sequence[tuple[Array, Int64]], count: int) -> Array:
 
 
 def _in_order(found: Sequence[tuple[Sequence[str], Int64]]) -> list[str]:
-    """Strings in the order of their numbers."""
     pairs = ((number, text) for texts, numbers in found for text, number in zip(texts, numbers.tolist(), strict=True))
     return [text for number, text in sorted(pairs) if number != NO_PLACE]
 
@@ -212,7 +211,6 @@ def _strings(name: str, strings: Strings) -> dict[str, Array]:
 
 
 def _moved(found: Occurrences, start: Any) -> Occurrences:
-    """The same, with `start` added to each place."""
     return Occurrences(found.terms, found.rows + np.array([0, int(start), 0]))
 
 

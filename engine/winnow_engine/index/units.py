@@ -24,10 +24,7 @@ def blank(parsed: ParsedFile, line: int) -> bool:
 
 
 def pieces(parsed: ParsedFile, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Split lines `first` to `last` into pieces of at most `parsed.piece_bytes`. A longer line stays whole.
-
-    A piece starts at the outermost statement within reach, failing that after a blank line, failing that anywhere.
-    """
+    """Split lines into pieces of `parsed.piece_bytes` at outermost statements, else after blank lines, or anywhere."""
     if parsed.lines.size(first, last) > parsed.piece_bytes:
         ranks = {line: 2 * depth for line, depth in statement_lines(parsed, first, last).items()}
         while parsed.lines.size(first, last) > parsed.piece_bytes and first < last:
@@ -52,10 +49,7 @@ def _rank(parsed: ParsedFile, ranks: dict[int, int], line: int) -> int:
 
 
 def statement_lines(parsed: ParsedFile, first: int, last: int) -> dict[int, int]:
-    """The lines in [first, last] that begin with a statement or its comment, each with the statement's depth.
-
-    Depth 0 is a statement that no other statement within these lines contains.
-    """
+    """The lines in [first, last] that begin with a statement or its comment, each with its depth among these."""
     if parsed.syntax is None:
         return {}
     start, end = parsed.lines.span(first, last)
@@ -97,10 +91,7 @@ class _LineRun:
 
 
 def tile(parsed: ParsedFile, lines: Lines) -> tuple[Unit, ...]:
-    """Units of a parsed file; `lines` is the line table of its original bytes. An empty file has none.
-
-    Functions and methods stay whole whatever their size; all else is cut to pieces of about 2,000 bytes, data of 500.
-    """
+    """Units of a parsed file with this original line table: functions whole, the rest in pieces of some 2,000 bytes."""
     definitions = parsed.outline.definitions
     units: list[Unit] = []
     unit_of: dict[int | None, int] = {}  # the first unit of each definition
@@ -118,11 +109,7 @@ def tile(parsed: ParsedFile, lines: Lines) -> tuple[Unit, ...]:
 
 
 def cut_points(path: str, data: bytes, unit: Unit) -> tuple[int, ...]:
-    """Lines of a unit at which it may be cut, `unit.start_line` first.
-
-    These are the statements of the two outermost levels of a function's body, with the comments above them. Without a
-    tree they are the lines after blank ones, or else all lines.
-    """
+    """Lines of a unit at which it may be cut, its first one included: statements two levels deep, else blank lines."""
     first, last = unit.start_line, unit.end_line
     try:
         parsed = parse(path, data)
@@ -195,7 +182,6 @@ def _join_closing(parsed: ParsedFile, runs: list[_LineRun], first: int, last: in
 
 
 def _loose_runs(parsed: ParsedFile, first: int, last: int) -> Iterator[_LineRun]:
-    """The runs of lines outside all definitions: imports, and everything else."""
     if parsed.syntax is None:
         yield _LineRun(UnitKind.BLOCK, first, last, None)
         return

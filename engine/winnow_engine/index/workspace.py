@@ -1,7 +1,4 @@
-"""A workspace: its files, and the units of all of them under one numbering.
-
-A workspace has one folder or several. With several, paths begin with the folder's name, as editors show them.
-"""
+"""A workspace: files of one folder, or several, whose names begin paths then; their units under one numbering."""
 
 from __future__ import annotations
 
@@ -55,11 +52,7 @@ class Sources:
         return repr((folders, self.rules))
 
     def look(self, cancellation: Cancellation, stats: StatCache | None = None) -> Iterator[tuple[Folder, str, Content]]:
-        """Files that count with their folders, in path order. A file under two folders counts for the inner one.
-
-        Files that `stats` knows to be unchanged are not read. Raises WorkspaceError if a folder is not a readable
-        directory, CancelledError.
-        """
+        """Files that count with their folders, in path order, under the inner one of two. Raises WorkspaceError."""
         for folder in sorted(self.folders, key=lambda folder: folder.name):
             inner = [f.root for f in self.folders if f.root != folder.root and f.root.is_relative_to(folder.root)]
             for path, content in look(folder.root, self.rules, None, cancellation.check, self._open_in(folder), stats):
@@ -204,10 +197,7 @@ class Workspace:
         return replace(cursor, start_line=start, end_line=end)
 
     def located(self, question: Question) -> Question:
-        """The question with its cursor on lines that exist, and with the code there.
-
-        Raises PositionError if the cursor is nowhere in the workspace.
-        """
+        """The question with its cursor on lines that exist, and with the code there. Raises PositionError."""
         if question.cursor is None:
             return question
         cursor = self.settled(question.cursor)
@@ -227,10 +217,7 @@ class Workspace:
 
 
 def begun_again(work: Callable[[], T], cancellation: Cancellation) -> T:
-    """The result of work that reads a workspace, begun again if a file changes meanwhile, as branches are switched.
-
-    Raises CancelledError, and FileChangedError if files do not stop changing.
-    """
+    """The result of work that reads a workspace, begun again if a file changes meanwhile. Raises CancelledError."""
     for _ in range(_MOST_TRIES - 1):
         try:
             return work()
@@ -249,8 +236,7 @@ def read_workspace(
 ) -> Workspace:
     """Read all files that count and have changed; the others are in `before`, or on disk.
 
-    If nothing changed, `before`, an earlier reading, is returned, with everything that was computed from it. Raises
-    WorkspaceError if there is no file or a folder cannot be read, CancelledError.
+    If nothing changed, `before` is returned, with all that was computed from it. WorkspaceError if there is no file.
     """
     cache = WorkspaceCache(store.workspaces, f"{NAMESPACE} {sources.identity}")
     before = _before(cache, before)
@@ -276,7 +262,6 @@ def _look(sources: Sources, before: Workspace, cancellation: Cancellation) -> li
 
 
 def _before(cache: WorkspaceCache, before: Workspace | None) -> Workspace:
-    """The earlier reading if it was of the same sources, else the one on disk."""
     if before is not None and before.identity == cache.identity:
         return before
     stats = before.stats if before is not None and not before.identity else StatCache()

@@ -132,7 +132,6 @@ def path_key(path: str) -> str:
 
 
 def _some(keys: FileKeys, first: int, end: int) -> FileKeys:
-    """The keys of some units."""
     tokens = np.concatenate([[0], np.cumsum(keys.unit_tokens, dtype=np.int64)])
     units, rows = slice(first, end), slice(int(tokens[first]), int(tokens[end]))
     arrays = {

@@ -50,10 +50,7 @@ def _changed_at(sources: Sources, file: IndexedFile) -> float:
 
 
 class StreamingEncoder:
-    """Encodes files on a thread of its own from `begin` to the end of the `with` block, which waits for the last one.
-
-    What encoding raises is raised there. An exception inside the block ends it early.
-    """
+    """Encodes files from `begin` to the end of the `with` block, which waits, and raises what encoding raised."""
 
     def __init__(self, keys: Loading[KeyCache], progress: ProgressSink, cancellation: Cancellation) -> None:
         self._keys, self._progress, self._cancellation = keys, progress, cancellation

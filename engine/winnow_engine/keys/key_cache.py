@@ -88,11 +88,7 @@ class KeyCache:
         cancellation: Cancellation,
         first: Sequence[str] = (),
     ) -> WorkspaceKeys:
-        """The keys of every unit. A cancelled run stores what it has encoded.
-
-        Files are encoded in path order, after those in `first` and those that questions led to. Of several threads that
-        want the keys of one workspace, one makes them and the others wait.
-        """
+        """The keys of every unit; `first` are paths to encode first. A cancelled run stores what it has encoded."""
         names = workspace.units_keys
         with self._locks[hash(names) % _LOCKS].held(cancellation):
             last = self._last
@@ -240,7 +236,6 @@ class KeyCache:
         return planned
 
     def _timed(self, encoded: Iterator[FileKeys]) -> Iterator[FileKeys]:
-        """The same keys; measures the throughput."""
         started, tokens = time.perf_counter(), 0
         for keys in encoded:
             tokens += int(keys.unit_tokens.sum())
@@ -254,7 +249,6 @@ def _bytes(unit: Unit) -> int:
 
 
 def _by_file(workspace: Workspace, units: Iterable[int]) -> dict[int, tuple[NDArray[np.int32], list[Unit]]]:
-    """Units by the number of their file: their numbers in it, and themselves, in file order."""
     numbers = np.unique(np.fromiter(units, np.int64))
     files = np.searchsorted(workspace.unit_starts, numbers, side="right") - 1
     found = {}

@@ -83,7 +83,6 @@ def _rows(pack: Pack, names: Mapping[int, str], counts: NDArray[np.int64]) -> di
 
 
 def _tokens(pack: Pack, records: Iterable[int]) -> int:
-    """The tokens of some records."""
     starts, offsets = pack.starts[TOKENS], _offsets(pack)
     rows = np.array(list(records), np.int64)
     return int((offsets[starts[rows + 1]] - offsets[starts[rows]]).sum())
@@ -94,7 +93,6 @@ def _offsets(pack: Pack) -> NDArray[np.int64]:
 
 
 def _part(workspace: Workspace, pack: Pack, rows: Mapping[int, int]) -> KeyBlock:
-    """The pack's keys, with the numbers that its units have in the workspace."""
     starts = pack.starts[TOKENS]
     files = np.full(len(starts) - 1, NO_UNIT, np.int64)
     files[list(rows.values())] = list(rows)

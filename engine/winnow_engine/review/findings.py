@@ -61,7 +61,6 @@ def summary_of(answer: str, workspace: Workspace) -> str:
 
 
 def _place(line: str, reader: PlaceReader) -> NamedPlace | None:
-    """The first place in a line that exists, or else the first."""
     places = list(reader.places(line))
     return next((place for place in places if place.lines), places[0] if places else None)
 

@@ -53,10 +53,7 @@ def manner_of(repository: Repository) -> Manner:
 
 
 def message_question(manner: Manner) -> str:
-    """The instruction to a model to write the message.
-
-    Recent subjects are described and not quoted: a model of 1.5B parameters answered with one of them.
-    """
+    """The instruction to write the message. Subjects are described: small models answer with one that is quoted."""
     kinds = f" It begins with a type and a colon: one of {', '.join(manner.types)}." if manner.conventional else ""
     body = "an empty line, and one to three lines that say why" if manner.bodies else "nothing else"
     return (
@@ -96,7 +93,6 @@ def _with_first_letter(text: str, *, capital: bool) -> str:
 
 
 def _cut(text: str, longest: int) -> str:
-    """The text, ended after a word if it is too long."""
     return text if len(text) <= longest else text[: longest + 1].rsplit(" ", 1)[0][:longest].rstrip(",;: ")
 
 

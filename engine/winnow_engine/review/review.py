@@ -31,10 +31,7 @@ class FileSummary:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A change's `title`, its files, a sentence on what it does, and findings, surest first.
-
-    `unsupported` counts what a model listed without a line that exists; none of that is among the findings.
-    """
+    """A change's files, a sentence on it, and findings, surest first; `unsupported` counts those without a line."""
 
     title: str
     files: tuple[FileSummary, ...]
@@ -80,11 +77,7 @@ _RANKS = {"high": 90.0, "medium": 60.0, "low": 30.0}
 
 
 def sarif(review: Review, version: str, folders: Sequence[Folder]) -> dict[str, Any]:
-    """The document about folders of a workspace, whose tool is this version of Winnow.
-
-    Paths begin at the top of the folder's repository, which `%SRCROOT%` is: services look for files from there. Further
-    repositories have further bases.
-    """
+    """The document about folders of a workspace, with paths from the top of each one's repository, `%SRCROOT%`."""
     rules = [{"id": name, "shortDescription": {"text": text}} for name, text in RULES.items()]
     driver = {"name": "Winnow", "version": version, "rules": rules}
     tops = {folder: _top(folder) for folder in folders}
@@ -96,7 +89,6 @@ def sarif(review: Review, version: str, folders: Sequence[Folder]) -> dict[str, 
 
 
 def _top(folder: Folder) -> Path:
-    """The top of a folder's repository, the folder itself if it lies in none."""
     try:
         return open_repository(folder.root).top
     except GitError:
@@ -104,7 +96,6 @@ def _top(folder: Folder) -> Path:
 
 
 def _place(path: str, tops: Mapping[Folder, Path], bases: Mapping[Path, str]) -> dict[str, str]:
-    """The location of a workspace path, relative to its base."""
     places = ((folder.root.resolve() / local, top) for folder, top in tops.items() if (local := folder.relative(path)))
     place, top = next(places)
     return {"uri": quote(place.relative_to(top).as_posix()), "uriBaseId": bases[top]}

@@ -37,7 +37,6 @@ class HttpFiles:
         return self._last[1][start:stop]
 
     def _get(self, name: str, headers: dict[str, str], most_bytes: int, *allowed: int) -> tuple[int, bytes]:
-        """The status and body of an answer whose status is allowed."""
         try:
             with self._http.stream("GET", f"{self._url}/{name}", headers=headers) as answer:
                 if answer.status_code not in allowed:
@@ -48,7 +47,6 @@ class HttpFiles:
 
 
 def _bounded(name: str, answer: httpx.Response, most_bytes: int) -> bytes:
-    """The body of an answer, unless it is longer than that."""
     parts, size = list[bytes](), 0
     for part in answer.iter_bytes():
         size += len(part)

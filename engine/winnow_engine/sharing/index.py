@@ -97,10 +97,7 @@ def attach(store: Store, locations: Iterable[str], client: Hashable = None) -> N
 
 
 class SharedIndex:
-    """Reads an index that others wrote. Safe to use from several threads.
-
-    Unreadable or unsound records count as missing; `problem` then says why.
-    """
+    """Reads an index that others wrote, from any thread. Unsound records count as missing; `problem` says why."""
 
     def __init__(self, location: str) -> None:
         self.location = location
@@ -130,7 +127,6 @@ class SharedIndex:
             return found
 
     def _look(self) -> None:
-        """Read the list of contents, if that is due, and the tables of new shards."""
         if time.monotonic() < self._next_look:
             return
         try:
@@ -153,7 +149,6 @@ class SharedIndex:
         return unpacked_table(data)
 
     def _read(self, shard: Shard, places: dict[str, RecordPlace]) -> dict[str, bytes]:
-        """Records of a shard, in as few requests as possible. Raises SharedIndexError."""
         assert self._files is not None, "shards are known from files"
         ordered = sorted(places.items(), key=lambda item: item[1].start)
         found = {}

@@ -34,10 +34,9 @@ _READABLE = 0o644  # a web server runs as another user
 
 
 def publish(store: Store, names: Mapping[str, Sequence[str]], files: int, out: Path, repository: str) -> Shard:
-    """Write the records with these names, keys by namespace, into the index in the folder `out`.
+    """Write the records with these names, keys by namespace, in place of the repository's last shard in `out`.
 
-    The shard replaces the repository's last one, or itself if that is damaged. Raises SharedIndexError if a record is
-    missing or the folder cannot be written; the index is then as it was.
+    Raises SharedIndexError if a record is missing or the folder cannot be written; the index is then as it was.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -60,7 +59,6 @@ def publish(store: Store, names: Mapping[str, Sequence[str]], files: int, out: P
 
 
 def _write(store: Store, names: Mapping[str, Sequence[str]], path: Path) -> Table:
-    """Write records one behind the other; returns the place of each."""
     table: dict[str, dict[str, RecordPlace]] = {}
     start = 0
     with path.open("wb") as file:
@@ -77,7 +75,6 @@ def _write(store: Store, names: Mapping[str, Sequence[str]], path: Path) -> Tabl
 
 
 def _contents(out: Path) -> Contents:
-    """Contents of the index; empty if it is new. Raises SharedIndexError if it is another format, or damaged."""
     try:
         return unpacked_contents((out / CONTENTS).read_bytes())
     except FileNotFoundError:
@@ -88,7 +85,6 @@ def _contents(out: Path) -> Contents:
 
 
 def _is_there(shard: Shard, out: Path, records: Path, table: bytes) -> bool:
-    """True if the index has these very files."""
     try:
         return (out / shard.table).read_bytes() == table and filecmp.cmp(records, out / shard.records, shallow=False)
     except OSError:
@@ -104,14 +100,12 @@ def _put(out: Path, name: str, data: bytes) -> None:
 
 
 def _finish(file: IO[bytes]) -> None:
-    """Sync a file, and let others read it."""
     file.flush()
     Path(file.name).chmod(_READABLE)
     os.fsync(file.fileno())
 
 
 def _clear(out: Path, before: Contents, after: Contents) -> None:
-    """Delete files of shards that are no longer listed."""
     kept = {shard.content for shard in after.values()}
     for shard in before.values():
         if shard.content not in kept:

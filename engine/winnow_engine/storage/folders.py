@@ -93,10 +93,7 @@ def delete_abandoned(folder: Path) -> None:
 
 @contextmanager
 def temporary(folder: Path) -> Iterator[Path]:
-    """A new file that only the user may read, deleted afterwards unless it was renamed.
-
-    If the process is killed meanwhile, a later one deletes it.
-    """
+    """A new file that only the user may read, deleted afterwards unless renamed, by a later process if need be."""
     delete_abandoned(folder)
     handle, name = tempfile.mkstemp(dir=folder, prefix=_OURS, suffix=_TEMPORARY)
     os.close(handle)

@@ -45,10 +45,7 @@ class _Entry:
 
 
 def write_arrays(path: Path, columns: Mapping[str, Sequence[Array]], about: Mapping[str, Any] | None = None) -> None:
-    """Write arrays by name, each joined from its chunks, with a JSON value `about` them. Raises OSError.
-
-    Chunks are not copied, so that files larger than the memory can be joined.
-    """
+    """Write arrays by name, each joined from its chunks without a copy, and a JSON value `about` them."""
     make_folder(path.parent, 0o700)
     with temporary(path.parent) as beside:
         with beside.open("wb") as file:

@@ -97,10 +97,7 @@ class Packs:
         self._write(list(records), columns, {name: [len(rows) for rows in column] for name, column in columns.items()})
 
     def join(self, packs: Sequence[Pack], keys: Sequence[str]) -> None:
-        """Write several packs as one, the records with these keys first, and delete them. OSError if that fails.
-
-        Of the others, the records of the packs used last are kept, as many as there are of the first.
-        """
+        """Write several packs as one, these keys first and as many others as there are of them, and delete them."""
         place = {key: pack for pack in reversed(packs) for key in pack.keys}
         first = dict.fromkeys(key for key in keys if key in place)
         others = dict.fromkeys(key for pack in packs for key in pack.keys if key not in first)

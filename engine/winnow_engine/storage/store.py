@@ -154,7 +154,6 @@ class Store:
             _log.warning("%s cannot be written: %s", self._folder / namespace, error)
 
     def _rows(self, namespace: str, keys: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """Keys found in the database with their records as stored; each is marked as used."""
         for where, values in _conditions(namespace, keys):
             with self._transaction() as connection:
                 # The update comes first, so that SQLite itself waits for the write lock.
@@ -215,10 +214,7 @@ class Store:
         return len(gone)
 
     def _shrink(self) -> None:
-        """Give back the space of deleted and packed records, if that is most of the file. SQLite itself keeps it.
-
-        The rest is copied, while other processes wait: so not if that is much (0.2 s for 160 MB of which 8 are left).
-        """
+        """Give back the space of deleted records, if that is most of the file and the rest is quickly copied."""
         ask = self._connection.execute
         try:
             with self._lock:
@@ -246,10 +242,7 @@ class Store:
 
 
 class Writer:
-    """Stores records of one namespace twice a second: a killed process loses younger ones.
-
-    Records that come so fast that they make a pack are stored every two seconds, or sooner if they take much memory.
-    """
+    """Stores records of one namespace twice a second, or as packs every two seconds where they come fast."""
 
     def __init__(self, store: Store, namespace: str) -> None:
         self._store, self._namespace = store, namespace
@@ -281,7 +274,6 @@ def _conditions(namespace: str, keys: Iterable[str]) -> Iterator[tuple[str, list
 
 
 def _loaded(data: bytes) -> Record | None:
-    """A record from elsewhere; None if it is malformed."""
     try:
         return dict(load(data))
     except (SafetensorError, ValueError, KeyError):  # the last for a type that NumPy lacks

@@ -74,10 +74,7 @@ _REMEDY = "run `winnow calibrate` again, or delete the profile"
 
 @dataclass(frozen=True, slots=True)
 class ProfileFolder:
-    """A profile on disk: its folder, and what `profile.json` says, of which only the types named above are certain.
-
-    One that `ships` uses the reranker that is installed for its drafter.
-    """
+    """A profile on disk: its folder, and its `profile.json`. One that `ships` uses the installed reranker."""
 
     path: Path
     document: Mapping[str, Any]
@@ -132,10 +129,7 @@ class OpenedProfile:
 
 
 def user_directory() -> Path:
-    """The folder of the user's profiles: `profiles` in the platform's data directory for Winnow.
-
-    Raises ProfileError for a user without a home.
-    """
+    """The folder of the user's profiles, in the platform's data folder. ProfileError for a user without a home."""
     if folder := user_folder("data"):
         return folder / "profiles"
     raise ProfileError("this user has no home folder for profiles: set HOME")
@@ -175,10 +169,7 @@ def shipped_profile(name: str) -> ProfileFolder | None:
 def open_profile(
     tensors: GgufTensors, shape: TransformerShape, block_count: int, *, shipped_only: bool = False
 ) -> OpenedProfile:
-    """The profile of a drafter: the user's, else the one that ships, else the generic one.
-
-    `shipped_only` passes over the user's. ProfileError if the profile is malformed or does not fit the drafter.
-    """
+    """The profile of a drafter: the user's unless `shipped_only`, else the one that ships, else the generic one."""
     name = fingerprint(tensors)
     found = (None if shipped_only else users_profile(name)) or shipped_profile(name)
     if found is not None:
@@ -199,7 +190,6 @@ def fusion_for(profile: Profile) -> Mapping[str, Any]:
 
 
 def _only(name: str, folders: Iterable[Path]) -> ProfileFolder | None:
-    """The one profile among some folders that belongs to a drafter."""
     found = [profile for profile in map(_read, folders) if name in profile.document["fingerprints"]]
     if len(found) > 1:
         places = " and ".join(str(one.path) for one in found)
@@ -237,7 +227,6 @@ def _folders_in(directory: Path) -> tuple[Path, ...]:
 
 
 def _read(folder: Path) -> ProfileFolder:
-    """The profile in a folder. ProfileError if it is none."""
     document = _read_document(folder / DOCUMENT)
     names = document.get("fingerprints")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
