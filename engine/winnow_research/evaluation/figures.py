@@ -22,7 +22,8 @@ class Outcome:
     `kept`: whether every line of every gold is kept. `share`: the share of golds of which every line is kept.
     `all_files`, `any_file`: whether something of each gold's file, or of any gold's file, is kept.
     `reciprocal_rank`: 1 / the rank of the best unit that holds a gold; None if the case has no gold. `top`: the highest
-    score, which says how sure the method is that anything answers.
+    score, which says how sure the method is that anything answers. `ndcg`: within the first ten units, and files.
+    `dump`: the case with its leading units as JSON, if that is wanted.
     """
 
     method: str
@@ -36,6 +37,8 @@ class Outcome:
     any_file: tuple[bool, ...]
     reciprocal_rank: float | None
     top: float
+    ndcg: tuple[float, float] = (0.0, 0.0)
+    dump: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,7 @@ class Estimate:
 class RelevanceFigure:
     """A method's figures over a group of cases, `all` or those of a language. Tuples have a value for each of BUDGETS.
 
+    `first` is the share of cases whose first unit holds a gold, `ndcg` that of units and of files (`order.py`).
     `auroc` says how well the highest score tells cases with an answer from cases without; None if all are of one kind.
     """
 
@@ -64,6 +68,8 @@ class RelevanceFigure:
     all_files: tuple[Estimate, ...]
     any_file: tuple[Estimate, ...]
     mrr: Estimate
+    first: Estimate
+    ndcg: tuple[Estimate, ...]
     auroc: float | None
 
 
@@ -132,6 +138,8 @@ def as_json(found: RelevanceFigure) -> dict[str, Any]:
         "all_files": by_budget(found.all_files),
         "any_file": by_budget(found.any_file),
         "mrr": rounded(found.mrr),
+        "first": rounded(found.first),
+        "ndcg": dict(zip(("units", "files"), map(rounded, found.ndcg), strict=True)),
         "auroc": None if found.auroc is None else round(found.auroc, 4),
     }
 
@@ -163,5 +171,7 @@ def _figure(group: str, outcomes: list[Outcome]) -> RelevanceFigure:
         hits("all_files"),
         hits("any_file"),
         bootstrap_mean([one.reciprocal_rank for one in answered if one.reciprocal_rank is not None]),
+        wilson(sum(one.reciprocal_rank == 1 for one in answered), len(answered)),
+        tuple(bootstrap_mean([one.ndcg[column] for one in answered]) for column in range(2)),
         auroc([one.top for one in answered], unanswered) if answered and unanswered else None,
     )

@@ -23,7 +23,7 @@ from winnow_research.evaluation.tasks import all_tasks
 
 @dataclass(frozen=True, slots=True)
 class EvaluationPlan:
-    """What to compare, on what. `methods` are names; `drafter` and `store` are files."""
+    """What to compare, on what. `methods` are names; `drafter` and `store` are files. `dump` records leading units."""
 
     drafter: Path
     methods: tuple[str, ...]
@@ -31,6 +31,7 @@ class EvaluationPlan:
     questions: int
     seed: int
     store: Path
+    dump: bool = False
 
     def items(self, tasks: Sequence[str], sizes: Sequence[int]) -> list[WorkItem]:
         """All that is to be done, the largest workspaces first. A task that is not sized comes once."""
@@ -98,7 +99,7 @@ def _alone(plan: EvaluationPlan) -> Evaluation:
 def _opened(plan: EvaluationPlan, store: Store, report: Report, cancellation: Cancellation) -> Evaluation:
     methods = [method for method in all_methods(plan.drafter) if method.name in plan.methods]
     corpus = corpus_of(plan.split, plan.drafter, plan.questions, plan.seed)
-    return Evaluation(corpus, methods, store, report, cancellation)
+    return Evaluation(corpus, methods, store, report, cancellation, dump=plan.dump)
 
 
 def results_of(evaluation: Evaluation, item: WorkItem) -> Results:

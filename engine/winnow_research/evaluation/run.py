@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
 
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import BudgetError, CancelledError, WinnowError
@@ -19,6 +16,7 @@ from winnow_research.evaluation.cases import Case, Gold, Scene, units_at
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.figures import BUDGETS, Outcome
 from winnow_research.evaluation.methods.base import Method, Ranking, Subject
+from winnow_research.evaluation.order import dumped, file_ndcg, shown, unit_ndcg
 from winnow_research.evaluation.tasks.base import EvaluationTask
 
 Report = Callable[[str], None]
@@ -35,6 +33,7 @@ class Evaluation:
     report: Report
     cancellation: Cancellation = field(default_factory=Cancellation)
     absent: dict[str, str] = field(default_factory=dict)
+    dump: bool = False
 
     def run(self, tasks: Iterable[EvaluationTask], sizes: Sequence[int]) -> Iterator[Outcome]:
         """The outcome of every case with every method that can score it.
@@ -68,7 +67,9 @@ class Evaluation:
             return
         for case in scene.cases:
             self.cancellation.check()
-            yield outcome(method.name, tokens, case, subject.workspace, ranker(case.question))
+            ranking = ranker(case.question)
+            found = outcome(method.name, tokens, case, subject, ranking)
+            yield replace(found, dump=dumped(ranking, case, subject)) if self.dump else found
 
 
 def laid_out(
@@ -80,9 +81,10 @@ def laid_out(
     return Subject(sources, read_workspace(sources, store, cancellation), store, count)
 
 
-def outcome(method: str, tokens: int, case: Case, workspace: Workspace, ranking: Ranking) -> Outcome:
-    """What a ranking keeps of a case's golds."""
-    lines = [_lines(_kept(ranking, budget), workspace) for budget in BUDGETS]
+def outcome(method: str, tokens: int, case: Case, subject: Subject, ranking: Ranking) -> Outcome:
+    """What a ranking keeps of a case's golds, and how early it shows them."""
+    lines = [_lines(_kept(ranking, budget), subject.workspace) for budget in BUDGETS]
+    order = shown(ranking, case, subject) if case.golds else []
     held = [[_holds(kept, gold) for gold in case.golds] for kept in lines]
     wanted = {gold.path for gold in case.golds}
     present = [wanted & kept.keys() for kept in lines]
@@ -96,19 +98,15 @@ def outcome(method: str, tokens: int, case: Case, workspace: Workspace, ranking:
         share=tuple(sum(golds) / max(len(golds), 1) for golds in held),
         all_files=tuple(found == wanted for found in present),
         any_file=tuple(bool(found) for found in present),
-        reciprocal_rank=reciprocal_rank(ranking.scores, case, workspace) if case.golds else None,
+        reciprocal_rank=reciprocal_rank(order, case, subject.workspace) if case.golds else None,
         top=float(ranking.scores.max()),
+        ndcg=(unit_ndcg(order, case, subject), file_ndcg(order, case, subject)) if case.golds else (0.0, 0.0),
     )
 
 
-def reciprocal_rank(scores: NDArray[np.float32], case: Case, workspace: Workspace) -> float:
-    """1 / the rank of the best unit that holds a line of a gold. Of units with equal scores the first ranks first.
-
-    Units at the cursor are not ranked: they are given, not found.
-    """
+def reciprocal_rank(order: Sequence[int], case: Case, workspace: Workspace) -> float:
+    """1 / the rank of the first unit shown that holds a line of a gold."""
     golds = {unit for gold in case.golds for unit in units_at(workspace, gold)}
-    given = units_at(workspace, case.question.cursor) if case.question.cursor else range(0)
-    order = [unit for unit in np.argsort(-scores, kind="stable").tolist() if unit not in given]
     return 1.0 / (1 + next(rank for rank, unit in enumerate(order) if unit in golds))
 
 

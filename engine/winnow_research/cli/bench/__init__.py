@@ -9,7 +9,6 @@ import click
 from winnow_lsp.cli.main import LazyGroup
 
 _COMMANDS = {
-    "agreement": "How often this machine's CPU and GPU keep the same code.",
     "answers": "How often answers are right from what Winnow keeps, against the full context.",
     "decode": "How fast the target decodes with each draft, and whether it says the same.",
     "faults": "Whether the index survives kill -9, power cuts, a full disk and other faults.",

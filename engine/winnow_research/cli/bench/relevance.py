@@ -29,6 +29,9 @@ from winnow_research.evaluation.tasks import all_tasks
 @click.option("--tokens", "sizes", default="32k,128k", show_default=True, callback=parse_sizes, help="Workspace sizes.")
 @click.option("--questions", type=click.IntRange(1), default=32, show_default=True, help="At most, a workspace.")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes to share the work.")
+@click.option(
+    "--dump", type=click.Path(path_type=Path), help="Write each case's leading units and features: JSON lines."
+)
 @corpus_options
 @drafter_option
 def relevance(
@@ -39,6 +42,7 @@ def relevance(
     questions: int,
     seed: int,
     jobs: int,
+    dump: Path | None,
     as_document: bool,
     drafter: str,
 ) -> None:
@@ -48,11 +52,15 @@ def relevance(
     """
     file = locate(drafter)
     cache = cache_path()
-    plan = EvaluationPlan(file, _methods(file, chosen), Split(split), questions, seed, cache)
+    plan = EvaluationPlan(file, _methods(file, chosen), Split(split), questions, seed, cache, dump is not None)
     with cancel_on_interrupt() as cancellation:
         results = run(plan, plan.items(names or sorted(all_tasks()), sizes), jobs, say, cancellation)
     with closing(Store(cache)) as store:
         store.trim(MOST_BYTES)
+    if dump is not None:
+        dump.write_text(
+            "".join(f"{json.dumps({'method': one.method, **(one.dump or {})})}\n" for one in results.outcomes)
+        )
     found = figures(results.outcomes)
     say("")
     if as_document:

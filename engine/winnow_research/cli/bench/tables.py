@@ -9,7 +9,7 @@ from winnow_research.evaluation.figures import BUDGETS, Estimate, RelevanceFigur
 
 
 def tables(found: Iterable[RelevanceFigure]) -> list[str]:
-    """A line for each method: percent kept whole within each budget, and mean reciprocal rank, with 95% intervals."""
+    """A line for each method: percent kept whole within each budget, and how early golds are shown."""
     lines: list[str] = []
     title = ""
     for figure in found:
@@ -18,7 +18,7 @@ def tables(found: Iterable[RelevanceFigure]) -> list[str]:
         if heading != title:
             title = heading
             columns = "".join(f"{f'{budget:,}':>17}" for budget in BUDGETS)
-            lines += ["", heading, f"{'':12}{columns}{'MRR':>17}"]
+            lines += ["", heading, f"{'':12}{columns}{'MRR':>17}{'first':>8}{'NDCG@10 of units, files':>25}"]
         lines.append(_line(figure))
         if figure.task == "real":
             parts = {"of the golds": figure.share, "all files": figure.all_files, "any file": figure.any_file}
@@ -29,7 +29,12 @@ def tables(found: Iterable[RelevanceFigure]) -> list[str]:
 def _line(figure: RelevanceFigure) -> str:
     sure = "" if figure.auroc is None else f"  AUROC {figure.auroc:.3f}"
     mrr = f"{figure.mrr.value:.2f} [{figure.mrr.low:.2f}–{figure.mrr.high:.2f}]"
-    return f"{_part(figure.method, figure.kept)}{mrr:>17}{sure}"
+    return f"{_part(figure.method, figure.kept)}{mrr:>17}{_early(figure)}{sure}"
+
+
+def _early(figure: RelevanceFigure) -> str:
+    units, files = (f"{one.value:.3f}" for one in figure.ndcg)
+    return f"{100 * figure.first.value:>8.1f} {units:>7} {files:>7}"
 
 
 def _part(name: str, shares: Iterable[Estimate]) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
@@ -68,10 +68,19 @@ class Subject:
 
 @dataclass(frozen=True)
 class Ranking:
-    """A method's answer to a question: the units' scores, float32 [U], and `keep(tokens)`, the pieces it would keep."""
+    """A method's answer to a question: the units' scores, float32 [U], and `keep(tokens)`, the pieces it would keep.
+
+    `order` has the units as they are shown, int64 [U], best first. `features` are contributions to scores by unit.
+    """
 
     scores: Scores
     keep: Callable[[int], list[KeptUnit]]
+    features: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """The units by score, of equal ones the first first."""
+        return np.argsort(-self.scores, kind="stable")
 
 
 Ranker = Callable[[Question], Ranking]

@@ -37,7 +37,7 @@ def drafter(tmp_path: Path) -> Path:
         (["--split", "all"], "'all' is not one of"),
         (
             ["--method", "magic"],
-            "no method magic; there are BM25, symbols, MiniLM, SpecPrefill, pflash, one head, profile",
+            "no method magic; there are BM25, symbols, MiniLM, SpecPrefill, pflash",
         ),
     ],
 )
@@ -50,10 +50,20 @@ def test_wrong_options_are_usage_errors(
 
 def test_a_table_has_a_line_for_each_method_with_intervals() -> None:
     found = figures([outcome("BM25", "describe", 32_000), outcome("Winnow", "describe", 32_000)])
-    lines = tables(found)
+    lines, columns = tables(found), ["NDCG@10", "of", "units,", "files"]
     assert lines[1] == "describe, 32,000 tokens, all: 1 question"
-    assert lines[2].split() == ["500", "1,000", "2,000", "4,000", "8,000", "MRR"]
-    assert lines[3].split() == ["BM25", "0", "[0–79]", *["100", "[21–100]"] * 4, "0.50", "[0.50–0.50]"]
+    assert lines[2].split() == ["500", "1,000", "2,000", "4,000", "8,000", "MRR", "first", *columns]
+    assert lines[3].split() == [
+        "BM25",
+        "0",
+        "[0–79]",
+        *["100", "[21–100]"] * 4,
+        "0.50",
+        "[0.50–0.50]",
+        "0.0",
+        "0.000",
+        "0.000",
+    ]
     assert lines[4].startswith("Winnow")
     assert "describe, 32,000 tokens, go: 1 question" in lines
 

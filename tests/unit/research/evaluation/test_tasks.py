@@ -14,6 +14,7 @@ from winnow_research.evaluation.cases import Case, Gold, Scene
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.repositories import Split, repositories
 from winnow_research.evaluation.tasks import all_tasks, bug
+from winnow_research.evaluation.tasks.phrase import phrase_of
 
 ROOT = Path(__file__).parents[4]
 TOKENS = 1000
@@ -65,6 +66,24 @@ def test_a_description_that_names_its_function_is_not_asked(corpus: Corpus) -> N
     questions = golds_by_question(scenes("describe", corpus)["ledger"])
     assert "Show the totals of one month in columns that line up." in questions
     assert len(questions) == 4
+
+
+@pytest.mark.parametrize(
+    ("sentence", "phrase"),
+    [
+        ("Show the totals of one month in columns that line up.", "Show the totals of one month in columns"),
+        ("Returns the parsed header of a request.", "parsed header of a request"),
+        ("Whether it is.", ""),
+    ],
+)
+def test_a_phrase_is_the_first_of_a_sentence(sentence: str, phrase: str) -> None:
+    assert phrase_of(sentence) == phrase
+
+
+def test_a_name_leads_to_its_definition(corpus: Corpus) -> None:
+    questions = golds_by_question(scenes("symbol", corpus)["ledger"])
+    (golds,) = (golds for text, golds in questions.items() if text.strip("`") == "load_accounts")
+    assert [gold.splitlines()[0] for gold in golds] == ["def load_accounts(path):"]
 
 
 def test_multi_asks_for_several_functions_at_once(corpus: Corpus) -> None:
