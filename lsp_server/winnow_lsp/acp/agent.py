@@ -15,7 +15,7 @@ from typing import Any
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import CancelledError, WinnowError
 from winnow_engine.question import Question, Turn
-from winnow_lsp.acp.lines import (
+from winnow_lsp.acp.messages import (
     FAILED,
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -24,8 +24,9 @@ from winnow_lsp.acp.lines import (
     Identity,
     JsonRpcLines,
     RequestError,
+    question_of,
+    text_of,
 )
-from winnow_lsp.acp.prompt import question_of, text_of
 from winnow_lsp.acp.updates import Updates
 from winnow_lsp.client.asking import Listener
 from winnow_lsp.host.reply import Reply

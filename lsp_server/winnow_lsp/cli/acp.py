@@ -18,7 +18,7 @@ from winnow_engine.core import Cancellation, Folder, Kept, ProgressSink
 from winnow_engine.errors import CancelledError
 from winnow_engine.question import Question
 from winnow_lsp.acp.agent import AcpAgent
-from winnow_lsp.acp.lines import FAILED, RequestError, standard_streams
+from winnow_lsp.acp.messages import FAILED, RequestError, standard_streams
 from winnow_lsp.cli.options import server_option, uses_server
 from winnow_lsp.cli.setting_options import config_of, setting_options
 from winnow_lsp.client.asking import Listener

@@ -1,4 +1,4 @@
-"""`winnow ask`: a question about a repository, answered as a stream, or the next one of the last conversation."""
+"""`winnow ask`, a question answered as a stream, and `winnow spans`, the code that would be kept for one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,15 @@ from winnow_engine.core import Folder
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.question import Question, Turn
 from winnow_lsp.cli.local_servers import with_target
-from winnow_lsp.cli.options import folders_of, json_option, place_options, question_of, server_option, workspaces_option
+from winnow_lsp.cli.options import (
+    folders_of,
+    json_option,
+    place_options,
+    question_of,
+    server_option,
+    shared,
+    workspaces_option,
+)
 from winnow_lsp.cli.report import ProgressView, notice_lines, spans_lines, stats_line
 from winnow_lsp.cli.setting_options import config_of, setting_options
 from winnow_lsp.cli.shared_server import answered
@@ -25,6 +33,7 @@ from winnow_lsp.host.reply import Reply, place
 from winnow_lsp.host.waiting import thought_line
 
 _NAMESPACE = "last-conversation-1"
+_question_options = shared(click.argument("question", required=False), workspaces_option, place_options, json_option)
 
 
 def last_turns(options: Mapping[str, Any]) -> tuple[Turn, ...]:
@@ -59,12 +68,9 @@ def _key(folders: Sequence[Folder]) -> str:
 
 
 @click.command()
-@click.argument("question", required=False)
-@workspaces_option
-@place_options
+@_question_options
 @click.option("-c", "--continue", "continues", is_flag=True, help="Continue the last conversation about the workspace.")
 @click.option("--show-spans", is_flag=True, help="Print the spans that were kept.")
-@json_option
 @setting_options("budget", "drafter", "target")
 @server_option
 def ask(question: str | None, continues: bool, show_spans: bool, server: bool, **options: Any) -> None:
@@ -119,3 +125,30 @@ def _print(reply: Reply, show_spans: bool, by_server: bool) -> None:
     for line in notice_lines(reply.notices, reply.stats, by_server=by_server):
         show(line, err=True)
     click.echo(f"\n{stats_line(reply.stats)}", err=True)
+
+
+@click.command()
+@_question_options
+@setting_options("budget", "drafter")
+def spans(question: str | None, **options: Any) -> None:
+    """Show which code would be kept for QUESTION, the best first."""
+    from winnow_lsp.cli.in_process import assistant, sources_of
+    from winnow_lsp.host.stats import flat_stats
+
+    asked = question_of(question, options, reads_input=True)
+    config, as_json = config_of(options), options["as_json"]
+    with (
+        cancel_on_interrupt() as cancellation,
+        assistant(config, answers=False) as helper,
+        ProgressView(as_json) as view,
+    ):
+        selection = helper.select(sources_of(options), asked, config.budget, view, cancellation)
+    best_first, stats = sorted(selection.spans, key=lambda span: -span.score), flat_stats(selection.stats)
+    if as_json:
+        listed = {"citations": [], "spans": [asdict(span) for span in best_first], "stats": stats}
+        show_json(listed | {"notices": list(selection.notices)})
+        return
+    show("\n".join(spans_lines(best_first)))
+    for line in notice_lines(selection.notices, stats):
+        show(line, err=True)
+    click.echo(f"\n{stats_line(stats)}", err=True)

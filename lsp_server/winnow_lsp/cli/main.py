@@ -54,6 +54,7 @@ _COMMANDS = {
 }
 _RESEARCH = ("bench", "train", "calibrate")
 """Commands of the package winnow-research."""
+_MODULES = {"spans": "ask", "why": "history", "when": "history"}
 _WITH_SETTINGS = ("ask", "spans", "review", "why", "when", "mcp", "index", "serve", "acp")
 
 
@@ -103,10 +104,11 @@ def _research(command: str) -> ModuleType:
 def _load(command: str) -> click.Command:
     if command == "help":
         return help
+    place = _MODULES.get(command, command)
     if command == "mcp" and COMPLETES in os.environ:  # it reads its options late
-        command = "mcp_command"
-    module = _research(command) if command in _RESEARCH else importlib.import_module(f"winnow_lsp.cli.{command}")
-    loaded: click.Command = getattr(module, "agents" if command == "mcp_command" else command)
+        place, command = "mcp_command", "agents"
+    module = _research(command) if command in _RESEARCH else importlib.import_module(f"winnow_lsp.cli.{place}")
+    loaded: click.Command = getattr(module, command)
     return loaded
 
 

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from starlette.requests import ClientDisconnect, Request
 
 from winnow_engine.chat.turn import TurnPiece, TurnPieceSink
-from winnow_lsp.http.listening import gone
+from winnow_lsp.http.guard import gone
 
 T = TypeVar("T")
 

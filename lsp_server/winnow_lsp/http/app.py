@@ -28,9 +28,8 @@ from winnow_lsp.http.answering import Answering
 from winnow_lsp.http.dialect import ApiReply, Dialect
 from winnow_lsp.http.embeddings import EmbeddingRequest, embeddings
 from winnow_lsp.http.embeddings import read_request as read_embedding
-from winnow_lsp.http.errors import ApiError, api_error
-from winnow_lsp.http.guard import Guard, read_body
-from winnow_lsp.http.listening import listening_socket, web_server
+from winnow_lsp.http.fields import ApiError, api_error
+from winnow_lsp.http.guard import Guard, listening_socket, read_body, web_server
 from winnow_lsp.http.messages import MESSAGES
 from winnow_lsp.http.replies import CHAT, COMPLETIONS
 from winnow_lsp.http.requests import ChatRequest

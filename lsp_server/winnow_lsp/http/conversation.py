@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 from winnow_engine.prompting.messages import Message, Role
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
 from winnow_engine.targets.thinking import without_thought
-from winnow_lsp.http.errors import ApiError
-from winnow_lsp.http.fields import Fields, json_object, object_at, typed
+from winnow_lsp.http.fields import ApiError, Fields, json_object, object_at, typed
 
 R = TypeVar("R")
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from winnow_engine.chat.complete import Completion
 from winnow_engine.chat.turn import TurnPiece
-from winnow_lsp.http.errors import ApiError
+from winnow_lsp.http.fields import ApiError
 from winnow_lsp.http.requests import ChatRequest, ServedModel
 
 

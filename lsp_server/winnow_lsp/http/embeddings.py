@@ -9,8 +9,7 @@ from typing import Any
 
 from winnow_cuda.shapes import Float32
 from winnow_engine.encoder.adapter import unit_length
-from winnow_lsp.http.errors import ApiError
-from winnow_lsp.http.fields import Fields, typed
+from winnow_lsp.http.fields import ApiError, Fields, typed
 from winnow_lsp.http.requests import ServedModel, answer_length, read_document
 
 _REQUEST = Fields(frozenset({"model", "input", "encoding_format", "dimensions"}))

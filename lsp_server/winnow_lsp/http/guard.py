@@ -1,4 +1,4 @@
-"""Admits requests: the right host, the token or a user's key where one is needed, JSON of a limited size."""
+"""The web server, and whom it admits: the right host, a token or a user's key where needed, JSON of a limited size."""
 
 from __future__ import annotations
 
@@ -6,24 +6,54 @@ import hmac
 import logging
 import os
 import re
+import socket
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import uvicorn
 from starlette.requests import Request
+from starlette.types import ASGIApp
 
 from winnow_engine.targets.remote.address import is_loopback
-from winnow_lsp.http.errors import ApiError
+from winnow_lsp.http.fields import ApiError
+
+_LEAVE_S = 5  # for answers in progress when the server is told to stop
+
 
 _LINE = re.compile(r"(?P<user>\S+)\s+(?P<key>\S+)")
 _SHORTEST = 16
 """Characters of a key: fewer could be guessed."""
-
 _log = logging.getLogger(__name__)
 TOKEN_VARIABLE, KEYS_VARIABLE = "WINNOW_HTTP_TOKEN", "WINNOW_HTTP_KEYS"
 MOST_BYTES = 16 << 20
+
+
+def listening_socket(host: str, port: int) -> socket.socket:
+    """A socket that listens at an address. Raises OSError if it is not available."""
+    return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+
+
+def web_server(application: ASGIApp) -> uvicorn.Server:
+    """A server of HTTP/1.1 that logs nothing and does not say what it is."""
+    config = uvicorn.Config(
+        application,
+        http="h11",
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_LEAVE_S,
+    )
+    return uvicorn.Server(config)
+
+
+async def gone(request: Request) -> None:
+    """Return when the client has closed the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 class KeyFile:

@@ -10,8 +10,7 @@ from winnow_engine.chat.turn import ThoughtDelta, TurnPiece
 from winnow_engine.errors import TargetProtocolError
 from winnow_engine.prompting.tools import CallDelta, ToolCall
 from winnow_lsp.http.dialect import event
-from winnow_lsp.http.errors import ApiError
-from winnow_lsp.http.fields import json_object
+from winnow_lsp.http.fields import ApiError, json_object
 from winnow_lsp.http.requests import ChatRequest
 
 _TYPES = {

@@ -23,8 +23,7 @@ from winnow_lsp.http.conversation import (
     unreadable,
 )
 from winnow_lsp.http.dialect import Dialect, event
-from winnow_lsp.http.errors import ApiError
-from winnow_lsp.http.fields import Fields, object_at, typed
+from winnow_lsp.http.fields import ApiError, Fields, object_at, typed
 from winnow_lsp.http.message_reply import MessageReply, error_document
 from winnow_lsp.http.requests import ChatRequest, ServedModel, answer_length, read_document, read_format, read_sampling
 

@@ -14,8 +14,7 @@ from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import ToolCall
 from winnow_lsp.http.conversation import checked
 from winnow_lsp.http.dialect import Dialect, data
-from winnow_lsp.http.errors import ApiError
-from winnow_lsp.http.fields import Fields
+from winnow_lsp.http.fields import ApiError, Fields
 from winnow_lsp.http.requests import (
     GUIDED,
     ChatRequest,

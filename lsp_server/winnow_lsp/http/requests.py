@@ -18,8 +18,7 @@ from winnow_engine.core import Sampling, Thinking
 from winnow_engine.prompting.answer_format import AnswerFormat
 from winnow_engine.untrusted import read_json
 from winnow_lsp.http.conversation import read_messages, read_tools
-from winnow_lsp.http.errors import ApiError
-from winnow_lsp.http.fields import Fields, typed
+from winnow_lsp.http.fields import ApiError, Fields, typed
 
 _KINDS = ("text", "json_object", "json_schema")
 _MOST_SCHEMA = 256 << 10  # characters

@@ -13,7 +13,7 @@ from winnow_engine.errors import TargetProtocolError
 from winnow_engine.prompting.answer_format import AnswerFormat
 from winnow_engine.prompting.tools import CallDelta, ToolCall
 from winnow_lsp.http.dialect import event
-from winnow_lsp.http.errors import ApiError
+from winnow_lsp.http.fields import ApiError
 from winnow_lsp.http.requests import ChatRequest
 
 _LOGPROBS: Mapping[str, dict[str, Any]] = {"output_text": {"logprobs": []}, "reasoning_text": {}}

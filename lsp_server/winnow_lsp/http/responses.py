@@ -25,8 +25,7 @@ from winnow_lsp.http.conversation import (
     text_of,
 )
 from winnow_lsp.http.dialect import Dialect
-from winnow_lsp.http.errors import ApiError
-from winnow_lsp.http.fields import Fields, object_at, typed
+from winnow_lsp.http.fields import ApiError, Fields, object_at, typed
 from winnow_lsp.http.requests import (
     ChatRequest,
     ServedModel,

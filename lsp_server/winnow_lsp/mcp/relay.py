@@ -1,6 +1,8 @@
 """Passes bytes between an agent on standard input and output and the server behind a socket.
 
-It greets the agent and lists the tools itself, because the server may have to be started first.
+It greets the agent and lists the tools itself, because the server may have to be started first, and without the SDK,
+whose import takes longer than clients wait (MCP 2025-11-25 and 2026-07-28, Lifecycle and Tools). A test compares these
+answers, which depend on nothing but the client's name and version, with the SDK's.
 """
 
 from __future__ import annotations
@@ -11,16 +13,137 @@ import socket
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from importlib.metadata import version
 from io import BufferedReader
 from pathlib import Path
 from socket import SocketIO
 from threading import Event, Lock, Thread
 from typing import Any
 
+from winnow_engine.errors import NotJsonError
+from winnow_engine.untrusted import read_json
 from winnow_lsp.host.standard_output import pass_on, take_standard_output, write_whole
-from winnow_lsp.mcp.greeting import Greeting
+
+NAME, TITLE = "winnow", "Winnow"
+DISTRIBUTION = "winnow-lsp"
+VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""The versions of the protocol that begin with `initialize`. A client that offers another one gets the last."""
+STATELESS_VERSION = "2026-07-28"
+"""The version whose requests each say who asks. Clients may first ask for `server/discover`."""
+_META = "io.modelcontextprotocol/"
+
+INSTRUCTIONS = """\
+Winnow reads a whole repository and finds the code that answers a question in plain words, ranked, within a budget of \
+tokens. Call find_code first when you do not know the exact name to search for, when a question concerns behaviour \
+("where are retries limited?") or several files at once, or when grep finds too much: one call replaces several rounds \
+of grep and reading files, and what it returns is the code itself with paths and line numbers. For a known string, \
+give it as pattern: alone it lists every line that matches; with a question, the code that matches is ranked. \
+explain_place tells what some lines use and who uses them; outline shows what is in a folder or file; ask has a \
+language model on the user's machine answer, which takes seconds."""
+
+CAPABILITIES: dict[str, Any] = {"tools": {"listChanged": False}}
+_SHOW_STRUCTURED = ("claude-code", "Visual Studio Code", "Code - OSS", "VSCodium", "code-server")
+_TABLE = Path(__file__).with_name("tools.json")
+
 
 _CHUNK = 1 << 16
+
+
+def reads_text(client: str) -> bool:
+    """False for a client that shows its model JSON, a third longer, in place of the text, if there is any."""
+    return not client.startswith(_SHOW_STRUCTURED)
+
+
+def tools(client: str) -> list[dict[str, Any]]:
+    """The tools as `tools/list` has them. Structured results are announced to clients that `reads_text` is true for."""
+    listed: list[dict[str, Any]] = json.loads(_TABLE.read_bytes())
+    if not reads_text(client):
+        for tool in listed:
+            del tool["outputSchema"]
+    return listed
+
+
+class Greeting:
+    """Answers one client's `initialize`, `server/discover` and `tools/list`."""
+
+    def __init__(self) -> None:
+        self.identity: int | str | None = None
+        """The id of the `initialize` that was answered."""
+        self.listed = False
+        """True once the client has the list of tools."""
+        self._client = ""
+
+    def answer(self, line: bytes) -> bytes | None:
+        """The line that answers a request; None if the server has to."""
+        try:
+            message = read_json(line)
+        except NotJsonError:
+            return None
+        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0" or not _is_identity(message.get("id")):
+            return None
+        result = self._result(message.get("method"), message.get("params"), message["id"])
+        if result is None:
+            return None
+        answer = {"jsonrpc": "2.0", "id": message["id"], "result": result}
+        return json.dumps(answer, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+
+    def _result(self, method: object, params: Any, identity: int | str) -> dict[str, Any] | None:
+        if self.identity is None and (client := _stateless_client(params)) is not None:
+            return self._stateless(method, client)
+        if method == "initialize" and self.identity is None and _introduces(params):
+            self.identity, self._client = identity, params["clientInfo"]["name"]
+            return _introduction(params["protocolVersion"])
+        if method == "tools/list" and self.identity is not None and params in (None, {}):
+            self.listed = True
+            return {"tools": tools(self._client)}
+        return None
+
+    def _stateless(self, method: object, client: str) -> dict[str, Any] | None:
+        about = {f"{_META}serverInfo": _server()}
+        result = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", "_meta": about}
+        if method == "server/discover":
+            offers = {"supportedVersions": [STATELESS_VERSION], "capabilities": CAPABILITIES}
+            return {**result, **offers, "instructions": INSTRUCTIONS}
+        if method == "tools/list":
+            self.listed = True
+            return {**result, "tools": tools(client)}
+        return None
+
+
+def _server() -> dict[str, str]:
+    return {"name": NAME, "title": TITLE, "version": version(DISTRIBUTION)}
+
+
+def _introduction(offered: str) -> dict[str, Any]:
+    return {
+        "protocolVersion": offered if offered in VERSIONS else VERSIONS[-1],
+        "capabilities": CAPABILITIES,
+        "serverInfo": _server(),
+        "instructions": INSTRUCTIONS,
+    }
+
+
+def _introduces(params: Any) -> bool:
+    """True for parameters of `initialize` that are surely valid."""
+    match params:
+        case {"protocolVersion": str(), "capabilities": dict(), "clientInfo": {"name": str(), "version": str()}}:
+            return True
+    return False
+
+
+def _stateless_client(params: Any) -> str | None:
+    """The name of the client whose request has these parameters and no others; None if they may be invalid."""
+    meta = params.get("_meta") if isinstance(params, dict) and len(params) == 1 else None
+    if not isinstance(meta, dict) or meta.get(f"{_META}protocolVersion") != STATELESS_VERSION:
+        return None
+    match meta.get(f"{_META}clientInfo"):
+        case {"name": str(name), "version": str()} if isinstance(meta.get(f"{_META}clientCapabilities"), dict):
+            return name
+    return None
+
+
+def _is_identity(value: object) -> bool:
+    return isinstance(value, int | str) and not isinstance(value, bool)
 
 
 class AgentRelay:

@@ -28,9 +28,8 @@ from winnow_engine.untrusted import read_json
 from winnow_lsp.host.engines import Engines
 from winnow_lsp.host.settings import Settings
 from winnow_lsp.host.socket_path import LONGEST_LINE
-from winnow_lsp.http.errors import ApiError
-from winnow_lsp.http.guard import Guard
-from winnow_lsp.http.listening import listening_socket, web_server
+from winnow_lsp.http.fields import ApiError
+from winnow_lsp.http.guard import Guard, listening_socket, web_server
 from winnow_lsp.mcp.repository import AgentRepository
 from winnow_lsp.mcp.server import make_server
 from winnow_lsp.mcp.workspace import Workspaces

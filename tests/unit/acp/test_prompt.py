@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winnow_engine.question import Cursor, Turn
-from winnow_lsp.acp.lines import RequestError
-from winnow_lsp.acp.prompt import question_of
+from winnow_lsp.acp.messages import RequestError, question_of
 
 
 def text(words: str) -> dict[str, Any]:

@@ -10,10 +10,9 @@ import click
 import pytest
 
 from winnow_engine.question import Question, Turn
-from winnow_lsp.cli.ask import keep_turns, last_turns
+from winnow_lsp.cli.ask import keep_turns, last_turns, spans
 from winnow_lsp.cli.main import main
 from winnow_lsp.cli.options import cursor_of, folders_of, question_of
-from winnow_lsp.cli.spans import spans
 
 TRACE = "Traceback: XYZZY\n"
 

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from winnow_engine.errors import NotARepositoryError
-from winnow_lsp.cli.when import when
+from winnow_lsp.cli.history import when
 
 
 @pytest.fixture

@@ -18,8 +18,7 @@ from winnow_engine.prompting.tools import ToolCall
 from winnow_engine.targets.base import Generation
 from winnow_lsp.host.engines import ModelState
 from winnow_lsp.http.app import app
-from winnow_lsp.http.guard import Guard
-from winnow_lsp.http.listening import listening_socket, web_server
+from winnow_lsp.http.guard import Guard, listening_socket, web_server
 from winnow_lsp.http.requests import ChatRequest, ServedModel
 
 PATIENCE_S = 120

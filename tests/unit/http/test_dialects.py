@@ -14,7 +14,7 @@ from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import ToolCall, Tools
 from winnow_lsp.http import messages, requests, responses
 from winnow_lsp.http.app import app
-from winnow_lsp.http.errors import ApiError
+from winnow_lsp.http.fields import ApiError
 from winnow_lsp.http.guard import Guard
 from winnow_lsp.http.requests import ChatRequest
 

@@ -6,7 +6,7 @@ import pytest
 
 from winnow_engine.errors import SchemaError
 from winnow_engine.prompting.answer_format import AnswerFormat
-from winnow_lsp.http.errors import api_error
+from winnow_lsp.http.fields import api_error
 
 from .test_dialects import message, response
 from .test_requests import read

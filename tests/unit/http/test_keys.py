@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from starlette.requests import Request
 
-from winnow_lsp.http.errors import ApiError
+from winnow_lsp.http.fields import ApiError
 from winnow_lsp.http.guard import KEYS_VARIABLE, TOKEN_VARIABLE, Guard, KeyFile
 
 ANN, BOB = "ann-0123456789abcdef", "bob-0123456789abcdef"

@@ -9,7 +9,7 @@ import pytest
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import ToolCall
 from winnow_lsp.http import messages, requests, responses
-from winnow_lsp.http.errors import ApiError
+from winnow_lsp.http.fields import ApiError
 from winnow_lsp.http.requests import ChatRequest
 
 from .fake import MODEL, Fake, serving

@@ -5,7 +5,7 @@ import pytest
 
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
-from winnow_lsp.http.errors import ApiError
+from winnow_lsp.http.fields import ApiError
 from winnow_lsp.http.requests import read_request
 
 from .fake import MODEL

@@ -11,7 +11,7 @@ from winnow_engine.chat.turn import ThoughtDelta
 from winnow_engine.core import Sampling
 from winnow_lsp.http import messages, requests, responses
 from winnow_lsp.http.conversation import read_messages
-from winnow_lsp.http.errors import ApiError
+from winnow_lsp.http.fields import ApiError
 
 from .fake import CHAT, HELLO, MODEL, Fake, events, serving
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from winnow_lsp.mcp.arguments import Arguments, read_arguments
-from winnow_lsp.mcp.greeting import tools
+from winnow_lsp.mcp.relay import tools
 
 SCHEMAS = {tool["name"]: tool["inputSchema"] for tool in tools("")}
 NAMES = "(the arguments are question, pattern, paths, budget)"

@@ -16,8 +16,8 @@ from winnow_engine.question import Question
 from winnow_engine.storage.store import Store
 from winnow_lsp.server.features import reviewing
 from winnow_lsp.server.session.editor import Folders
-from winnow_lsp.server.wire.errors import protocol_errors
 from winnow_lsp.server.wire.messages import AskParams
+from winnow_lsp.server.wire.protocol import protocol_errors
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ from winnow_lsp.server.render.results import answer_json, kept_json, selection_j
 from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.session.editor import Folders
 from winnow_lsp.server.session.texts import symbol_at
-from winnow_lsp.server.wire.errors import parsing, protocol_errors
 from winnow_lsp.server.wire.messages import ASK, SPANS, AskParams, ask_about
+from winnow_lsp.server.wire.protocol import parsing, protocol_errors
 
 
 def register(server: WinnowServer) -> None:

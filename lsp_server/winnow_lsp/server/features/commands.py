@@ -12,8 +12,8 @@ from winnow_lsp.server.features.asking import answer, select
 from winnow_lsp.server.features.editing import change
 from winnow_lsp.server.render.markdown import answer_page, spans_page
 from winnow_lsp.server.server import WinnowServer
-from winnow_lsp.server.wire.errors import parsing, protocol_errors
 from winnow_lsp.server.wire.messages import AskParams, EditParams
+from winnow_lsp.server.wire.protocol import parsing, protocol_errors
 
 ASK, EXPLAIN, SHOW_SPANS = "winnow.ask", "winnow.explain", "winnow.showSpans"
 EDIT = "winnow.edit"

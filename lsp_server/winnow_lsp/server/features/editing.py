@@ -19,8 +19,8 @@ from winnow_lsp.server.render.results import EditSupport, proposal_json, workspa
 from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.session.editor import Folders
 from winnow_lsp.server.session.texts import check_within, check_writable, text_now
-from winnow_lsp.server.wire.errors import parsing, protocol_errors
 from winnow_lsp.server.wire.messages import EDIT, EditParams
+from winnow_lsp.server.wire.protocol import parsing, protocol_errors
 
 _APPLY, _DISCARD = "Apply", "Discard"
 _MOST_SHOWN = 60  # lines of a difference in a message

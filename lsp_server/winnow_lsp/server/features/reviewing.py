@@ -24,8 +24,8 @@ from winnow_lsp.server.render.markdown import review_page
 from winnow_lsp.server.render.results import review_json
 from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.session.editor import Folders
-from winnow_lsp.server.wire.errors import parsing
 from winnow_lsp.server.wire.messages import AskParams
+from winnow_lsp.server.wire.protocol import parsing
 
 REVIEW, COMMIT_MESSAGE = "winnow.review", "winnow.commitMessage"
 

@@ -21,7 +21,7 @@ from winnow_engine.index.workspace import Sources
 from winnow_engine.question import Cursor
 from winnow_lsp.host.roots import file_at, file_path, named_folders, workspace_path
 from winnow_lsp.host.settings import Settings
-from winnow_lsp.server.wire.errors import superseded
+from winnow_lsp.server.wire.protocol import superseded
 
 
 class Folders:

@@ -9,13 +9,15 @@ import asyncio
 import json
 import logging
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, get_args, get_origin
 
 import cattrs.v
 from lsprotocol import types
+from lsprotocol.types import LSPErrorCodes
 from pygls.exceptions import (
     JsonRpcException,
     JsonRpcInternalError,
@@ -27,11 +29,44 @@ from pygls.exceptions import (
 )
 from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
 
-from winnow_engine.errors import NotJsonError
+from winnow_engine.errors import NotJsonError, PositionError, WinnowError
 from winnow_engine.untrusted import read_json
 from winnow_lsp.server.wire.messages import MESSAGES, AskParams, EditParams
 
 _log = logging.getLogger(__name__)
+
+
+@contextmanager
+def protocol_errors() -> Iterator[None]:
+    """Turn the engine's errors into responses that a user can read; `data.kind` names the error's class."""
+    try:
+        yield
+    except PositionError as error:
+        raise _invalid(error) from error
+    except WinnowError as error:
+        raise JsonRpcException(str(error), LSPErrorCodes.RequestFailed.value, _kind(error)) from error
+
+
+@contextmanager
+def parsing() -> Iterator[None]:
+    """Turn a ValueError into InvalidParams. For reading requests only: elsewhere a ValueError is a bug of ours."""
+    try:
+        yield
+    except ValueError as error:
+        raise _invalid(error) from error
+
+
+def superseded() -> JsonRpcException:
+    """The error of a question that a newer one has replaced."""
+    return JsonRpcException("superseded by a newer question", LSPErrorCodes.ServerCancelled.value)
+
+
+def _invalid(error: Exception) -> JsonRpcInvalidParams:
+    return JsonRpcInvalidParams(str(error), data=_kind(error))
+
+
+def _kind(error: Exception) -> dict[str, str]:
+    return {"kind": type(error).__name__}
 
 
 @cache

@@ -1,19 +1,34 @@
-"""`winnow when`: the commits in which something changed, and what they say."""
+"""`winnow why` and `winnow when`: the commits that made some lines what they are, or in which something changed."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from winnow_engine.core import day
-from winnow_engine.history.question import CommitMatch, answering_commits
-from winnow_engine.question import ABOUT_WHEN, WHEN
+from winnow_engine.question import ABOUT_WHEN, ABOUT_WHY, WHEN, WHY
 from winnow_lsp.cli.ask import show_answer
-from winnow_lsp.cli.in_process import sources_of
+from winnow_lsp.cli.completion import files
 from winnow_lsp.cli.options import past_options, question_of
 from winnow_lsp.cli.terminal import cancel_on_interrupt, show
+
+if TYPE_CHECKING:
+    from winnow_engine.history.question import CommitMatch
+
+
+@click.command()
+@click.argument("place", metavar="FILE:LINE[-LINE]", shell_complete=files)
+@click.argument("question", default=ABOUT_WHY, metavar="[QUESTION]")
+@past_options
+def why(place: str, question: str, server: bool, **options: Any) -> None:
+    """Say why the code at FILE:LINE is so, from the commits that shaped it.
+
+    A single line stands for the function, class or section around it. With QUESTION, answer that from the same commits.
+    """
+    asked = question_of(question, options | {"at": place, "changes": WHY})
+    show_answer(asked, options, show_spans=False, server=server)
 
 
 @click.command()
@@ -40,6 +55,9 @@ def when(question: str, commits: int | None, server: bool, **options: Any) -> No
 
 
 def _list(question: str, most: int, options: dict[str, Any]) -> None:
+    from winnow_engine.history.question import answering_commits
+    from winnow_lsp.cli.in_process import sources_of
+
     with cancel_on_interrupt() as cancellation:
         found = answering_commits(sources_of(options), question, cancellation, most)
     if options["as_json"]:
