@@ -34,7 +34,10 @@ CAPTURE = "vscode-answer.webp"
 pytestmark = pytest.mark.real_weights
 
 
-ANSWERS = {"the discount is wrong": DISCOUNT}
+ANSWERS = {
+    "the discount is wrong": DISCOUNT,
+    "the answer is half a line": "```python\ndef unit_price(name: str, count: int) -> int:\n    return (\n```",
+}
 
 
 @pytest.fixture(scope="module")

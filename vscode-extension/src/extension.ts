@@ -5,6 +5,7 @@ import { History } from './asking/history';
 import { sendCommand } from './asking/requests';
 import { Service } from './asking/service';
 import { announceModel, registerModel } from './chat/model';
+import { Proposals } from './changes/proposals';
 import { registerParticipant } from './chat/participant';
 import { registerAsking } from './commands/asking';
 import { registerChanges } from './commands/changes';
@@ -34,11 +35,12 @@ export function activate(context: vscode.ExtensionContext): Api {
   const log = vscode.window.createOutputChannel('Winnow', { log: true });
   const find = () => findServer(machine(context, log));
   const send = async (command: string, args: unknown[]): Promise<unknown> => sendCommand(await session.ready(), command, args);
-  const session: Session = new Session(find, clientOptions(() => ({ ask, search: (question) => commands.search(question), send })), log);
+  const session: Session = new Session(find, clientOptions(() => ({ ask, search: (question) => commands.search(question), change: (wanted) => proposals.propose(wanted), send })), log);
   const spans = new SpansView(context.extensionUri);
   const service = new Service(session, new History(context.workspaceState));
   const ask = new AskView(vscode.Uri.joinPath(context.extensionUri, 'dist'), service, session, (exchange) => spans.reveal(exchange));
   const definitions = new Definitions(session, find, versionOf(context), log);
+  const proposals = new Proposals(session);
   const commands = new SpansCommands(session, service, spans);
   context.subscriptions.push(
     log,
@@ -47,6 +49,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     service,
     ask,
     commands,
+    proposals,
     registerAsking(ask),
     registerChanges(ask, session),
     registerServerCommands(session, log),

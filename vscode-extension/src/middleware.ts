@@ -3,13 +3,15 @@ import type { LanguageClientOptions } from 'vscode-languageclient/node';
 import type { Question } from './ask/contract';
 import type { AskView } from './ask/view';
 import { questionOf } from './commands/asking';
-import { ServerCommand, type AskParams } from './server/protocol';
+import { ServerCommand, type AskParams, type EditParams } from './server/protocol';
 import { configuration } from './settings';
 
 /** The runners of the server's commands, which the language client registers. */
 interface Runners {
   ask: AskView;
   search: (question: Question) => Promise<unknown>;
+  /** Shows a change of the code before it makes it. */
+  change: (wanted: EditParams) => Promise<unknown>;
   /** All other commands. The client itself would show every error unchanged, and never answer if the server dies. */
   send: (command: string, args: unknown[]) => Promise<unknown>;
 }
@@ -21,8 +23,8 @@ export function clientOptions(runners: () => Runners): LanguageClientOptions {
     middleware: {
       workspace: configuration,
       executeCommand: async (command, args: unknown[]): Promise<unknown> => {
-        const { ask, search, send } = runners();
-        const [asked] = args as AskParams[];
+        const { ask, search, change, send } = runners();
+        const [asked] = args as (AskParams | EditParams)[];
         if (asked === undefined) return send(command, args);
         switch (command) {
           case ServerCommand.ask:
@@ -30,6 +32,8 @@ export function clientOptions(runners: () => Runners): LanguageClientOptions {
             return ask.ask(questionOf(asked));
           case ServerCommand.showSpans:
             return search(questionOf(asked));
+          case ServerCommand.edit:
+            return change(asked as EditParams);
           default:
             return send(command, args);
         }

@@ -33,6 +33,7 @@ from winnow_engine.targets.base import Generation, Request, Target
 
 _SYSTEM = "You change code: exactly, briefly, in the style of the code around it."
 _MORE, _LEAST_ANSWER = 1.5, 200  # tokens of an answer: so many times what it replaces, and so many besides
+_TEMPERATURE_AGAIN = 0.7
 _TASKS: Mapping[EditKind, Callable[[Workspace, WantedEdit], EditTask]] = {
     EditKind.FIX: fixing,
     EditKind.DOCUMENT: documenting,
@@ -71,13 +72,17 @@ def propose(
     task = _TASKS[request.kind](assistant.read(sources, cancellation), request)
     selection = assistant.select(sources, task.question, budget, progress, cancellation)
     target = assistant.target.wait_for(cancellation)
-    sampling = replace(sampling, max_tokens=_answer_tokens(target, task), stop=())
+    sampling = replace(_drawn(sampling, request.attempt), max_tokens=_answer_tokens(target, task), stop=())
     spans, prompt = _fitted(selection, task, target, sampling)
     on_kept(Kept.of(spans, target.seconds_to_read(prompt)))
     generation = _generated(target, prompt, sampling, task, progress, cancellation)
     edit = _edit(generation, task)
     notices = (*selection.notices, *generation.notices)
     return Proposal(task.title, edit, is_sound(edit), spans, selection.stats, generation, notices)
+
+
+def _drawn(sampling: Sampling, attempt: int) -> Sampling:
+    return replace(sampling, temperature=_TEMPERATURE_AGAIN, seed=attempt) if attempt else sampling
 
 
 def _answer_tokens(target: Target, task: EditTask) -> int:

@@ -54,11 +54,15 @@ class EditKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WantedEdit:
-    """A change of the code at the cursor; `problems` are the messages of what is to be fixed."""
+    """A change of the code at the cursor; `problems` are the messages of what is to be fixed.
+
+    An `attempt` after the first draws another answer: the likeliest one would be the same again.
+    """
 
     kind: EditKind
     cursor: Cursor
     problems: tuple[str, ...] = ()
+    attempt: int = 0
 
     def __post_init__(self) -> None:
         if self.kind is EditKind.FIX and not any(problem.strip() for problem in self.problems):

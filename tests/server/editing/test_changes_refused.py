@@ -187,6 +187,7 @@ BAD: list[dict[str, Any]] = [
     {"change": "document", "position": {"line": 0, "character": 0}, "textDocument": {"uri": "file:///etc/passwd"}},
     {"change": "document", "position": {"line": -1, "character": 0}, "textDocument": {"uri": "file:///etc/passwd"}},
     {"change": "document", "position": {"line": 0, "character": 0}},
+    {"change": "document", "position": {"line": 0, "character": 0}, "attempt": -1},
     {"change": "test", "position": {"line": 0, "character": 0}},
 ]
 

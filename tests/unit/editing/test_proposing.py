@@ -30,9 +30,11 @@ CALLER = Span("till.py", 4, 5, 9, 2.0, UnitKind.FUNCTION, "pay")
 ITSELF = Span("shop.py", 4, 5, 9, 3.0, UnitKind.FUNCTION, "price")
 
 
-def run(reading, target: Scripted, spans=(ITSELF, CALLER), kind: EditKind = EditKind.FIX, **more) -> Proposal:
+def run(
+    reading, target: Scripted, spans=(ITSELF, CALLER), kind: EditKind = EditKind.FIX, attempt: int = 0, **more
+) -> Proposal:
     assistant = Selecting(reading(FILES), target, spans)
-    request = WantedEdit(kind, Cursor("shop.py", 5, 5), ("undefined name `rate`",))
+    request = WantedEdit(kind, Cursor("shop.py", 5, 5), ("undefined name `rate`",), attempt)
     return propose(assistant, None, request, Budget(), Sampling(max_tokens=5, stop=("RATE",)), **more)
 
 
@@ -53,6 +55,17 @@ def test_the_target_sees_the_code_around_it_and_the_code_to_change_once(reading)
     assert text.index("def pay") < text.index("def price") < text.index("undefined name `rate`")
     assert request.sampling.max_tokens > 200
     assert request.sampling.stop == ()
+
+
+def test_another_attempt_may_give_another_answer(reading) -> None:
+    target = Scripted(FIX)
+    for attempt in range(3):
+        run(reading, target, attempt=attempt)
+    assert [(one.sampling.temperature > 0, one.sampling.seed) for one in target.asked] == [
+        (False, 0),
+        (True, 1),
+        (True, 2),
+    ]
 
 
 def test_the_target_stops_once_the_block_is_closed(reading) -> None:

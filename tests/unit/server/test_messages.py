@@ -167,10 +167,10 @@ CHANGE = {"change": "fix", "textDocument": DOCUMENT, "range": RANGE, "diagnostic
 
 
 def test_every_field_of_a_change_arrives() -> None:
-    asked = EditParams.read({**CHANGE, "digest": "d", "workDoneToken": 3, "later": "versions may send more"})
+    asked = EditParams.read({**CHANGE, "digest": "d", "attempt": 2, "workDoneToken": 3, "later": "one"})
     place = types.Range(types.Position(1, 0), types.Position(3, 4))
     document = types.TextDocumentIdentifier("file:///w/a.py")
-    assert asked == EditParams(EditKind.FIX, document, place, ("unused",), "d", 3)
+    assert asked == EditParams(EditKind.FIX, document, place, ("unused",), "d", 2, 3)
 
 
 @pytest.mark.parametrize(
@@ -185,6 +185,8 @@ def test_every_field_of_a_change_arrives() -> None:
         ("range", {"start": AT}),
         ("diagnostics", ["unused"]),
         ("digest", 5),
+        ("attempt", -1),
+        ("attempt", 2**40),
         ("workDoneToken", 1.5),
     ],
 )

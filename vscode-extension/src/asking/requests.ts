@@ -4,7 +4,7 @@ import type * as vscode from 'vscode';
 import { ErrorCodes, ExecuteCommandRequest, WorkDoneProgress, type LanguageClient } from 'vscode-languageclient/node';
 import type { AskListener } from '../ask/contract';
 import { onKept } from '../server/kept';
-import { AskRequest, DeltaProgress, SpansRequest, STOPPED_CODES, type AskParams, type AskResult, type SpansResult } from '../server/protocol';
+import { AskRequest, DeltaProgress, EditRequest, SpansRequest, STOPPED_CODES, type AskParams, type AskResult, type EditParams, type EditResult, type SpansResult } from '../server/protocol';
 
 /** Codes of the client's errors that end a request after its server has gone. */
 const GONE_CODES: ReadonlySet<number> = new Set([ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive]);
@@ -24,6 +24,10 @@ export async function sendAsk(client: LanguageClient, params: AskParams, listene
 
 export async function sendSpans(client: LanguageClient, params: AskParams, listener: Pick<AskListener, 'progress'>, token: vscode.CancellationToken): Promise<SpansResult> {
   return withProgress(client, listener, (workDoneToken) => client.sendRequest(SpansRequest, { ...params, workDoneToken }, token));
+}
+
+export async function sendEdit(client: LanguageClient, params: EditParams, listener: Pick<AskListener, 'progress'>, token: vscode.CancellationToken): Promise<EditResult> {
+  return withProgress(client, listener, (workDoneToken) => client.sendRequest(EditRequest, { ...params, workDoneToken }, token));
 }
 
 /** The result of one of the server's commands; undefined if it was stopped. */
@@ -52,8 +56,7 @@ function codeOf(error: unknown): number {
   return typeof error === 'object' && error !== null && 'code' in error ? (error.code as number) : 0;
 }
 
-/** Sends a request with a token for its stages. */
-export async function withProgress<T>(client: LanguageClient, listener: Pick<AskListener, 'progress'>, send: (token: string) => Promise<T>): Promise<T> {
+async function withProgress<T>(client: LanguageClient, listener: Pick<AskListener, 'progress'>, send: (token: string) => Promise<T>): Promise<T> {
   const token = randomUUID();
   const progress = client.onProgress(WorkDoneProgress.type, token, (value) => {
     if (value.kind !== 'end' && value.message !== undefined) listener.progress(value.message);

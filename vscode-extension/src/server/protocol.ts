@@ -1,5 +1,5 @@
 /** The server's own requests and notifications, as docs/protocol.md describes them. */
-import { NotificationType, ProgressType, RequestType } from 'vscode-languageclient/node';
+import { NotificationType, ProgressType, RequestType, type WorkspaceEdit } from 'vscode-languageclient/node';
 import type { Location, Position, Range, SpanInfo, Stats, Thinking, Topic } from '../ask/contract';
 
 export interface Turn {
@@ -45,6 +45,24 @@ export interface CitedBefore {
   commit: string;
 }
 
+export interface EditParams {
+  change: 'fix' | 'document';
+  textDocument: { uri: string };
+  range: Range;
+  diagnostics?: { message: string }[];
+  digest?: string;
+  /** Proposals turned down so far. */
+  attempt?: number;
+  workDoneToken?: string;
+}
+
+export interface EditResult {
+  title: string;
+  edit: WorkspaceEdit;
+  /** Why it should not be made. */
+  rejected?: string;
+}
+
 export interface Delta {
   kind: 'delta';
   sequence: number;
@@ -80,6 +98,7 @@ export interface Status {
 }
 
 export const AskRequest = new RequestType<AskParams, AskResult, { kind?: string }>('winnow/ask');
+export const EditRequest = new RequestType<EditParams, EditResult, { kind?: string }>('winnow/edit');
 export const SpansRequest = new RequestType<AskParams, SpansResult, { kind?: string }>('winnow/spans');
 export const KeptNotification = new NotificationType<Kept>('winnow/kept');
 export const StatusNotification = new NotificationType<Status>('winnow/status');
@@ -90,6 +109,7 @@ export const ServerCommand = {
   ask: 'winnow.ask',
   explain: 'winnow.explain',
   showSpans: 'winnow.showSpans',
+  edit: 'winnow.edit',
   reindex: 'winnow.reindex',
   review: 'winnow.review',
   commitMessage: 'winnow.commitMessage',

@@ -1,4 +1,4 @@
-/** Changes of the code: previewed by VS Code itself, made, undone at once; the target is one that knows the answers. */
+/** Changes of the code: shown as diffs, accepted, discarded, undone at once; the target is one that knows the answers. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import * as vscode from 'vscode';
@@ -8,54 +8,36 @@ import { api, eventually, folder, messages, open, select, serverReady, suite as 
 export const run = (): Promise<void> => inMocha(define);
 
 const PROBLEM = 'the discount is wrong';
-const FIXED = 'price * 8 // 10';
-
-/** A change under way. */
-interface Running {
-  ended: boolean;
-  applied?: boolean | undefined;
-  error?: string;
-}
+const UNSOUND = 'the answer is half a line';
+const FIX = `Fix this problem: ${PROBLEM}`;
+const TITLE = 'Fix unit_price (pricing.py)';
+const [BROKEN, FIXED] = ['price * 9 // 10', 'price * 8 // 10'];
 
 /** Pick a code action from the light bulb. */
-async function pick(editor: vscode.TextEditor, title: string): Promise<Running> {
+async function pick(editor: vscode.TextEditor, title: string): Promise<void> {
   const { document, selection } = editor;
   const { command } = await eventually(async () => {
     const actions = await vscode.commands.executeCommand<vscode.CodeAction[]>('vscode.executeCodeActionProvider', document.uri, selection, undefined, 20);
     return actions.find((one) => one.title === title && one.command !== undefined);
   });
   assert.ok(command);
-  const running: Running = { ended: false };
-  vscode.commands.executeCommand<{ applied: boolean } | undefined>(command.command, ...((command.arguments ?? []) as unknown[])).then(
-    (result) => { Object.assign(running, { ended: true, applied: result?.applied }); },
-    (error: unknown) => { Object.assign(running, { ended: true, error: String(error) }); },
-  );
-  return running;
+  void vscode.commands.executeCommand(command.command, ...((command.arguments ?? []) as unknown[]));
 }
 
-/** Run commands of the workbench, one after the other. */
-async function press(...commands: string[]): Promise<void> {
-  for (const command of commands) await vscode.commands.executeCommand(command);
+/** The proposed text, once a diff with this title shows it. */
+async function proposed(title: string): Promise<string> {
+  const tab = await eventually(() => tabs().find((one) => one.label === title && one.isActive), () => tabs().map(({ label }) => label));
+  assert.ok(tab.input instanceof vscode.TabInputTextDiff);
+  return (await vscode.workspace.openTextDocument(tab.input.modified)).getText();
 }
 
-/** Resolves once the Refactor Preview has the change, whose difference it opens for who goes down to it. */
-async function previewed(): Promise<void> {
-  const labels = (): string[] => vscode.window.tabGroups.all.flatMap((group) => group.tabs.map(({ label }) => label));
-  await eventually(async () => {
-    try {
-      await press('refactorPreview.focus', 'list.focusFirst', 'list.focusDown', 'list.select');
-    } catch {
-      return false; // its list is empty yet
-    }
-    return labels().some((label) => /refactor/i.test(label));
-  }, labels);
+function tabs(): vscode.Tab[] {
+  return vscode.window.tabGroups.all.flatMap((group) => group.tabs);
 }
 
-/** Tick the change in the Refactor Preview, which nothing is before the user wants it, and apply what is ticked. */
-async function apply(change: Running): Promise<void> {
-  await previewed();
-  await press('refactorPreview.focus', 'list.focusFirst', 'refactorPreview.toggleCheckedState', 'refactorPreview.apply');
-  await eventually(() => change.ended);
+/** Resolves once no proposal is shown. */
+async function decided(): Promise<void> {
+  await eventually(() => !tabs().some(({ input }) => input instanceof vscode.TabInputTextDiff), () => tabs().map(({ label }) => label));
 }
 
 function define(): void {
@@ -70,53 +52,86 @@ function define(): void {
     });
 
     setup(async () => {
-      await press('workbench.action.closeAllEditors');
+      await vscode.commands.executeCommand('workbench.action.closeAllEditors');
       editor = await open('shop/pricing.py');
       before = editor.document.getText();
       await select(editor, '    return price * 9');
       found.set(editor.document.uri, [new vscode.Diagnostic(editor.selection, PROBLEM)]);
     });
 
-    test('a fix is previewed, made, and undone in one step', async () => {
-      const running = await pick(editor, `Fix this problem: ${PROBLEM}`);
-      await apply(running);
-      assert.equal(running.applied, true, running.error);
-      assert.ok(editor.document.getText().includes(FIXED), editor.document.getText());
+    test('a fix is shown as a diff, accepted, and undone in one step', async () => {
+      await pick(editor, FIX);
+      assert.equal(await proposed(TITLE), before.replace(BROKEN, FIXED));
+      assert.equal(editor.document.getText(), before);
+      await vscode.commands.executeCommand('winnow.acceptChange');
+      await decided();
+      assert.equal(editor.document.getText(), before.replace(BROKEN, FIXED));
       await vscode.window.showTextDocument(editor.document);
       await vscode.commands.executeCommand('undo');
       assert.equal(editor.document.getText(), before);
     });
 
-    test('what the user discards is not made', async () => {
-      const running = await pick(editor, `Fix this problem: ${PROBLEM}`);
-      await previewed();
-      await press('refactorPreview.discard');
-      await eventually(() => running.ended);
-      assert.equal(running.applied, false, running.error);
+    test('what the user discards is not made, and another proposal takes its place', async () => {
+      await pick(editor, FIX);
+      await proposed(TITLE);
+      const [first] = tabs().filter(({ label }) => label === TITLE);
+      await vscode.commands.executeCommand('winnow.proposeAgain');
+      const shown = tabs().filter(({ label }) => label === TITLE);
+      assert.equal(shown.length, 1);
+      assert.notEqual(String((shown[0]?.input as vscode.TabInputTextDiff).modified), String((first?.input as vscode.TabInputTextDiff).modified));
+      await vscode.commands.executeCommand('winnow.discardChange');
+      await decided();
       assert.equal(editor.document.getText(), before);
     });
 
-    test('text that changes behind the preview is left alone', async () => {
-      const running = await pick(editor, `Fix this problem: ${PROBLEM}`);
-      await previewed();
+    test('a tab closed without a decision loses nothing', async () => {
+      const said = messages({ 'was not made': 'Show It Again' });
+      await pick(editor, FIX);
+      await proposed(TITLE);
+      await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
+      await eventually(() => said.texts.length > 0);
+      said.restore();
+      assert.equal(await proposed(TITLE), before.replace(BROKEN, FIXED));
+      await vscode.commands.executeCommand('winnow.discardChange');
+      await decided();
+    });
+
+    test('text that changes behind the proposal is left alone', async () => {
+      const said = messages();
+      await pick(editor, FIX);
+      await proposed(TITLE);
       const typed = new vscode.WorkspaceEdit();
       typed.insert(editor.document.uri, new vscode.Position(0, 0), '# typed meanwhile\n');
       assert.ok(await vscode.workspace.applyEdit(typed));
-      await apply(running);
-      assert.notEqual(running.applied, true);
+      await vscode.commands.executeCommand('winnow.acceptChange');
+      said.restore();
+      assert.match(said.texts.join(), /has changed since this was proposed/);
       assert.equal(editor.document.getText(), `# typed meanwhile\n${before}`);
+      await vscode.commands.executeCommand('winnow.discardChange');
+      await decided();
       await vscode.window.showTextDocument(editor.document);
       await vscode.commands.executeCommand('workbench.action.files.revert');
+    });
+
+    test('a change that would not parse is shown as rejected, and cannot be accepted', async () => {
+      const said = messages();
+      found.set(editor.document.uri, [new vscode.Diagnostic(editor.selection, UNSOUND)]);
+      await pick(editor, `Fix this problem: ${UNSOUND}`);
+      assert.match(await proposed(`Rejected: ${TITLE}`), /return \(\n/);
+      await vscode.commands.executeCommand('winnow.acceptChange');
+      assert.equal(editor.document.getText(), before);
+      await vscode.commands.executeCommand('winnow.discardChange');
+      await decided();
+      said.restore();
+      assert.match(said.texts.join(), /would no longer parse/);
     });
 
     test('why nothing is changed is told', async () => {
       const said = messages();
       await select(editor, 'HEAVY_FEE_CENTS');
-      const running = await pick(editor, 'Document this');
-      await eventually(() => running.ended);
-      const told = [running.error ?? '', ...said.texts];
+      await pick(editor, 'Document this');
+      await eventually(() => said.texts.some((text) => text.includes('put the cursor on')), () => said.texts);
       said.restore();
-      assert.ok(told.some((text) => text.includes('put the cursor on')), JSON.stringify(told));
     });
 
     test('lines that only a commit has open as they were', async () => {
@@ -147,7 +162,6 @@ function define(): void {
       const send = client.sendRequest.bind(client);
       client.sendRequest = () => Promise.reject(Object.assign(new Error('stopped'), { code: -32800 }));
       await vscode.commands.executeCommand('winnow.reviewChanges');
-      assert.equal(await vscode.commands.executeCommand('winnow.edit', {}), undefined);
       client.sendRequest = send;
       said.restore();
       assert.deepEqual(said.texts, []);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { edited, tabTitle } from '../../src/changes/edited';
 import { repositoryOf } from '../../src/commands/reviewed';
 
 test('a message is for the repository whose menu was used, else for one with something staged', () => {
@@ -8,4 +9,17 @@ test('a message is for the repository whose menu was used, else for one with som
   expect(repositoryOf([first, second, third])).toBe(second);
   expect(repositoryOf([first])).toBe(first);
   expect(repositoryOf([])).toBeUndefined();
+});
+
+test.each([
+  ['abcdef', [], 'abcdef'],
+  ['abcdef', [{ start: 4, end: 5, text: 'E' }, { start: 0, end: 2, text: '' }], 'cdEf'],
+  ['abc', [{ start: 3, end: 3, text: '\r\nd' }], 'abc\r\nd'],
+])('%j with %j is %j', (text, replacements, expected) => {
+  expect(edited(text, replacements)).toBe(expected);
+});
+
+test('a tab names the change and its file', () => {
+  expect(tabTitle('Fix `total`', '/shop/pricing.py', false)).toBe('Fix total (pricing.py)');
+  expect(tabTitle('Fix `total`', '/shop/pricing.py', true)).toBe('Rejected: Fix total (pricing.py)');
 });

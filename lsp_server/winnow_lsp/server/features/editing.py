@@ -89,7 +89,7 @@ async def _request(server: WinnowServer, params: EditParams) -> WantedEdit:
     uri = params.text_document.uri
     with parsing():
         cursor = server.editor.folders.cursor(uri, params.range)
-        request = WantedEdit(params.change, cursor, params.problems)
+        request = WantedEdit(params.change, cursor, params.problems, params.attempt)
     text = await text_now(server.editor, uri)
     if params.digest is not None and (text is None or text.digest != params.digest):
         raise _changed(cursor.path)

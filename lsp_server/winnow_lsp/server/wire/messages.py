@@ -19,6 +19,7 @@ _LONGEST_PROBLEM = 1000  # characters; template errors of C++ run to pages
 
 T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)
+_MOST_ATTEMPTS = 1_000_000
 ASK, SPANS, EDIT, SERVER = "winnow/ask", "winnow/spans", "winnow/edit", "winnow/server"
 KEPT, STATUS = "winnow/kept", "winnow/status"
 
@@ -103,13 +104,17 @@ class AskParams:
 
 @attrs.frozen
 class EditParams:
-    """A change of the code at `range`. `digest` is that of the text for which the change was offered."""
+    """A change of the code at `range`. `digest` is that of the text for which the change was offered.
+
+    `attempt` counts the proposals for it that the user has turned down.
+    """
 
     change: EditKind
     text_document: types.TextDocumentIdentifier
     range: types.Range
     problems: tuple[str, ...] = ()
     digest: str | None = None
+    attempt: int = 0
     work_done_token: types.ProgressToken | None = None
 
     @classmethod
@@ -125,6 +130,7 @@ class EditParams:
             range=place,
             problems=_problems(fields),
             digest=_optional(fields, "digest", _text),
+            attempt=_optional(fields, "attempt", _count) or 0,
             work_done_token=_optional(fields, "workDoneToken", _token),
         )
 
@@ -175,6 +181,13 @@ _topic, _kind_of_edit = _one_of(Topic), _one_of(EditKind)
 def _problems(fields: Mapping[str, Any]) -> tuple[str, ...]:
     problems = _optional(fields, "diagnostics", _list) or []
     return tuple(_text(_mapping(p, "diagnostics").get("message"), "diagnostics.message") for p in problems)
+
+
+def _count(value: object, name: str) -> int:
+    number = _whole(value, name)
+    if not 0 <= number <= _MOST_ATTEMPTS:
+        raise ValueError(f"{name} must be from 0 to {_MOST_ATTEMPTS:,}")
+    return number
 
 
 def _budget(value: Any, name: str) -> int | str | None:
