@@ -77,7 +77,7 @@ def _who(line: bytes, encoding: str) -> tuple[str, int]:
     return (_decoded(match["name"], encoding), seconds(match["time"])) if match else (_decoded(line, encoding), 0)
 
 
-def seconds(text: bytes) -> int:
+def seconds(text: bytes | str) -> int:
     """A commit's time in seconds since the epoch, from 1970 to 9999: it may have any digits, or none, which is 0."""
     try:
         return min(max(int(text), 0), _LATEST)
@@ -123,24 +123,13 @@ def _lines(ids: Iterable[str]) -> bytes:
     return "".join(f"{one}\n" for one in ids).encode()
 
 
-_FIELDS = ("%H", "%P", "%ct", "%an", "%B")
+_FIELDS = ("%H", "%T", "%P", "%an", "%at", "%ct", "%B")
 _ID = re.compile("[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _MOST_CHARACTERS = 8_000  # of a message
 
 
-@dataclass(frozen=True, slots=True)
-class Logged:
-    """A commit, with its number of parents in this clone, and the first 8,000 characters of its message."""
-
-    id: str
-    parents: int
-    committed_at: int
-    author: str
-    message: str
-
-
-def newest_commits(repository: Repository, tip: str, most: int) -> list[Logged]:
-    """The `most` newest commits up to `tip`, newest first. Raises GitError, CancelledError."""
+def newest_commits(repository: Repository, tip: str, most: int) -> list[Commit]:
+    """The `most` newest commits up to `tip`, newest first, with the beginnings of long messages."""
     # Every field ends with a NUL, the last of a commit with that of -z.
     options = ("-z", "--encoding=UTF-8", "--no-color", "--no-patch", f"--format={'%x00'.join(_FIELDS)}", f"-{most}")
     fields = repository.git.fields("log", *options, tip, "--")
@@ -160,6 +149,7 @@ def touching_commits(
     return [line for line in output.decode("ascii", "replace").splitlines() if _ID.fullmatch(line)], complete
 
 
-def _logged(name: bytes, parents: bytes, time: bytes, author: bytes, message: bytes) -> Logged:
-    said = (author.decode("utf-8", "replace"), message.decode("utf-8", "replace")[:_MOST_CHARACTERS])
-    return Logged(name.decode("ascii"), len(parents.split()), seconds(time), *said)
+def _logged(*fields: bytes) -> Commit:
+    name, tree, parents, author, authored, committed, message = (field.decode("utf-8", "replace") for field in fields)
+    times = seconds(authored), seconds(committed)
+    return Commit(name, tree, tuple(parents.split()), author, *times, message[:_MOST_CHARACTERS])

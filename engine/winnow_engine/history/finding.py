@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.git.objects import Logged, blobs, newest_commits, touching_commits
+from winnow_engine.git.objects import Commit, blobs, newest_commits, touching_commits
 from winnow_engine.git.repository import Repository
 from winnow_engine.git.trees import named_files
 from winnow_engine.history.terms import Asked, asked_in, rarity, score_messages
-from winnow_engine.index.lines import git_numbers
+from winnow_engine.index.lines import counts_as_git
 from winnow_engine.index.symbols import analyse
 
 _MOST_FILES = 40  # with the name, that are parsed to find its definition
@@ -56,9 +56,9 @@ class NameSearch:
     def _definitions(self, parts: list[str]) -> list[tuple[str, ...]]:
         """Searches for the lines of the units with this name, of which the classes or modules may be left out."""
         return [
-            (f"-L{numbers[unit.start_line - 1]},{numbers[unit.end_line - 1]}:{path}",)
+            (f"-L{unit.start_line},{unit.end_line}:{path}",)
             for path, data in self._files_with(parts)
-            if (numbers := git_numbers(data))
+            if counts_as_git(data)
             for unit in analyse(path, data).units
             if _SEPARATOR.split(unit.name)[-len(parts) :] == parts
         ]
@@ -118,7 +118,7 @@ def rank_commits(repository: Repository, question: str, most: int) -> tuple[list
     logged = newest_commits(repository, tip, MOST_COMMITS)
     asked = asked_in(question)
     scores = score_messages([f"{one.author}\n{one.message}" for one in logged], asked.terms)
-    scores *= np.where([one.parents > 1 for one in logged], np.float32(_MERGE), np.float32(1))
+    scores *= np.where([len(one.parents) > 1 for one in logged], np.float32(_MERGE), np.float32(1))
     search = NameSearch(repository, tip, _SEARCH_S)
     _add_touching(scores, logged, asked, search, shallow=repository.shallow)
     order = np.argsort(-scores, kind="stable")[:most].tolist()
@@ -127,7 +127,7 @@ def rank_commits(repository: Repository, question: str, most: int) -> tuple[list
 
 
 def _add_touching(
-    scores: NDArray[np.float32], logged: list[Logged], asked: Asked, search: NameSearch, *, shallow: bool
+    scores: NDArray[np.float32], logged: list[Commit], asked: Asked, search: NameSearch, *, shallow: bool
 ) -> None:
     rows = {one.id: row for row, one in enumerate(logged) if one.parents or not shallow}
     touched = set[int]()
@@ -141,7 +141,7 @@ def _add_touching(
         scores[first_last] = max(scores.max(), 1.0) * (1 + np.arange(1, len(touched) + 1) / len(touched))
 
 
-def _notices(logged: list[Logged], search: NameSearch) -> Iterator[str]:
+def _notices(logged: list[Commit], search: NameSearch) -> Iterator[str]:
     if len(logged) == MOST_COMMITS:
         yield f"only the newest {MOST_COMMITS:,} commits were searched"
     if not search.complete:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from winnow_engine.core import UnitKind
+from winnow_engine.core import Unit, UnitKind
 from winnow_engine.errors import PositionError
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
@@ -22,26 +22,7 @@ class ListedFolder:
     files: int
 
 
-@dataclass(frozen=True, slots=True)
-class ListedDefinition:
-    """A unit's name, kind and lines."""
-
-    name: str
-    kind: UnitKind
-    start_line: int
-    end_line: int
-
-
-@dataclass(frozen=True, slots=True)
-class ListedFile:
-    """A file, with its definitions in file order."""
-
-    path: str
-    lines: int
-    definitions: tuple[ListedDefinition, ...]
-
-
-def contents(workspace: Workspace, path: str) -> Iterator[ListedFolder | ListedFile]:
+def contents(workspace: Workspace, path: str) -> Iterator[ListedFolder | IndexedFile]:
     """The folders and files of a folder, or one file; "" and "." are the workspace. PositionError if there is none."""
     name = path.strip("/").removeprefix("./")
     name = "" if name == "." else name
@@ -55,10 +36,9 @@ def contents(workspace: Workspace, path: str) -> Iterator[ListedFolder | ListedF
     yield from (ListedFolder(inside + folder, number) for folder, number in sorted(below.items()))
     for file in files:
         if file.path == name or "/" not in file.path.removeprefix(inside):
-            yield _file(file)
+            yield file
 
 
-def _file(file: IndexedFile) -> ListedFile:
-    named = (unit for unit in file.units if unit.name and unit.kind in _NAMED)
-    found = tuple(ListedDefinition(unit.name, unit.kind, unit.start_line, unit.end_line) for unit in named)
-    return ListedFile(file.path, file.line_count, found)
+def named_units(file: IndexedFile) -> list[Unit]:
+    """The definitions and sections of a file, in order."""
+    return [unit for unit in file.units if unit.name and unit.kind in _NAMED]

@@ -8,7 +8,8 @@ from operator import itemgetter
 from typing import Any
 
 from winnow_engine.core import Citation, Kept, Span, Unit, counted
-from winnow_engine.index.contents import ListedDefinition, ListedFile, ListedFolder, contents
+from winnow_engine.index.contents import ListedFolder, contents, named_units
+from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.relations import Relation, relations
 from winnow_engine.index.scope import MatchingLines
 from winnow_engine.index.workspace import Workspace
@@ -77,7 +78,7 @@ def _code(workspace: Workspace, span: Span) -> CodeSpan:
     return CodeSpan(**_place(span.path, span), name=span.name, kind=span.kind.value, score=score, text=text)
 
 
-def _place(path: str, lines: Citation | Span | Unit | ListedDefinition | Cursor) -> dict[str, Any]:
+def _place(path: str, lines: Citation | Span | Unit | Cursor) -> dict[str, Any]:
     return {"path": path, "start_line": lines.start_line, "end_line": lines.end_line}
 
 
@@ -116,19 +117,19 @@ def outlined(workspace: Workspace, path: str, asked: Arguments, count: Callable[
     return fitted(made, entries, asked.budget, count)
 
 
-def _entries(found: Sequence[ListedFolder | ListedFile], path: str) -> list[OutlineEntry]:
+def _entries(found: Sequence[ListedFolder | IndexedFile], path: str) -> list[OutlineEntry]:
     match found:
-        case [ListedFile(path=name) as file] if name == path.removeprefix("./"):
-            named = file.definitions
+        case [IndexedFile(path=name) as file] if name == path.removeprefix("./"):
+            named = named_units(file)
             return [OutlineEntry(**_place(name, one), kind=one.kind.value, name=one.name) for one in named]
     return list(map(_entry, found))
 
 
-def _entry(one: ListedFolder | ListedFile) -> OutlineEntry:
+def _entry(one: ListedFolder | IndexedFile) -> OutlineEntry:
     if isinstance(one, ListedFolder):
         return OutlineEntry(path=f"{one.path}/", kind="folder", files=one.files)
-    names = [definition.name for definition in one.definitions[:_NAMES_A_FILE]]
-    return OutlineEntry(path=one.path, kind="file", lines=one.lines, defines=names)
+    names = [definition.name for definition in named_units(one)[:_NAMES_A_FILE]]
+    return OutlineEntry(path=one.path, kind="file", lines=one.line_count, defines=names)
 
 
 def place_of(lines: Citation | Span) -> CodePlace:

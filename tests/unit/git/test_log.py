@@ -6,11 +6,11 @@ import pytest
 from git_repositories import commit, git, head
 
 from winnow_engine.core import day
-from winnow_engine.git.objects import Logged, commits, newest_commits, touching_commits
+from winnow_engine.git.objects import Commit, commits, newest_commits, touching_commits
 from winnow_engine.git.repository import open_repository
 
 
-def all_logged(top: Path) -> list[Logged]:
+def all_logged(top: Path) -> list[Commit]:
     """All commits, oldest first."""
     return newest_commits(open_repository(top), head(top), 100)[::-1]
 
@@ -28,7 +28,7 @@ def test_merges_octopuses_and_empty_commits_are_listed(top: Path) -> None:
     git(top, "checkout", "--quiet", "main")
     commit(top, "")
     git(top, "merge", "--quiet", "-m", "merged", "left", "right")
-    assert {one.message.strip(): one.parents for one in all_logged(top)} == {
+    assert {one.message.strip(): len(one.parents) for one in all_logged(top)} == {
         "one": 0,
         "left": 1,
         "right": 1,

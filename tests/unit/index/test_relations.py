@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from winnow_engine.errors import PositionError
-from winnow_engine.index.contents import ListedFile, ListedFolder, contents
+from winnow_engine.index.contents import ListedFolder, contents, named_units
+from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.relations import relations
 from winnow_engine.index.scope import files_in
 from winnow_engine.index.workspace import Workspace
@@ -67,8 +68,8 @@ def test_the_top_folder(workspace: Workspace, path: str) -> None:
     found = list(contents(workspace, path))
     assert found[0] == ListedFolder("shop", 4)
     assert [one.path for one in found] == ["shop", "README.md", "other.py"]
-    assert isinstance(found[1], ListedFile)
-    assert [one.name for one in found[1].definitions] == ["Shop", "Taxes"]
+    assert isinstance(found[1], IndexedFile)
+    assert [one.name for one in named_units(found[1])] == ["Shop", "Taxes"]
 
 
 def test_a_folder_and_a_file(workspace: Workspace) -> None:
@@ -79,8 +80,8 @@ def test_a_folder_and_a_file(workspace: Workspace) -> None:
         "shop/tax.py",
     ]
     (file,) = contents(workspace, "shop/basket.py")
-    assert isinstance(file, ListedFile)
-    assert [(one.name, one.start_line, one.end_line) for one in file.definitions] == [
+    assert isinstance(file, IndexedFile)
+    assert [(one.name, one.start_line, one.end_line) for one in named_units(file)] == [
         ("Basket", 4, 4),
         ("Basket.total", 5, 8),
         ("Basket.run", 9, 10),
