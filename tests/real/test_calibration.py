@@ -11,7 +11,6 @@ from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.heads import heads_of
 from winnow_engine.encoder.profiles import OpenedProfile, users_profile
 from winnow_engine.encoder.weights import shape_of
-from winnow_engine.index.files import SourceFile
 from winnow_engine.index.workspace import Sources
 from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.models.gguf_header import read_header
@@ -25,6 +24,7 @@ from winnow_research.calibration.heads import choose_heads
 from winnow_research.calibration.observations import Observer, observe
 from winnow_research.evaluation.cases import Case, Gold, Scene
 from winnow_research.evaluation.parallel import WorkItem
+from winnow_research.source_files import SourceFile
 
 pytestmark = pytest.mark.real_weights
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from random_models import add_tokenizer, write_all
 
-from winnow_engine.index.files import SourceFile
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.evaluation.archives import Archive
 from winnow_research.evaluation.haystack import Haystack, indexed
 from winnow_research.evaluation.repositories import PinnedRepository, Split
+from winnow_research.source_files import SourceFile
 from winnow_research.training.collector import Collector, joined
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.examples.base import Example, ProjectTree

@@ -71,23 +71,6 @@ def tree_changes(repository: Repository, before: str, after: str, *, renames: bo
     return list(parse_raw(repository.git.fields("diff-tree", *options, before, after, "--")))
 
 
-def commit_changes(repository: Repository, ids: Sequence[str]) -> dict[str, list[FileChange]]:
-    """The files that differ between each commit and its only parent, in path order, with one process for all.
-
-    Renames are not looked for, so no file is read. A commit is left out if nothing differs. Raises GitError.
-    """
-    options = ("--stdin", *_OPTIONS[:-1], "--no-renames")
-    stdin = "".join(f"{one}\n" for one in ids).encode()
-    found: dict[str, list[bytes]] = {}
-    fields: list[bytes] = []
-    for field in repository.git.fields("diff-tree", *options, stdin=stdin):
-        if not field.startswith(b":") and len(fields) % 2 == 0:  # a commit's id, or the last field, which is empty
-            fields = found.setdefault(field.decode("ascii"), []) if field else fields
-        else:
-            fields.append(field)
-    return {commit: list(parse_raw(fields)) for commit, fields in found.items()}
-
-
 def staged_changes(repository: Repository, before: str) -> list[FileChange]:
     """The files that differ between a commit or tree, by object id, and the index. No file on disk is looked at."""
     return list(parse_raw(repository.git.fields("diff-index", "--cached", *_OPTIONS, _RENAMES, before, "--")))

@@ -27,26 +27,12 @@ from winnow_engine.index.file_text import NOTEBOOK, file_text
 from winnow_engine.index.ignore import RULE_FILES, IgnoreRules, rules_above
 from winnow_engine.index.stat_cache import Content, StatCache
 from winnow_engine.platform import is_folder, read_regular
-from winnow_engine.storage.store import content_key
 from winnow_engine.untrusted import printable
 
 _DIRECTORY = "directory"
 _REPLACED = "\ufffd".encode()  # in place of bytes that are not UTF-8
 Skipped = Callable[[str, str], None]
 """Called with the path of each file left out and the reason; a directory stands for everything below it."""
-
-
-@dataclass(frozen=True, slots=True)
-class SourceFile:
-    """A file that counts: its path relative to the root, with forward slashes, and its text."""
-
-    path: str
-    data: bytes
-
-    @property
-    def key(self) -> str:
-        """Key of the file's records in a store."""
-        return content_key(self.path, self.data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +43,6 @@ class Verdict:
     reason: str
 
 
-def scan(root: Path, rules: FileRules | None = None, skipped: Skipped | None = None) -> Iterator[SourceFile]:
-    """Files that count, in path order. Raises WorkspaceError if `root` is not a readable directory."""
-    for path, content in look(root, rules, skipped):
-        yield SourceFile(path, content.read())
-
-
 def look(
     root: Path,
     rules: FileRules | None = None,
@@ -71,10 +51,11 @@ def look(
     open_documents: Mapping[str, bytes] | None = None,
     stats: StatCache | None = None,
 ) -> Iterator[tuple[str, Content]]:
-    """As `scan`, with contents in place of bytes: files that `stats` knows to be unchanged are not read.
+    """Files that count, in path order; those that `stats` knows to be unchanged are not read.
 
     `checkpoint` is called at every file and directory; an exception it raises ends the walk. `open_documents` are
-    contents by path, by the same rules; they replace files on disk and need not exist there.
+    contents by path, by the same rules; they replace files on disk and need not exist there. Raises WorkspaceError if
+    `root` is not a readable directory.
     """
     walk = _Walk(_checked(root), rules or FileRules(), skipped or _not_asked, open_documents or {}, stats)
     for candidate in sorted(walk.candidates(checkpoint=checkpoint), key=lambda found: found.path):
@@ -84,7 +65,7 @@ def look(
 
 
 def explain(root: Path, path: Path, rules: FileRules | None = None) -> Verdict:
-    """The verdict on one file; `path` is relative to the root or absolute. Raises WorkspaceError as `scan` does."""
+    """The verdict on one file; `path` is relative to the root or absolute. Raises WorkspaceError as `look` does."""
     root = _checked(root)
     try:
         relative = Path(os.path.normpath(root / path)).relative_to(root).as_posix()
@@ -102,14 +83,14 @@ def explain(root: Path, path: Path, rules: FileRules | None = None) -> Verdict:
 
 
 def folders(root: Path, rules: FileRules | None = None) -> Iterator[Path]:
-    """Folders that `scan` looks into, `root` first. Raises WorkspaceError as `scan` does."""
+    """Folders that `look` enters, `root` first. Raises WorkspaceError as `look` does."""
     resolved = _checked(root)
     walk = _Walk(resolved, rules or FileRules(), _not_asked, {})
     return (root / relative_to(folder.path, resolved) for folder in walk.folders(None, lambda: None))
 
 
 def enters(root: Path, folder: Path, rules: FileRules | None = None) -> bool:
-    """True if `scan` looks into a folder: it lies below the root, and no rule leaves it out."""
+    """True if `look` enters a folder: it lies below the root, and no rule leaves it out."""
     return explain(root, folder, rules).reason == _DIRECTORY
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from winnow_engine.index.files import SourceFile
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Cursor, Question
+from winnow_research.source_files import SourceFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from typing import Any
 
 from winnow_engine.config import FileRules
 from winnow_engine.errors import EvaluationError
-from winnow_engine.index.files import SourceFile, scan
 from winnow_research.evaluation.archives import Archive, unpacked
+from winnow_research.source_files import SourceFile, scan
 
 _PINS = Path(__file__).parent / "repositories.toml"
 _HISTORIES = Path(__file__).parent / "histories.toml"

@@ -25,7 +25,7 @@ from winnow_engine.encoder.template import Template
 from winnow_engine.errors import TrainingError
 from winnow_engine.git.objects import Commit, blobs
 from winnow_engine.git.repository import Repository
-from winnow_engine.git.trees import FileChange, commit_changes
+from winnow_engine.git.trees import FileChange
 from winnow_engine.index.languages import for_path
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
@@ -38,6 +38,7 @@ from winnow_research.evaluation.histories.small_commits import (
     all_commits,
     blobs_of,
     by_chance,
+    commit_changes,
     gives_a_reason,
     small_commit,
 )

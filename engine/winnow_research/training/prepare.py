@@ -11,12 +11,12 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from winnow_engine.core import Progress, ProgressSink
-from winnow_engine.index.files import SourceFile
 from winnow_engine.index.languages import for_path
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.evaluation.haystack import Haystack, indexed
 from winnow_research.evaluation.repositories import Split, repositories
+from winnow_research.source_files import SourceFile
 from winnow_research.training.collector import Collector, TokenisedProject, joined
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.examples import examples, needles

@@ -7,7 +7,8 @@ from winnow_engine.errors import GitError, NotARepositoryError, RevisionError
 from winnow_engine.git.base_branch import base_branch
 from winnow_engine.git.objects import blobs, commits, parse_commit
 from winnow_engine.git.repository import open_repository
-from winnow_engine.git.trees import Entry, commit_changes, index_files, staged_changes, tree_changes, tree_files
+from winnow_engine.git.trees import Entry, index_files, staged_changes, tree_changes, tree_files
+from winnow_research.evaluation.histories.small_commits import commit_changes
 
 
 @pytest.fixture

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from winnow_engine.index.file_text import as_utf8, file_text
-from winnow_engine.index.files import explain, look, scan
+from winnow_engine.index.files import explain, look
 from winnow_engine.index.stat_cache import StatCache
 from winnow_engine.index.symbols import analyse
 from winnow_engine.platform import read_regular
+from winnow_research.source_files import scan
 
 RUSSIAN, CHINESE, JAPANESE = "Проверка срока действия скидки", "检查折扣是否过期", "割引の期限を確認する"
 

@@ -13,7 +13,7 @@ from winnow_engine.config import FileRules
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.index import files
-from winnow_engine.index.files import explain, scan
+from winnow_engine.index.files import explain
 from winnow_engine.index.ignore import patterns
 from winnow_engine.index.indexing import ReadContext
 from winnow_engine.index.parse_pool import ParsePool
@@ -21,6 +21,7 @@ from winnow_engine.index.records import analysed
 from winnow_engine.index.workspace import Sources, read_workspace
 from winnow_engine.platform import read_regular
 from winnow_engine.storage.store import Store
+from winnow_research.source_files import scan
 
 
 @pytest.fixture

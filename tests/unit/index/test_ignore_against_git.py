@@ -12,7 +12,8 @@ from git_repositories import write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from winnow_engine.index.files import explain, scan
+from winnow_engine.index.files import explain
+from winnow_research.source_files import scan
 
 FILES = (
     "a.py",

@@ -16,11 +16,17 @@ from pathlib import PurePosixPath
 from winnow_engine.changes.units import ChangedUnit
 from winnow_engine.git.objects import Commit
 from winnow_engine.git.repository import Repository
-from winnow_engine.git.trees import FileChange, commit_changes
+from winnow_engine.git.trees import FileChange
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.languages import for_path
 from winnow_research.evaluation.haystack import Place, is_test_path
-from winnow_research.evaluation.histories.small_commits import MOST_FILES, PROSE, SmallCommit, gives_a_reason
+from winnow_research.evaluation.histories.small_commits import (
+    MOST_FILES,
+    PROSE,
+    SmallCommit,
+    commit_changes,
+    gives_a_reason,
+)
 
 QUESTION = "What has to change for this: {text}"
 _MOST_UNITS, LARGEST_BYTES = 4, 4000

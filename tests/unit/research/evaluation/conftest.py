@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from git_repositories import write
 
-from winnow_engine.index.files import SourceFile
 from winnow_research.evaluation.archives import Archive
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.repositories import PinnedRepository, ReleaseHistory, Split
+from winnow_research.source_files import SourceFile
 
 TEXTS = {
     "ledger": {

@@ -9,7 +9,6 @@ from click.testing import CliRunner
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import EvaluationError
 from winnow_engine.git.repository import open_repository
-from winnow_engine.index.files import SourceFile
 from winnow_research.cli.bench.histories import histories
 from winnow_research.evaluation.haystack import indexed
 from winnow_research.evaluation.histories.asked_commits import AskedCommit, asked_commits, text_of, worth_reading
@@ -22,6 +21,7 @@ from winnow_research.evaluation.histories.small_commits import all_commits, give
 from winnow_research.evaluation.histories.when import last_change, subject_of, when_cases
 from winnow_research.evaluation.histories.why import WhyCase, why_cases
 from winnow_research.evaluation.repositories import Split
+from winnow_research.source_files import SourceFile
 
 WAIT = """def wait_for_bus(bus, seconds):
     patience = seconds * 3 + 1

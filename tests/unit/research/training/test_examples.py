@@ -6,8 +6,8 @@ from pathlib import Path
 import git_repositories as git
 import pytest
 
-from winnow_engine.index.files import SourceFile
 from winnow_research.evaluation.haystack import Haystack, indexed
+from winnow_research.source_files import SourceFile
 from winnow_research.training.examples import (
     comments,
     commits,
