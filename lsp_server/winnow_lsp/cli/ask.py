@@ -33,11 +33,12 @@ from winnow_lsp.host.reply import Reply, place
 from winnow_lsp.host.waiting import thought_line
 
 _NAMESPACE = "last-conversation-1"
+_MOST_KEPT = 200_000  # characters, several times what a target's context holds
 _question_options = shared(click.argument("question", required=False), workspaces_option, place_options, json_option)
 
 
 def last_turns(options: Mapping[str, Any]) -> tuple[Turn, ...]:
-    """The turns of the last conversation about a command's workspace. A usage error if there is none."""
+    """The latest turns of the last conversation about a command's workspace. A usage error if there are none."""
     from winnow_engine.storage.store import Store, default_path
 
     key = _key(folders_of(options))
@@ -45,19 +46,24 @@ def last_turns(options: Mapping[str, Any]) -> tuple[Turn, ...]:
         record = store.get(_NAMESPACE, [key]).get(key)
     if record is None:
         raise click.UsageError("there is no conversation about this workspace to continue: ask without -c first")
-    return tuple(Turn(**turn) for turn in json.loads(record["json"].tobytes()))
+    turns = tuple(Turn(**turn) for turn in json.loads(record["json"].tobytes()))
+    if not turns:
+        raise click.UsageError(f"the last question and answer have over {_MOST_KEPT:,} characters: ask without -c")
+    return turns
 
 
 def keep_turns(asked: Question, answer: str, options: Mapping[str, Any]) -> None:
-    """Keep the conversation after a question was answered, if the settings let any be kept."""
+    """Keep the latest turns after a question was answered, if the settings let any be kept."""
     import numpy as np
 
+    from winnow_engine.prompting.layout import with_latest_turns
     from winnow_engine.storage.store import Store, default_path
 
     if not config_of(options).models.keeps_prompts:
         return
-    turns = [asdict(turn) for turn in (*asked.earlier, Turn(asked.text, answer))]
-    document = np.frombuffer(json.dumps(turns).encode(), np.uint8)
+    whole = replace(asked, earlier=(*asked.earlier, Turn(asked.text, answer)))
+    turns = with_latest_turns(whole, _MOST_KEPT, len).earlier
+    document = np.frombuffer(json.dumps([asdict(turn) for turn in turns]).encode(), np.uint8)
     with suppress(WorkspaceError), closing(Store(default_path())) as store:
         store.put(_NAMESPACE, _key(folders_of(options)), {"json": document})
 
@@ -76,7 +82,7 @@ def _key(folders: Sequence[Folder]) -> str:
 def ask(question: str | None, continues: bool, show_spans: bool, server: bool, **options: Any) -> None:
     """Answer QUESTION about the repositories in the workspace.
 
-    What is piped in belongs to the question.
+    What is piped in belongs to the question. In a loop over a pipe add `< /dev/null`.
     """
     asked = question_of(question, options, reads_input=True)
     if continues:

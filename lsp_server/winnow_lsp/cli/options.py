@@ -30,6 +30,8 @@ from winnow_lsp.host.user_files import workspace_set
 _FIRST_BYTE_S = 10.0
 """Programs that have nothing to say may pass on a pipe that nobody ever closes."""
 
+_MOST_INPUT = 1_000_000  # bytes, several times what a target's context holds
+
 _AT = re.compile(r"(?P<file>.+?)(?::|#L)(?P<start>\d+)(?::\d+)?(?:-L?(?P<end>\d+)(?::\d+)?)?:?")
 """As compilers and links write places. A column says nothing more: units are lines."""
 workspace_option = click.option(
@@ -51,7 +53,7 @@ server_option = click.option(
 
 def with_input(question: str | None) -> str | None:
     """A question with what a pipe or a file on standard input adds to it; `-`, or none, is that text alone."""
-    piped = sys.stdin.buffer.read().decode("utf-8", "replace") if question == "-" or _has_text() else ""
+    piped = _read() if question == "-" or _has_text() else ""
     if not piped.strip():
         return None if question == "-" else question
     if question in (None, "-"):
@@ -60,13 +62,26 @@ def with_input(question: str | None) -> str | None:
     return f"{question}\n\n{fence}\n{piped.rstrip()}\n{fence}"
 
 
+def _read() -> str:
+    given = sys.stdin.buffer.read(_MOST_INPUT + 1)
+    if len(given) > _MOST_INPUT:
+        raise click.UsageError(
+            f"more than {_MOST_INPUT:,} bytes were piped in: pass on the part that matters, as `tail -c 100000` does"
+        )
+    return given.decode("utf-8", "replace")
+
+
 def _has_input() -> bool:
-    """True for a pipe or a file. A socket or /dev/null is what programs that have nothing to say pass on, too."""
+    """True for a pipe or a file. A socket or /dev/null is what programs that have nothing to say pass on, too.
+
+    A file that is partly read belongs to another program: `while read q; do winnow ask "$q"; done < file`.
+    """
     try:
         mode = os.fstat(sys.stdin.fileno()).st_mode
+        untouched = stat.S_ISREG(mode) and os.lseek(sys.stdin.fileno(), 0, os.SEEK_CUR) == 0
     except (OSError, ValueError):
         return False
-    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)
+    return stat.S_ISFIFO(mode) or untouched
 
 
 def _has_text() -> bool:

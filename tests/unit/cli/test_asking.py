@@ -72,6 +72,26 @@ def test_a_pipe_in_which_nothing_begins_is_given_up(
     assert "nothing was piped in" in capsys.readouterr().err
 
 
+def test_more_than_a_question_can_have_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("winnow_lsp.cli.options._MOST_INPUT", 10)
+    assert asked("Why?", b"0123456789", monkeypatch).text.endswith("0123456789\n```")
+    with pytest.raises(click.UsageError, match=r"more than 10 bytes were piped in.*tail"):
+        asked("Why?", b"0123456789a", monkeypatch)
+
+
+@pytest.mark.parametrize(("read", "whole"), [(0, "Why?\n\n```\nWhy?\nWhere?\n```"), (5, "Why?"), (12, "Why?")])
+def test_a_file_that_another_program_reads_is_left_to_it(
+    read: int, whole: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in `while read question; do winnow ask "$question"; done < questions`."""
+    (tmp_path / "questions").write_text("Why?\nWhere?\n")
+    with (tmp_path / "questions").open() as stdin:
+        os.lseek(stdin.fileno(), read, os.SEEK_SET)
+        monkeypatch.setattr("sys.stdin", stdin)
+        options = {"changes": None, "at": None, "workspace": (".",)}
+        assert question_of("Why?", options, reads_input=True).text == whole
+
+
 @pytest.mark.parametrize(
     ("place", "lines"),
     [
@@ -151,6 +171,17 @@ def test_the_last_conversation_about_a_workspace_is_kept(
     assert last_turns(here) == (Turn("Where?", "There."), Turn("And why?", "So."))
     with pytest.raises(click.UsageError, match="no conversation"):
         last_turns(there)
+
+
+def test_of_a_long_conversation_the_latest_turns_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr("winnow_lsp.cli.ask._MOST_KEPT", 60)
+    here, turns = {"workspace": (str(tmp_path),), "settings": {}}, (Turn("First?", "One."), Turn("Second?", "Two."))
+    keep_turns(Question("Third?", earlier=turns), "Three.", here)
+    assert last_turns(here) == (turns[1], Turn("Third?", "Three."))
+    keep_turns(Question("Fourth?", earlier=last_turns(here)), "4" * 60, here)
+    with pytest.raises(click.UsageError, match="over 60 characters: ask without -c"):
+        last_turns(here)
 
 
 def test_ask_has_no_more_options_than_a_page_of_help_holds(capsys: pytest.CaptureFixture[str]) -> None:
