@@ -214,7 +214,7 @@ class Device:
         name = binary_name(kernel, self.capability)
         if name not in self.binaries:
             self.on_compile(kernel.name)
-            self.binaries[name] = compile_kernel(kernel, self.capability).cubin
+            self.binaries[name], _ = compile_kernel(kernel, self.capability)
         return self.binaries[name]
 
 

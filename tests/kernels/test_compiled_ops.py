@@ -113,7 +113,7 @@ import numpy as np
 from numba.core import event
 from winnow_cuda.backends import warm_up
 from winnow_cuda.cpu.encoder import CpuEncoder
-from winnow_cuda.cpu.packing import packed_layer
+from winnow_cuda.ops.int16_products import packed_layer
 from winnow_cuda.ops._int16 import runs_here
 from winnow_cuda.shapes import PackedMatrix, Weights
 from dataclasses import replace

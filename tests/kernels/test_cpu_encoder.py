@@ -10,8 +10,8 @@ from test_gpu_encoder import PREFIX, QWEN2, error, readout_of, weights_of
 
 from winnow_cuda.cpu import encoder as module
 from winnow_cuda.cpu.encoder import CpuEncoder
-from winnow_cuda.cpu.packing import packed_layer
 from winnow_cuda.ops._int16 import runs_here
+from winnow_cuda.ops.int16_products import packed_layer
 from winnow_cuda.shapes import Batch, Float32, Matrix, Weights
 
 OPENING, FIRST = [5, 6, 7, 8], 40

@@ -11,7 +11,7 @@ from simulated_device import SimulatedDevice
 from twins import maxsim_numpy, unit_mass_numpy, unit_products_numpy
 
 from winnow_cuda.cpu.scorer import CpuScorer
-from winnow_cuda.gpu.held_matrix import HeldMatrix
+from winnow_cuda.gpu.products import HeldMatrix
 from winnow_cuda.gpu.scorer import GpuScorer
 from winnow_cuda.ops.gpu import scoring as scoring_op
 from winnow_cuda.ops.readout import quantise_keys

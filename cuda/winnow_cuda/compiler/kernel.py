@@ -51,39 +51,13 @@ class Kernel:
     constants: tuple[object, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Binary:
-    """A kernel compiled for one architecture; its entry point has the kernel's name.
+def compile_kernel(kernel: Kernel, capability: Capability) -> tuple[bytes, str]:
+    """Compile for a compute capability, no device needed → cubin and the assembler's log. Takes 0.2–5 s.
 
-    spilled_bytes counts stack and spills a thread. `serialised` says that the assembler gave up overlapping `wgmma`s.
+    The cubin's entry point has the kernel's name.
     """
-
-    cubin: bytes
-    registers: int
-    spilled_bytes: int
-    serialised: bool
-
-
-def compile_kernel(kernel: Kernel, capability: Capability) -> Binary:
-    """Compile for a compute capability, no device needed. Takes 0.2–5 s."""
     arch = f"sm_{capability[0]}{capability[1]}{kernel.suffix}"
-    cubin, log = _link(_ptx(kernel, (*capability, kernel.suffix) if kernel.suffix else _BASELINE), arch)
-    registers, spilled_bytes = resources(log)
-    serialised = "wgmma.mma_async instructions are serialized" in log
-    return Binary(cubin, registers, spilled_bytes, serialised)
-
-
-def resources(log: str) -> tuple[int, int]:
-    """The registers and bytes of stack and spills a thread, from nvJitLink's log.
-
-    It has other words for a binary that another process has just compiled and that it takes from its cache.
-    """
-    registers = re.search(r"[Uu]sed (\d+) registers", log)
-    fresh = re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", log)
-    spills = fresh or re.search(r"(\d+) stack", log)
-    assert registers is not None, log
-    assert spills is not None, log
-    return int(registers[1]), sum(map(int, spills.groups()))
+    return _link(_ptx(kernel, (*capability, kernel.suffix) if kernel.suffix else _BASELINE), arch)
 
 
 @cache

@@ -17,9 +17,8 @@ import numpy as np
 from numba import config
 
 from winnow_cuda.cpu.cached_prefix import CachedPrefix, PrefixLayer
-from winnow_cuda.key_centre import key_centre
 from winnow_cuda.ops.attention import segment_attention
-from winnow_cuda.ops.elementwise import rms_norm, rope, rope_table, standardise, swiglu
+from winnow_cuda.ops.elementwise import key_centre, rms_norm, rope, rope_table, standardise, swiglu
 from winnow_cuda.ops.int16_attention import int16_attention
 from winnow_cuda.ops.int16_products import int16_gemm, int16_swiglu
 from winnow_cuda.ops.readout import pool_runs, quantise_keys

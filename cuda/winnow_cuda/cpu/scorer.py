@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from winnow_cuda.cpu.encoder import CpuEncoder
-from winnow_cuda.cpu.packing import packed_layer
+from winnow_cuda.ops.int16_products import packed_layer
 from winnow_cuda.ops.scoring import maxsim, unit_mass, unit_products
 from winnow_cuda.shapes import Float32, Int32, LayerWeights, PackedMatrix, TransformerShape, Weights
 

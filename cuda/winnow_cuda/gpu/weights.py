@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from winnow_cuda.device import Device, DeviceArray
-from winnow_cuda.key_centre import key_centre
+from winnow_cuda.ops.elementwise import key_centre
 from winnow_cuda.ops.gpu.gemm import interleave_gate_up
 from winnow_cuda.shapes import Float32, LayerWeights, Matrix, TransformerShape, Weights, plain
 

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from winnow_cuda.ops._exp import exp_nonpositive
-from winnow_cuda.shapes import Float32, Int32
+from winnow_cuda.shapes import Float32, Int32, TransformerShape
 
 
 @njit(nogil=True, fastmath=True, cache=True)  # type: ignore[untyped-decorator]
@@ -33,6 +33,7 @@ def rms_norm(x: Float32, weight: Float32, eps: float) -> Float32:
 
 
 EPS = 1e-6
+_CENTRED = 2048  # positions
 
 
 @njit(nogil=True, fastmath=True, cache=True)  # type: ignore[untyped-decorator]
@@ -108,3 +109,16 @@ def swiglu(gate_up: Float32) -> Float32:
     out = np.empty((gate_up.shape[0], gate_up.shape[1] // 2), np.float32)
     _swiglu(gate_up, out)
     return out
+
+
+def key_centre(bias: Float32, shape: TransformerShape) -> Float32:
+    """The average push of the projections' bias on keys over the positions of a segment, float32 [kv_width].
+
+    Attention stays the same if it is taken off all keys, because every score of a query moves by the same amount; and
+    numbers of few bits keep more of what tells keys apart. In Qwen2.5-Coder-0.5B's second layer this is 158 of the 160
+    that a key's column reaches.
+    """
+    part = bias[shape.q_width : shape.q_width + shape.kv_width].reshape(1, shape.kv_heads, shape.head_dim)
+    table = rope_table(np.arange(_CENTRED, dtype=np.int32), shape.head_dim, shape.rope_base)
+    turned = rope(part.repeat(_CENTRED, axis=0), *table, shape.rope_interleaved)
+    return np.asarray(turned.mean(axis=0).reshape(-1), np.float32)

@@ -6,12 +6,14 @@ and 230 to 250 with AVX2, where OpenBLAS's float32 product has 230 and 115.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numba import njit
 
 from winnow_cuda.ops._int16 import PANEL, TILE, in_threads, multiply_panel, packed, rounded_rows, scales_of
 from winnow_cuda.ops.elementwise import gated
-from winnow_cuda.shapes import Float32, Int16, PackedMatrix
+from winnow_cuda.shapes import Float32, Int16, LayerWeights, PackedMatrix, plain
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -78,3 +80,18 @@ def int16_swiglu(a: Float32, gate_up: PackedMatrix, columns: int, threads: int =
 
     in_threads(work, panels, threads)
     return out[: len(a)] if columns == out.shape[1] else np.ascontiguousarray(out[: len(a), :columns])
+
+
+MATRICES = ("qkv", "attn_output", "gate_up", "ffn_down")
+"""The fields of a layer that are packed, all or none."""
+
+
+def packed_layer(layer: LayerWeights) -> LayerWeights:
+    """A layer of float32 with its matrices packed."""
+    return replace(
+        layer,
+        qkv=packed(plain(layer.qkv)),
+        attn_output=packed(plain(layer.attn_output)),
+        gate_up=packed_gate_up(plain(layer.gate_up)),
+        ffn_down=packed(plain(layer.ffn_down)),
+    )

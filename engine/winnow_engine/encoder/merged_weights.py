@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_info
 
-from winnow_cuda.cpu.packing import MATRICES
+from winnow_cuda.ops.int16_products import MATRICES
 from winnow_cuda.shapes import LayerWeights, MatrixForm, PackedMatrix
 from winnow_engine.encoder.weights import ComputeLayer, Layers
 from winnow_engine.storage.folders import cache_folder, delete, files_in, used_last_first

@@ -56,8 +56,6 @@ class LlamaContext:
         self.n_batch = options.n_ubatch
         self._watcher = model.watcher
         params = self._params(model, options, branches)
-        if self._watcher is not None:
-            self._watcher.opening(params)
         self.handle = llama_cpp.llama_init_from_model(model.handle, params)
         if not self.handle:
             raise TargetError(

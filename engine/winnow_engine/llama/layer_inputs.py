@@ -1,8 +1,8 @@
 """The inputs of a model's layers, which are hidden states, for drafts that were trained to read them.
 
-Where llama.cpp's graph keeps them, they are read by functions of its staging header llama-ext.h: libllama exports them,
-but as C++ and without a promise to keep them (docs/decisions/0007-layer-features.md). They are bound by their names
-under the Itanium C++ ABI, which Linux and macOS use. Otherwise they are copied while llama.cpp evaluates.
+Functions of llama.cpp's staging header llama-ext.h read them: libllama exports these, but as C++ and without a promise
+to keep them (docs/decisions/0007-layer-features.md). They are bound by their names under the Itanium C++ ABI, which
+Linux and macOS use.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-import llama_cpp as llama
 import numpy as np
 from llama_cpp import llama_cpp
 from numpy.typing import NDArray
 
-from winnow_engine.errors import DraftError, TargetError
+from winnow_engine.errors import DraftError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.patched_functions import added_function
 
@@ -35,8 +34,6 @@ _SIGNATURES: dict[str, tuple[str, Any, list[Any]]] = {
     "read": ("_Z30llama_get_embeddings_layer_inpP13llama_contextj", _FLOATS, [ctypes.c_void_p, ctypes.c_uint32]),
     "wanted": ("_Z28llama_model_target_layer_idsPK11llama_model", _INTS, [ctypes.c_void_p]),
     "wanted_count": ("_Z30llama_model_target_layer_ids_nPK11llama_model", ctypes.c_uint32, [ctypes.c_void_p]),
-    "name": ("ggml_get_name", ctypes.c_void_p, [ctypes.c_void_p]),
-    "copy": ("ggml_backend_tensor_get", None, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t]),
 }
 
 
@@ -64,7 +61,7 @@ def wanted_layers(draft: LlamaModel) -> list[int]:
 def given_by() -> frozenset[str]:
     """The architectures whose graphs keep their layers' inputs, in llama-cpp-python 0.3.36 and in this build.
 
-    Others, asked for these, crash the process: theirs are copied. A build by .ci/llama names those that it adds.
+    Others, asked for these, crash the process. A build by .ci/llama names those that it adds.
     """
     added = added_function("winnow_layer_inputs", ctypes.c_char_p, [])
     return _GIVEN_BY if added is None else _GIVEN_BY | set(added().decode().split(","))
@@ -72,11 +69,15 @@ def given_by() -> frozenset[str]:
 
 def check_layers(target: LlamaModel, layers: Sequence[int], name: str) -> None:
     """Raise DraftError unless llama.cpp can give the inputs of these layers of `target`; `name` is the draft's."""
-    first = 0 if target.architecture in given_by() else 1  # nothing comes before layer 0 to be copied
-    if not layers or not all(first <= layer < target.layers for layer in layers):
+    if target.architecture not in given_by():
+        raise DraftError(
+            f"{name} cannot draft for this target: this build of llama.cpp does not give the inputs of layers of the "
+            f"architecture {target.architecture!r}. Choose another draft, or set speculate to lookup"
+        )
+    if not layers or not all(0 <= layer < target.layers for layer in layers):
         raise DraftError(
             f"{name} cannot draft for this target: it reads the layers {list(layers)}, and llama.cpp gives the inputs "
-            f"of this target's layers {first} to {target.layers - 1}"
+            f"of this target's layers 0 to {target.layers - 1}"
         )
     for function in _SIGNATURES:
         _function(function)
@@ -96,29 +97,3 @@ class LayerInputs:
         shape = (int(rows.max()) + 1, self._width)
         read = _function("read")
         return np.hstack([np.ctypeslib.as_array(read(self._context, layer), shape)[rows] for layer in self._layers])
-
-
-class LayerTap:
-    """As `LayerInputs`, for layers from 1 on of any architecture: what layer 8 reads comes out of `l_out-7`."""
-
-    def __init__(self, params: llama.llama_context_params, layers: Sequence[int], width: int) -> None:
-        """Have the context that `params` will make copy them. This must live as long as that context."""
-        from winnow_cuda.graph_tap import GraphTap  # here, since Numba comes with it
-
-        tensor = ctypes.create_string_buffer(1024)
-        name_offset = _function("name")(ctypes.addressof(tensor)) - ctypes.addressof(tensor)
-        copy = ctypes.cast(_function("copy"), ctypes.c_void_p).value  # type: ignore[arg-type]
-        assert copy is not None
-        self._layers = list(layers)
-        self._tap = GraphTap(copy, name_offset, tuple(layer - 1 for layer in layers), width, params.n_ubatch)
-        params.cb_eval = ctypes.cast(self._tap.callback, llama_cpp.ggml_backend_sched_eval_callback)
-        params.cb_eval_user_data = ctypes.c_void_p(self._tap.state)
-
-    def rows(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
-        """As `LayerInputs.rows`. Raises TargetError if the model's graph does not name the layers' outputs."""
-        if self._tap.copied <= rows.max():
-            raise TargetError(
-                f"llama.cpp does not give the inputs of this target's layers {self._layers}, which the draft reads: "
-                "choose another draft"
-            )
-        return self._tap.rows(rows)

@@ -40,9 +40,6 @@ KEEPS_PAST_STATES = ("qwen35", "qwen35moe")
 class ContextWatcher(Protocol):
     """Follows what is in the memory of a model's contexts, one context at a time."""
 
-    def opening(self, params: llama_cpp.llama_context_params) -> None:
-        """A context is about to be made with `params`, which may be changed."""
-
     def opened(self, context: int, n_ctx: int) -> None:
         """An empty context for `n_ctx` tokens was made. May raise TargetError, which closes it again."""
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from winnow_cuda.cpu.packing import MATRICES, packed_layer
+from winnow_cuda.ops.int16_products import MATRICES, packed_layer
 from winnow_cuda.shapes import Float32, LayerWeights, PackedMatrix
 from winnow_engine.encoder import merged_weights as merged
 from winnow_engine.encoder.merged_weights import MergedWeights, default_folder, name_of, used_bytes

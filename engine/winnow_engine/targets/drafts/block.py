@@ -31,7 +31,7 @@ from winnow_engine.targets.drafts.shared.hidden_state_draft import HiddenStateDr
 from winnow_engine.targets.drafts.shared.hidden_state_memory import HiddenStateMemory, States
 
 if TYPE_CHECKING:
-    from winnow_cuda.gpu.held_matrix import HeldMatrix
+    from winnow_cuda.gpu.products import HeldMatrix
     from winnow_engine.targets.drafts.shared.block_tables import BlockTables, RowMaker
 
 _CHOICES = 6  # tokens at each place
@@ -214,7 +214,7 @@ def _on_device(tables: BlockTables, options: TargetOptions) -> HeldMatrix | None
     """The matrix that fuses, on the GPU if that evaluates the draft and our own kernels run there."""
     if not evaluates_on_gpu(options) or tables.fuse.shape[1] % 256 or not availability().usable:
         return None
-    from winnow_cuda.gpu.held_matrix import HeldMatrix
+    from winnow_cuda.gpu.products import HeldMatrix
 
     try:
         return HeldMatrix(open_device(), tables.fuse)

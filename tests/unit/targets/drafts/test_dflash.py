@@ -186,27 +186,12 @@ def test_a_target_of_another_width_is_refused(
         LlamaTarget.open(tiny_qwen3, TargetOptions(speculate=make_dflash()))
 
 
-@pytest.fixture
-def keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other builds of llama.cpp, and other architectures."""
-    for module in ("llama.layer_inputs", "targets.drafts.shared.hidden_state_draft"):
-        monkeypatch.setattr(f"winnow_engine.{module}.given_by", frozenset)
-
-
-@pytest.mark.usefixtures("exact", "keeps_nothing")
-def test_a_target_whose_layers_llama_does_not_keep_is_drafted_for(tiny_qwen2: Path, make_dflash: MakeDFlash) -> None:
-    path = make_dflash()
-    with closing(Pair(tiny_qwen2, path, open_dflash)) as pair:
-        pair.prefill(prompt(1))
-        target = Network(tiny_qwen2)
-        assert_near(block(pair, 77), block_logits(Network(path), target, features(target, prompt(1)), 77))
-        accepted_of_many(pair, 20, 4)
-
-
-@pytest.mark.usefixtures("keeps_nothing")
-def test_embeddings_are_not_read_where_llama_does_not_keep_them(tiny_qwen2: Path, make_dflash: MakeDFlash) -> None:
-    with pytest.raises(DraftError, match=r"it reads the layers \[0, 3\], .* of this target's layers 1 to 3"):
-        LlamaTarget.open(tiny_qwen2, TargetOptions(speculate=make_dflash(read=(0, 3))))
+def test_a_target_whose_layers_llama_does_not_keep_is_refused(
+    tiny_qwen3: Path, make_dflash: MakeDFlash, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("winnow_engine.llama.layer_inputs.given_by", frozenset)  # other builds, other architectures
+    with pytest.raises(DraftError, match="does not give the inputs of layers of the architecture 'qwen3'"):
+        LlamaTarget.open(tiny_qwen3, TargetOptions(speculate=make_dflash()))
 
 
 def test_a_llama_cpp_without_the_functions_is_named(

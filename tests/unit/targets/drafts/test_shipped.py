@@ -30,9 +30,9 @@ from .test_block import prompt
 
 
 @pytest.fixture
-def folder(tmp_path: Path, tiny_qwen2: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, tiny_qwen3: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """What ships of a draft, for the tiny target as a model of the registry."""
-    model = replace(MODELS[0], name="tiny", file=tiny_qwen2.name, bytes=tiny_qwen2.stat().st_size)
+    model = replace(MODELS[0], name="tiny", file=tiny_qwen3.name, bytes=tiny_qwen3.stat().st_size)
     ship(write_block(tmp_path / "trained.gguf"), tmp_path / "shipped" / "tiny")
     monkeypatch.setattr(shipped, "MODELS", (model,))
     monkeypatch.setattr(shipped, "weight_folders", lambda kind: (tmp_path / "shipped" / "tiny",))
@@ -50,13 +50,13 @@ def test_every_draft_that_ships_is_whole() -> None:
         assert digest in (one / "card.md").read_text("utf-8")
 
 
-def test_what_ships_gives_the_draft_back(folder: Path, tiny_qwen2: Path, tmp_path: Path) -> None:
+def test_what_ships_gives_the_draft_back(folder: Path, tiny_qwen3: Path, tmp_path: Path) -> None:
     trained, made = tmp_path / "trained.gguf", tmp_path / "made.gguf"
-    put_together(folder / shipped.FILE, tiny_qwen2, made)
+    put_together(folder / shipped.FILE, tiny_qwen3, made)
     before, after = (GgufTensors(path, read_header(path)) for path in (trained, made))
     for name in read_header(trained).tensors:
         if name == "token_embd.weight":
-            lent = GgufTensors(tiny_qwen2, read_header(tiny_qwen2))
+            lent = GgufTensors(tiny_qwen3, read_header(tiny_qwen3))
             head = "output.weight" if "output.weight" in lent else name
             np.testing.assert_array_equal(after.read(name), lent.read(head)[0:256:2])
         else:
@@ -68,11 +68,11 @@ def test_what_ships_gives_the_draft_back(folder: Path, tiny_qwen2: Path, tmp_pat
 
 
 @pytest.mark.usefixtures("exact")
-def test_auto_asks_what_ships(folder: Path, tiny_qwen2: Path) -> None:
+def test_auto_asks_what_ships(folder: Path, tiny_qwen3: Path) -> None:
     request = Request(LocalPrompt(prompt(1)), Sampling(max_tokens=24))
     texts = []
     for how in ("off", "auto"):
-        with closing(LlamaTarget.open(tiny_qwen2, TargetOptions(n_threads=1, speculate=how))) as opened:
+        with closing(LlamaTarget.open(tiny_qwen3, TargetOptions(n_threads=1, speculate=how))) as opened:
             texts.append(opened.generate(request).text)
     assert texts[0] == texts[1]
     assert [path.suffix for path in sorted((folder.parents[1] / "cache" / "drafts").iterdir())] == [
@@ -81,23 +81,23 @@ def test_auto_asks_what_ships(folder: Path, tiny_qwen2: Path) -> None:
     ]
 
 
-def test_it_is_put_together_once(folder: Path, tiny_qwen2: Path) -> None:
-    made = draft_of(tiny_qwen2)
+def test_it_is_put_together_once(folder: Path, tiny_qwen3: Path) -> None:
+    made = draft_of(tiny_qwen3)
     assert made is not None
     before = made.stat()
-    assert draft_of(tiny_qwen2) == made
+    assert draft_of(tiny_qwen3) == made
     assert made.stat() == before
     made.with_suffix(".safetensors").unlink()
-    assert draft_of(tiny_qwen2) == made
+    assert draft_of(tiny_qwen3) == made
     assert made.with_suffix(".safetensors").is_file()
     assert sorted(path.name for path in made.parent.iterdir()) == [made.name, made.with_suffix(".safetensors").name]
 
 
-def test_those_of_other_versions_go_but_for_the_last(folder: Path, tiny_qwen2: Path) -> None:
+def test_those_of_other_versions_go_but_for_the_last(folder: Path, tiny_qwen3: Path) -> None:
     about, made = json.loads((folder / shipped.ABOUT).read_text()), []
     for age, first in ((300, "0"), (200, "1"), (100, "2")):
         (folder / shipped.ABOUT).write_text(json.dumps({"sha256": first + about["sha256"][1:]}))
-        made.append(draft_of(tiny_qwen2))
+        made.append(draft_of(tiny_qwen3))
         assert made[-1] is not None
         os.utime(made[-1], (time.time() - age,) * 2)
     left = {path.name for path in made[0].parent.iterdir()}  # type: ignore[union-attr]
@@ -106,28 +106,28 @@ def test_those_of_other_versions_go_but_for_the_last(folder: Path, tiny_qwen2: P
 
 @pytest.mark.parametrize("suffix", [".gguf", ".safetensors"])
 @pytest.mark.usefixtures("folder")
-def test_one_damaged_in_the_cache_is_made_anew(tiny_qwen2: Path, suffix: str, caplog: pytest.LogCaptureFixture) -> None:
-    made = draft_of(tiny_qwen2)
+def test_one_damaged_in_the_cache_is_made_anew(tiny_qwen3: Path, suffix: str, caplog: pytest.LogCaptureFixture) -> None:
+    made = draft_of(tiny_qwen3)
     assert made is not None
     whole = made.with_suffix(suffix).read_bytes()
     made.with_suffix(suffix).write_bytes(whole[: len(whole) // 2])
     for told in (True, False):
         caplog.clear()
-        LlamaTarget.open(tiny_qwen2, TargetOptions(n_threads=1)).close()
+        LlamaTarget.open(tiny_qwen3, TargetOptions(n_threads=1)).close()
         assert ("the target's draft is not used" in caplog.text) == told
     assert made.with_suffix(suffix).read_bytes() == whole
 
 
 @pytest.mark.usefixtures("folder")
-def test_another_file_of_that_name_has_no_draft(tiny_qwen2: Path, tmp_path: Path) -> None:
-    other = tmp_path / tiny_qwen2.name
-    other.write_bytes(tiny_qwen2.read_bytes() + b"\0")
+def test_another_file_of_that_name_has_no_draft(tiny_qwen3: Path, tmp_path: Path) -> None:
+    other = tmp_path / tiny_qwen3.name
+    other.write_bytes(tiny_qwen3.read_bytes() + b"\0")
     assert draft_of(other) is None
 
 
 @pytest.mark.parametrize("how", ["cut", "another file", "no tables"])
 def test_what_ships_damaged_is_done_without(
-    folder: Path, tiny_qwen2: Path, how: str, caplog: pytest.LogCaptureFixture
+    folder: Path, tiny_qwen3: Path, how: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = folder / shipped.FILE
     if how == "cut":
@@ -137,15 +137,15 @@ def test_what_ships_damaged_is_done_without(
     else:
         about = {"shape": {"layers_read": [1], "surprise": 1}, "types": {}}
         save_file({"x": np.zeros(3, np.float32)}, file, {shipped.METADATA: json.dumps(about)})
-    assert draft_of(tiny_qwen2) is None
-    assert f"the draft of {tiny_qwen2.name} is not used" in caplog.text
+    assert draft_of(tiny_qwen3) is None
+    assert f"the draft of {tiny_qwen3.name} is not used" in caplog.text
     assert not list((folder.parents[1] / "cache" / "drafts").iterdir())
 
 
 @pytest.mark.usefixtures("folder")
-def test_no_room_in_the_cache_is_told(tiny_qwen2: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_room_in_the_cache_is_told(tiny_qwen3: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "cache").write_text("a file where a folder should be")
-    assert draft_of(tiny_qwen2) is None
+    assert draft_of(tiny_qwen3) is None
     assert "is not used" in caplog.text
 
 

@@ -20,7 +20,7 @@ from winnow_engine.errors import DraftError
 from winnow_engine.llama.stored_rows import StoredRows
 
 if TYPE_CHECKING:
-    from winnow_cuda.gpu.held_matrix import HeldMatrix
+    from winnow_cuda.gpu.products import HeldMatrix
 
 _EPS = 1e-6
 _FEW_ROWS, _FEW_THREADS = 16, 4  # of a product, which others would take longer to join

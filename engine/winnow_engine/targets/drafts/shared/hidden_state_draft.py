@@ -6,14 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
-import llama_cpp
 import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import Prompt
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.draft_tree import NOTHING, DraftTree
-from winnow_engine.llama.layer_inputs import LayerInputs, LayerTap, given_by
+from winnow_engine.llama.layer_inputs import LayerInputs
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.targets.drafts.shared.hidden_state_memory import HiddenStateMemory
 
@@ -30,8 +29,7 @@ class HiddenStateDraft(ABC, Generic[M]):
     def __init__(self, model: LlamaModel, target: LlamaModel, layers: Sequence[int]) -> None:
         """Draft with `model`, which `close` closes, by what `layers` of `target` read. Watches `target` from now on."""
         self._model, self._layers, self._width = model, layers, target.width
-        self._tapped = target.architecture not in given_by()
-        self._inputs: LayerInputs | LayerTap | None = None
+        self._inputs: LayerInputs | None = None
         self._memory: M | None = None
         self._abort, self._last = AbortFlag(), 0
         target.watcher = self
@@ -50,15 +48,9 @@ class HiddenStateDraft(ABC, Generic[M]):
         """Draft behind the last of these tokens."""
         self._last = tokens[-1]
 
-    def opening(self, params: llama_cpp.llama_context_params) -> None:
-        """Have the layers' inputs copied, unless llama.cpp can be asked for them once the context is there."""
-        if self._tapped:
-            self._inputs = LayerTap(params, self._layers, self._width)
-
     def opened(self, context: int, n_ctx: int) -> None:
         """Follow a new context of the target."""
-        if not self._tapped:
-            self._inputs = LayerInputs(context, self._layers, self._width)
+        self._inputs = LayerInputs(context, self._layers, self._width)
         self._memory = self._open(context, n_ctx)
 
     def held(self, start: int, rows: NDArray[np.intp], tokens: NDArray[np.int32], following: int) -> None:
