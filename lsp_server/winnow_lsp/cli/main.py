@@ -29,10 +29,8 @@ EXIT_CODES: tuple[tuple[tuple[type[WinnowError], ...], int], ...] = (
     ((errors.ModelError, errors.ProfileError), 3),
     ((WinnowError,), 1),
 )
-COMPLETES = "_WINNOW_COMPLETE"
-"""The environment variable by which a shell asks what may follow, as click names it."""
-_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
-"""A full or broken disk, of a program that prints to a file."""
+COMPLETES = "_WINNOW_COMPLETE"  # the environment variable by which a shell asks what may follow, as click names it
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO)  # a full or broken disk, of a program that prints to a file
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG)
 """A file that the user named, or one beside it, which cannot be used."""
 _COMMANDS = {
@@ -52,8 +50,7 @@ _COMMANDS = {
     "help": "Show the help of a command.",
     "doctor": "Say what works on this machine, what is missing, and how to get it.",
 }
-_RESEARCH = ("bench", "train", "calibrate")
-"""Commands of the package winnow-research."""
+_RESEARCH = ("bench", "train", "calibrate")  # commands of the package winnow-research
 _MODULES = {"spans": "ask", "why": "history", "when": "history"}
 _WITH_SETTINGS = ("ask", "spans", "review", "why", "when", "mcp", "index", "serve", "acp")
 

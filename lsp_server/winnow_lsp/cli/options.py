@@ -27,8 +27,7 @@ from winnow_lsp.host.roots import is_everything, named_folders, workspace_path
 from winnow_lsp.host.socket_path import SWITCH
 from winnow_lsp.host.user_files import workspace_set
 
-_FIRST_BYTE_S = 10.0
-"""Programs that have nothing to say may pass on a pipe that nobody ever closes."""
+_FIRST_BYTE_S = 10.0  # programs that have nothing to say may pass on a pipe that nobody ever closes
 
 _MOST_INPUT = 1_000_000  # bytes, several times what a target's context holds
 

@@ -26,8 +26,7 @@ from winnow_lsp.host.user_files import read_settings_file
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _MODELS = ("drafter", "target")
-_NAMES = (*SPECULATE, *(model.name for model in MODELS))
-"""Values that are no files."""
+_NAMES = (*SPECULATE, *(model.name for model in MODELS))  # values that are no files
 _OPTIONS = {
     "budget": "Code to keep: tokens, or a share.",
     "drafter": "The model that scores code.",
@@ -61,8 +60,7 @@ def option_of(name: str, default: Any = None) -> Decorator:
 
 
 drafter_option = option_of("drafter", DEFAULT_DRAFTER)
-target_option = option_of("target", DEFAULT_TARGET)
-"""Those of commands that take no other settings."""
+target_option = option_of("target", DEFAULT_TARGET)  # those of commands that take no other settings
 
 
 def setting_options(*names: str, file: bool = True) -> Decorator:

@@ -22,8 +22,7 @@ import click
 if TYPE_CHECKING:
     from winnow_engine.core import Cancellation
 
-READER_LEFT = 141
-"""Exit code of a program that SIGPIPE ends: 128 and the signal's number."""
+READER_LEFT = 141  # exit code of a program that SIGPIPE ends: 128 and the signal's number
 _STREAMS = ("stdin", "stdout", "stderr")
 
 _NOT_ESCAPED = re.compile(r"[\x7f-\x9f\ud800-\udfff]")

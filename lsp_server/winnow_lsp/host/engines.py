@@ -20,8 +20,7 @@ from winnow_engine.storage.store import Store
 from winnow_engine.targets.remote.address import is_url, sent_to
 from winnow_lsp.host.queue import ANYBODY, Asker, Moved, Queue, Work
 
-_AT_ONCE = 32
-"""Questions to a target on a server. It schedules them itself, and waits for none of ours."""
+_AT_ONCE = 32  # questions to a target on a server; it schedules them itself, and waits for none of ours
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")

@@ -19,18 +19,15 @@ from pathlib import Path
 from winnow_engine import platform as system
 from winnow_engine.storage.folders import cache_folder
 
-SWITCH = "WINNOW_SERVER"
-"""The environment variable that says whether commands ask the shared server."""
+SWITCH = "WINNOW_SERVER"  # the environment variable that says whether commands ask the shared server
 
-LONGEST_LINE = 16 << 20
-"""Bytes of one message of an agent's; those of the language server say their length."""
+LONGEST_LINE = 16 << 20  # bytes of one message of an agent's; those of the language server say their length
 
 _PACKAGES = ("winnow_cuda", "winnow_engine", "winnow_lsp")
 _LONGEST_RUNTIME = 107 - len("/winnow/0123456789abcdef.sock")
 _VARIABLES = ("CUDA_", "GGML_", "LLAMA_", "NUMBA_", "WINNOW_", "XDG_DATA_HOME")
 
-_OF_COMMANDS = (SWITCH, "WINNOW_TARGET", "WINNOW_DRAFTER")
-"""Variables that commands heed, and pass on as settings."""
+_OF_COMMANDS = (SWITCH, "WINNOW_TARGET", "WINNOW_DRAFTER")  # variables that commands heed, and pass on as settings
 
 
 class UnsafeFolderError(Exception):

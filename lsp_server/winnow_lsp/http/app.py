@@ -38,11 +38,9 @@ from winnow_lsp.http.serving import EngineService
 
 _log = logging.getLogger(__name__)
 _BODY_TIMEOUT_S = 60
-MOST_REQUESTS = 64
-"""What is read or answered at once, by all users. Connections on which nothing is asked do not count."""
+MOST_REQUESTS = 64  # what is read or answered at once, by all users; connections on which nothing is asked do not count
 IGNORED_HEADER = "X-Winnow-Ignored"
-PING_S = 8.0
-"""Clients and proxies give up where nothing comes for half a minute."""
+PING_S = 8.0  # clients and proxies give up where nothing comes for half a minute
 _HEADERS_S = 1.0
 _UNSAFE = re.compile(r"[^\w.:/\[\]-]", re.ASCII)
 _LONGEST_NAME, _MOST_NAMES = 64, 32

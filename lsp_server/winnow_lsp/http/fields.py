@@ -38,8 +38,7 @@ class ApiError(Exception):
     ) -> None:
         super().__init__(message)
         self.status, self.param, self.code, self.details = status, param, code, details
-        self.anthropic = anthropic or message
-        """The message in Anthropic's API: clients look for that API's own words."""
+        self.anthropic = anthropic or message  # the message in Anthropic's API: clients look for that API's own words
 
     @property
     def document(self) -> dict[str, Any]:

@@ -24,8 +24,7 @@ _LEAVE_S = 5  # for answers in progress when the server is told to stop
 
 
 _LINE = re.compile(r"(?P<user>\S+)\s+(?P<key>\S+)")
-_SHORTEST = 16
-"""Characters of a key: fewer could be guessed."""
+_SHORTEST = 16  # characters of a key: fewer could be guessed
 _log = logging.getLogger(__name__)
 TOKEN_VARIABLE, KEYS_VARIABLE = "WINNOW_HTTP_TOKEN", "WINNOW_HTTP_KEYS"
 MOST_BYTES = 16 << 20

@@ -25,8 +25,7 @@ _MOST_SCHEMA = 256 << 10  # characters
 _MOST_STOPS = 16
 _MOST_LEVELS = 100
 _MOST_SEED = 2**32 - 1
-UNLIMITED = -1
-"""A number that some clients send for "as many as there are", or for any seed."""
+UNLIMITED = -1  # a number that some clients send for "as many as there are", or for any seed
 _SWITCHES = {"enable_thinking", "thinking"}
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 GUIDED = frozenset({

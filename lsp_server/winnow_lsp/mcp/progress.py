@@ -12,8 +12,7 @@ from winnow_lsp.host.waiting import Waiting
 _EVERY_S = 0.5
 _MOST_PLACES = 5
 
-Send = Callable[[float, str], Awaitable[None]]
-"""Sends a number that grows and a line to the client."""
+Send = Callable[[float, str], Awaitable[None]]  # sends a number that grows and a line to the client
 
 
 class Reports:

@@ -67,10 +67,8 @@ class Greeting:
     """Answers one client's `initialize`, `server/discover` and `tools/list`."""
 
     def __init__(self) -> None:
-        self.identity: int | str | None = None
-        """The id of the `initialize` that was answered."""
-        self.listed = False
-        """True once the client has the list of tools."""
+        self.identity: int | str | None = None  # the id of the `initialize` that was answered
+        self.listed = False  # True once the client has the list of tools
         self._client = ""
 
     def answer(self, line: bytes) -> bytes | None:

@@ -56,18 +56,15 @@ class AgentProgram:
     """An agent: its configuration files, its entry there, and its own commands that `add` and `remove` the user's."""
 
     title: str
-    files: tuple[str, str]
-    """The user's configuration, and a project's: "" if there is none."""
+    files: tuple[str, str]  # the user's configuration, and a project's: "" if there is none
     key: str
     entry: Callable[[Command, Environment], Entry]
     program: str = ""
     add: Callable[[Entry], list[str]] | None = None
     remove: Sequence[str] = ()
     then: str = "Restart it."
-    listed: bool = False
-    """True where `key` has a list of entries with names."""
-    head: str = ""
-    """What a new configuration has to begin with."""
+    listed: bool = False  # True where `key` has a list of entries with names
+    head: str = ""  # what a new configuration has to begin with
 
 
 def _plain(command: Command, environment: Environment, **more: Any) -> Entry:

@@ -45,8 +45,7 @@ class Slot:
     key: str
     name: str
     listed: bool = False
-    head: str = ""
-    """What a new file has to begin with."""
+    head: str = ""  # what a new file has to begin with
 
     def found(self, data: Entry) -> Any:
         """The entry, or None. Raises UnknownFormError where `key` is something else."""

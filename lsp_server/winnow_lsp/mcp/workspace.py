@@ -29,8 +29,7 @@ from winnow_lsp.host.roots import below, file_at, file_path, is_everything, name
 _LINES = re.compile(r"(?::|#L)(\d{1,9})(?:-L?(\d{1,9})|:\d+)?$")
 _WILDCARD = re.compile(r"[*?\[{]")
 
-Lines = tuple[int, int] | None
-"""First and last line that were written behind a path."""
+Lines = tuple[int, int] | None  # first and last line that were written behind a path
 
 _ROOTS_S = 5.0  # for the client to name its roots; one that does not is not asked again
 _MOST_SILENT = 100

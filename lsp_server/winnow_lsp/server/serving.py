@@ -18,8 +18,7 @@ from winnow_lsp.server.features import register_all
 from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.wire import transport
 
-IDLE_S = 600.0
-"""After the last client the shared server stays this long, with the models of the last question loaded."""
+IDLE_S = 600.0  # after the last client the shared server stays this long, with the models of the last question loaded
 
 
 async def serve_stdio(store: Store) -> int:

@@ -10,8 +10,7 @@ from lsprotocol import types
 
 from winnow_lsp.server.wire.messages import KEPT
 
-Notify = Callable[[str, object], None]
-"""Sends a notification: its method and its parameters."""
+Notify = Callable[[str, object], None]  # sends a notification: its method and its parameters
 
 
 class Throttle:

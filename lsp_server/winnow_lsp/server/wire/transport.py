@@ -28,8 +28,7 @@ _LENGTH = re.compile(rb"content-length:\s*(\d{1,18})", re.IGNORECASE)
 LONGEST_BODY = 256 << 20
 """Bytes. No editor sends more; a stream that announces more is out of step and cannot be read on."""
 
-MOST_UNREAD = 64 << 20
-"""Bytes written that a client may leave unread before it counts as gone."""
+MOST_UNREAD = 64 << 20  # bytes written that a client may leave unread before it counts as gone
 
 _log = logging.getLogger(__name__)
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, Any, None]]
@@ -93,8 +92,7 @@ class ClientServer(Protocol):
         """Stop all work for the client."""
 
 
-MakeServer = Callable[[], ClientServer]
-"""Called on the event loop for each client that connects."""
+MakeServer = Callable[[], ClientServer]  # called on the event loop for each client that connects
 
 
 async def serve_stdio(make_server: MakeServer) -> int:
