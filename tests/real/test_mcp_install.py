@@ -50,7 +50,7 @@ def shown(client: str, capsys: pytest.CaptureFixture[str]) -> str:
 def command_of(client: str, text: str) -> list[str]:
     """The command that a configuration has the client start."""
     read = {".toml": tomllib.loads, ".yaml": yaml.safe_load}.get(Path(AGENTS[client].files[0]).suffix, json.loads)
-    servers = read(text)[AGENTS[client].key]
+    servers = read(text)[AGENTS[client].slot.key]
     entry = servers[0] if isinstance(servers, list) else servers["winnow"]
     command = entry.get("command") or entry["cmd"]
     return command if isinstance(command, list) else [command, *entry["args"]]

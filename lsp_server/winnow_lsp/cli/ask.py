@@ -93,9 +93,18 @@ def ask(question: str | None, continues: bool, show_spans: bool, server: bool, *
 
 def show_answer(asked: Question, options: dict[str, Any], *, show_spans: bool, server: bool) -> Reply:
     """Have a question answered by the shared server or here, and print the answer as it comes."""
-    as_json, options = options["as_json"], with_target(options)
-    streamed = False
-    with cancel_on_interrupt() as cancellation, ProgressView(as_json) as view:
+    reply, by_server = reply_to(asked, options, server=server, streams=not options["as_json"])
+    if options["as_json"]:
+        show_json(asdict(reply))
+    else:
+        _print(reply, show_spans, by_server)
+    return reply
+
+
+def reply_to(asked: Question, options: dict[str, Any], *, server: bool, streams: bool) -> tuple[Reply, bool]:
+    """The reply to a question, printed as it comes if it `streams`, and whether the shared server gave it."""
+    options, streamed = with_target(options), False
+    with cancel_on_interrupt() as cancellation, ProgressView(options["as_json"]) as view:
 
         def stream(text: str) -> None:
             nonlocal streamed
@@ -103,17 +112,12 @@ def show_answer(asked: Question, options: dict[str, Any], *, show_spans: bool, s
             show(text, nl=False)
             streamed = True
 
-        listener = Listener((lambda _: None) if as_json else stream, view.kept, view.say, view.think)
+        listener = Listener(stream if streams else (lambda _: None), view.kept, view.say, view.think)
         try:
-            reply, by_server = answered(asked, options, server, listener, view, cancellation)
+            return answered(asked, options, server, listener, view, cancellation)
         finally:
             if streamed:  # an error, too, is to begin a line of its own
                 click.echo()
-    if as_json:
-        show_json(reply.as_json())
-    else:
-        _print(reply, show_spans, by_server)
-    return reply
 
 
 def _print(reply: Reply, show_spans: bool, by_server: bool) -> None:

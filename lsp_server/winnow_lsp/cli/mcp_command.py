@@ -19,7 +19,7 @@ from winnow_lsp.cli.setting_options import Decorator, config_of, setting_options
 from winnow_lsp.cli.shared_server import connected
 from winnow_lsp.mcp import setup
 from winnow_lsp.mcp.relay import AgentRelay
-from winnow_lsp.mcp.setup_files import Entry
+from winnow_lsp.mcp.setup_files import NAME, Entry
 
 
 class _Client(click.Choice[str]):
@@ -138,7 +138,7 @@ def uninstall(client: str, project: bool) -> None:
     path = setup.place(agent, folder)
     outcome = setup.uninstall(agent, folder)
     if outcome is setup.SetupOutcome.BY_HAND:
-        click.echo(f'Take "{setup.NAME}" out of {path}: nothing was changed there.', err=True)
+        click.echo(f'Take "{NAME}" out of {path}: nothing was changed there.', err=True)
     else:
         click.echo(f"{agent.title} does not have Winnow{' any more' if outcome is setup.SetupOutcome.DONE else ''}.")
     _say("undid", uninstall_skill(client, folder))
@@ -158,7 +158,7 @@ def _entry(context: click.Context, agent: setup.AgentProgram, project: Path | No
         why = "is of this machine" if name in variables else "is secret"
         click.echo(f"{name} {why} and was not written: {agent.title} has to pass it on", err=True)
     if project is not None:
-        return agent.entry([setup.NAME, "mcp", *setup.portable(given, project)], {})
+        return agent.entry([NAME, "mcp", *setup.portable(given, project)], {})
     if variables:
         click.echo(f"written with {', '.join(variables)}", err=True)
     return agent.entry([setup.executable(), "mcp", *given], variables)

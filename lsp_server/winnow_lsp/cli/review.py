@@ -19,14 +19,11 @@ from winnow_engine.review.findings import QUESTION
 from winnow_engine.review.message import Manner, manner_of, message_of, message_question
 from winnow_engine.review.review import FileSummary, Review, reviewed, sarif, unchanged
 from winnow_engine.storage.store import Store, default_path
+from winnow_lsp.cli.ask import reply_to
 from winnow_lsp.cli.in_process import sources_of
-from winnow_lsp.cli.local_servers import with_target
 from winnow_lsp.cli.options import folders_of, json_option, server_option, workspaces_option
-from winnow_lsp.cli.report import ProgressView
 from winnow_lsp.cli.setting_options import setting_options
-from winnow_lsp.cli.shared_server import answered
 from winnow_lsp.cli.terminal import cancel_on_interrupt, show, show_json
-from winnow_lsp.client.asking import Listener
 from winnow_lsp.host.reply import Reply
 
 
@@ -64,10 +61,7 @@ def review(changes: str | None, message: bool, as_json: bool, as_sarif: bool, se
 
 def _reply(asked: str, manner: Manner | None, options: dict[str, Any], server: bool) -> Reply:
     question = Question(QUESTION if manner is None else message_question(manner), changes=asked)
-    options = with_target(options)
-    with cancel_on_interrupt() as cancellation, ProgressView(options["as_json"]) as view:
-        listener = Listener(lambda _: None, view.kept, view.say, view.think)
-        return answered(question, options, server, listener, view, cancellation)[0]
+    return reply_to(question, options, server=server, streams=False)[0]
 
 
 def _show_message(proposed: str, title: str, as_json: bool) -> None:

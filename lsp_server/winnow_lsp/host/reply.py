@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from winnow_engine.core import Citation, Span, Thought
@@ -67,10 +67,6 @@ class Reply:
     finish: str
     notices: tuple[str, ...]
     thinking: Thought | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """The document that `winnow ask --json` prints."""
-        return asdict(self)
 
 
 def place(item: Citation | Span) -> str:

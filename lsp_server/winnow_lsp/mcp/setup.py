@@ -18,6 +18,7 @@ from typing import Any
 from winnow_engine.errors import AgentSetupError
 from winnow_engine.platform import expanded
 from winnow_lsp.mcp.setup_files import (
+    NAME,
     Entry,
     Slot,
     UnknownFormError,
@@ -29,7 +30,6 @@ from winnow_lsp.mcp.setup_files import (
     write,
 )
 
-NAME = "winnow"
 _OWN_COMMAND_S = 60.0
 _FOLDERS = ("WINNOW_CACHE_DIR", "WINNOW_MODELS_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
 _OTHERS = ("WINNOW_PLAIN_HTTP_HOSTS", "WINNOW_SERVER")
@@ -57,14 +57,12 @@ class AgentProgram:
 
     title: str
     files: tuple[str, str]  # the user's configuration, and a project's: "" if there is none
-    key: str
+    slot: Slot
     entry: Callable[[Command, Environment], Entry]
     program: str = ""
     add: Callable[[Entry], list[str]] | None = None
     remove: Sequence[str] = ()
     then: str = "Restart it."
-    listed: bool = False  # True where `key` has a list of entries with names
-    head: str = ""  # what a new configuration has to begin with
 
 
 def _plain(command: Command, environment: Environment, **more: Any) -> Entry:
@@ -93,7 +91,7 @@ AGENTS: dict[str, AgentProgram] = {  # after each maker's documentation, as read
     "claude-code": AgentProgram(
         "Claude Code",
         ("~/.claude.json", ".mcp.json"),
-        "mcpServers",
+        Slot("mcpServers"),
         partial(_typed, alwaysLoad=True),  # or newer versions show the model only the names of the tools
         "claude",
         lambda entry: ["mcp", "add-json", "--scope", "user", NAME, json.dumps(entry)],
@@ -103,48 +101,48 @@ AGENTS: dict[str, AgentProgram] = {  # after each maker's documentation, as read
     "codex": AgentProgram(
         "Codex",
         ("~/.codex/config.toml", ".codex/config.toml"),
-        "mcp_servers",
+        Slot("mcp_servers"),
         partial(_plain, required=True),  # or a single prompt does not wait; `codex mcp add` cannot write it
         "codex",
         then="Start a new session; it reads a project's file only where you trust the project.",
     ),
-    "cursor": AgentProgram("Cursor", ("~/.cursor/mcp.json", ".cursor/mcp.json"), "mcpServers", _typed, "cursor"),
+    "cursor": AgentProgram("Cursor", ("~/.cursor/mcp.json", ".cursor/mcp.json"), Slot("mcpServers"), _typed, "cursor"),
     "vscode": AgentProgram(
         "VS Code",
         ("`MCP: Open User Configuration`", ".vscode/mcp.json"),
-        "servers",
+        Slot("servers"),
         _typed,
         "code",
         lambda entry: ["--add-mcp", json.dumps({"name": NAME, **entry})],
         then="It asks whether you trust the server.",
     ),
-    "zed": AgentProgram("Zed", ("~/.config/zed/settings.json", ""), "context_servers", _plain, "zed"),
+    "zed": AgentProgram("Zed", ("~/.config/zed/settings.json", ""), Slot("context_servers"), _plain, "zed"),
     "gemini": AgentProgram(
         "Gemini CLI",
         ("~/.gemini/settings.json", ".gemini/settings.json"),
-        "mcpServers",
+        Slot("mcpServers"),
         _plain,
         "gemini",
         _gemini,
         ("mcp", "remove", "--scope", "user", NAME),
     ),
     "opencode": AgentProgram(
-        "opencode", ("~/.config/opencode/opencode.json", "opencode.json"), "mcp", _opencode, "opencode"
+        "opencode", ("~/.config/opencode/opencode.json", "opencode.json"), Slot("mcp"), _opencode, "opencode"
     ),
     "continue": AgentProgram(
         "Continue",
         ("~/.continue/config.yaml", ".continue/mcpServers/winnow.yaml"),
-        "mcpServers",
+        Slot("mcpServers", listed=True, head="name: Winnow\nversion: 0.0.1\nschema: v1\n"),
         partial(_plain, name=NAME),
         "cn",
-        listed=True,
-        head="name: Winnow\nversion: 0.0.1\nschema: v1\n",
     ),
     "cline": AgentProgram(
-        "Cline", ("~/.cline/data/settings/cline_mcp_settings.json", ""), "mcpServers", _plain, "cline"
+        "Cline", ("~/.cline/data/settings/cline_mcp_settings.json", ""), Slot("mcpServers"), _plain, "cline"
     ),
-    "windsurf": AgentProgram("Windsurf", ("~/.codeium/windsurf/mcp_config.json", ""), "mcpServers", _plain, "windsurf"),
-    "goose": AgentProgram("Goose", ("~/.config/goose/config.yaml", ""), "extensions", _goose, "goose"),
+    "windsurf": AgentProgram(
+        "Windsurf", ("~/.codeium/windsurf/mcp_config.json", ""), Slot("mcpServers"), _plain, "windsurf"
+    ),
+    "goose": AgentProgram("Goose", ("~/.config/goose/config.yaml", ""), Slot("extensions"), _goose, "goose"),
 }
 
 
@@ -185,11 +183,7 @@ def portable(command: Command, project: Path) -> Iterator[str]:
 
 def snippet(agent: AgentProgram, entry: Entry) -> str:
     """The configuration that the agent needs, as a file of its own."""
-    return alone(Path(agent.files[0]).suffix or ".json", _slot(agent), entry)
-
-
-def _slot(agent: AgentProgram) -> Slot:
-    return Slot(agent.key, NAME, agent.listed, agent.head)
+    return alone(Path(agent.files[0]).suffix or ".json", agent.slot, entry)
 
 
 def place(agent: AgentProgram, project: Path | None) -> str:
@@ -234,7 +228,7 @@ def install(agent: AgentProgram, entry: Entry, project: Path | None) -> SetupOut
         return SetupOutcome.ALREADY
     if project is None and agent.add:
         return _run(agent, agent.add(entry))
-    return _rewrite(agent, file, project, lambda: with_entry(file, _slot(agent), entry))
+    return _rewrite(agent, file, project, lambda: with_entry(file, agent.slot, entry))
 
 
 def uninstall(agent: AgentProgram, project: Path | None) -> SetupOutcome:
@@ -244,7 +238,7 @@ def uninstall(agent: AgentProgram, project: Path | None) -> SetupOutcome:
         return SetupOutcome.ALREADY
     if project is None and agent.add:
         return _run(agent, agent.remove)
-    outcome = _rewrite(agent, file, project, lambda: without_entry(file, _slot(agent)))
+    outcome = _rewrite(agent, file, project, lambda: without_entry(file, agent.slot))
     if project is not None:
         remove_empty(file.parent, project)
     return outcome
@@ -253,7 +247,7 @@ def uninstall(agent: AgentProgram, project: Path | None) -> SetupOutcome:
 def _entry_in(file: Path, agent: AgentProgram) -> Any:
     """The entry in a configuration, or what no entry is equal to where that cannot be read."""
     try:
-        return entry_in(file, _slot(agent)) if file.suffix else None
+        return entry_in(file, agent.slot) if file.suffix else None
     except UnknownFormError:
         return NotImplemented
 

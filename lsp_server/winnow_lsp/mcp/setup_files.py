@@ -31,6 +31,7 @@ class Piece(NamedTuple):
     whole: bool = False
 
 
+NAME = "winnow"
 _LARGEST = 4 << 20
 
 
@@ -40,10 +41,9 @@ class UnknownFormError(ValueError):
 
 @dataclass(frozen=True)
 class Slot:
-    """The place of an entry in a file: under `name` in the table `key`, or in the list there if it is `listed`."""
+    """The place of Winnow's entry in a file: in the table `key`, or in the list there if it is `listed`."""
 
     key: str
-    name: str
     listed: bool = False
     head: str = ""  # what a new file has to begin with
 
@@ -51,17 +51,17 @@ class Slot:
         """The entry, or None. Raises UnknownFormError where `key` is something else."""
         match data.get(self.key, [] if self.listed else {}):
             case list() as entries if self.listed:
-                return next((one for one in entries if _named(one, self.name)), None)
+                return next((one for one in entries if _is_ours(one)), None)
             case dict() as table if not self.listed:
-                return table.get(self.name)
+                return table.get(NAME)
         raise UnknownFormError
 
     def rest(self, data: Entry) -> Any:
         """The entries beside it."""
         table = data.get(self.key)
         if self.listed:
-            return [one for one in table or [] if not _named(one, self.name)]
-        return {name: one for name, one in (table or {}).items() if name != self.name}
+            return [one for one in table or [] if not _is_ours(one)]
+        return {name: one for name, one in (table or {}).items() if name != NAME}
 
 
 def text_of(file: Path) -> str:
@@ -144,8 +144,8 @@ def remove_empty(folder: Path, above: Path) -> None:
         folder = folder.parent
 
 
-def _named(one: Any, name: str) -> bool:
-    return isinstance(one, dict) and one.get("name") == name
+def _is_ours(one: Any) -> bool:
+    return isinstance(one, dict) and one.get("name") == NAME
 
 
 def _suffix(file: Path) -> str:
@@ -188,8 +188,8 @@ def _json(text: str) -> Any:
 
 def _json_pieces(slot: Slot, entry: Entry) -> Iterator[Piece]:
     """Text before a comma where there is more, in one line where a table was empty: so each is known again."""
-    item = "\n" + indent(f"{_dumped(slot.name)}: {_dumped(entry, 2)}", "    ")
-    table, line = f"\n  {_dumped(slot.key)}: {{{item}\n  }}", f"{_dumped(slot.name)}: {_dumped(entry)}"
+    item = "\n" + indent(f"{_dumped(NAME)}: {_dumped(entry, 2)}", "    ")
+    table, line = f"\n  {_dumped(slot.key)}: {{{item}\n  }}", f"{_dumped(NAME)}: {_dumped(entry)}"
     yield Piece(r"\A\s*\{", table + ",", whole=True)
     yield Piece(r"\A\s*\{", f"{_dumped(slot.key)}: {{ {line} }}", whole=True)
     yield Piece(rf"{_dumped(slot.key)}\s*:\s*\{{", item + ",")
@@ -203,7 +203,7 @@ def _dumped(value: Any, spaces: int | None = None) -> str:
 
 def _toml_pieces(slot: Slot, entry: Entry) -> Iterator[Piece]:
     lines = "\n".join(f"{key} = {_toml(value)}" for key, value in entry.items())
-    yield Piece(r"\Z", f"\n[{slot.key}.{slot.name}]\n{lines}\n")
+    yield Piece(r"\Z", f"\n[{slot.key}.{NAME}]\n{lines}\n")
 
 
 def _toml(value: Any) -> str:
@@ -227,7 +227,7 @@ def _yaml(text: str) -> Any:
 def _yaml_pieces(slot: Slot, entry: Entry) -> Iterator[Piece]:
     import yaml
 
-    written = [entry] if slot.listed else {slot.name: entry}
+    written = [entry] if slot.listed else {NAME: entry}
     lines = yaml.safe_dump(written, sort_keys=False, width=1 << 20, allow_unicode=True)
     for margin in ("  ", "", "    "):
         yield Piece(rf"(?m)^{re.escape(slot.key)}:[^\S\n]*(#.*)?\n", indent(lines, margin))

@@ -2,6 +2,7 @@
 
 import json
 import socket
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def test_a_thought_is_told_apart_from_the_answer() -> None:
     )
     assert heard == [("thought", "Hm."), ("thought", "!"), "So."]
     assert reply.thinking == Thought("Hm.", 2.5, 3)
-    assert reply.as_json()["thinking"] == thinking
+    assert asdict(reply)["thinking"] == thinking
 
 
 def test_an_answer_with_everything_that_happens_on_the_way() -> None:

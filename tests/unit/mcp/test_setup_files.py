@@ -9,10 +9,10 @@ from winnow_lsp.cli.main import main
 from winnow_lsp.mcp.setup_files import Entry, Slot, UnknownFormError, entry_in, with_entry, without_entry
 from winnow_lsp.mcp.setup_skill import SKILLS, install_skill, uninstall_skill
 
-JSON: tuple[Slot, Entry] = (Slot("mcpServers", "winnow"), {"command": "/ü", "args": ['--a="b'], "env": {"A": "b"}})
-TOML: tuple[Slot, Entry] = (Slot("mcp_servers", "winnow"), {"required": True, "args": ["mcp"], "env": {"A B": "b"}})
-TABLE: tuple[Slot, Entry] = (Slot("extensions", "winnow"), {"enabled": True, "args": ["mcp"], "envs": {"A": "yes"}})
-LIST: tuple[Slot, Entry] = (Slot("mcpServers", "winnow", True, "schema: v1\n"), {"name": "winnow", "args": ["mcp"]})
+JSON: tuple[Slot, Entry] = (Slot("mcpServers"), {"command": "/ü", "args": ['--a="b'], "env": {"A": "b"}})
+TOML: tuple[Slot, Entry] = (Slot("mcp_servers"), {"required": True, "args": ["mcp"], "env": {"A B": "b"}})
+TABLE: tuple[Slot, Entry] = (Slot("extensions"), {"enabled": True, "args": ["mcp"], "envs": {"A": "yes"}})
+LIST: tuple[Slot, Entry] = (Slot("mcpServers", True, "schema: v1\n"), {"name": "winnow", "args": ["mcp"]})
 
 
 @pytest.mark.parametrize(
