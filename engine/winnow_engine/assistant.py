@@ -176,6 +176,13 @@ class Assistant:
         selection = begun_again(selecting, cancellation)
         return replace(selection, stats=replace(selection.stats, stages=clock.stages))
 
+    def ranked(self, sources: Sources, question: Question, budget: Budget) -> Ranked:
+        """The question with a score for each unit, to select for more budgets than one."""
+        cancellation = Cancellation()
+        return begun_again(
+            lambda: self._rank(sources, question, budget, Clock(), ignore_progress, cancellation), cancellation
+        )
+
     def _selected(self, ranked: Ranked, budget: Budget) -> Selection:
         """The spans for a prompt of its own, by what is known of the target now."""
         target = self.target.loaded if self.target else None

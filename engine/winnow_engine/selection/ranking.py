@@ -14,7 +14,7 @@ from winnow_engine.index.workspace import Workspace
 from winnow_engine.keys.workspace_keys import WorkspaceKeys
 from winnow_engine.question import Question, ShownChange
 from winnow_engine.selection.auto_budget import LEAST_TOKENS, MOST_TOKENS, UNSURE_LOG_ODDS, tokens_needed
-from winnow_engine.selection.budget import Focus, choose, worth
+from winnow_engine.selection.budget import Focus, KeptUnit, choose, worth
 from winnow_engine.selection.fusion import FusedScores
 from winnow_engine.selection.overview import fitting, overview_units
 from winnow_engine.selection.shown_change import budget_for, longest_fitting, spans_shown, units_shown
@@ -120,13 +120,8 @@ class Ranked:
 
     def select(self, budget_tokens: int) -> Selection:
         """The selection for a budget: a change, the code at the cursor, an overview, then units by their worth."""
-        shown, units = self._shown(budget_tokens), self._units
-        if shown is not None:
-            units.tokens = units.tokens.copy()
-            units.tokens[units_shown(shown, self.workspace)] = 0
-        left = max(budget_tokens - (shown.tokens if shown else 0), 0)
-        pieces = choose(units, self.worth, left, self._focus(left))
-        spans = units.spans(pieces, self.scores)
+        shown = self._shown(budget_tokens)
+        spans = self._units.spans(self.pieces(budget_tokens), self.scores)
         if shown is not None:
             spans = self._with_change(spans, shown)
         kept, probability = sum(span.tokens for span in spans), self._answer_probability
@@ -139,6 +134,15 @@ class Ranked:
         )
         notices = tuple(self._notices(spans, shown, budget_tokens))
         return Selection(self.workspace, spans, stats, notices, shown)
+
+    def pieces(self, budget_tokens: int) -> list[KeptUnit]:
+        """The units to keep within a budget, besides a change, in the order of the workspace."""
+        shown, units = self._shown(budget_tokens), self._units
+        if shown is not None:
+            units.tokens = units.tokens.copy()
+            units.tokens[units_shown(shown, self.workspace)] = 0
+        left = max(budget_tokens - (shown.tokens if shown else 0), 0)
+        return choose(units, self.worth, left, self._focus(left))
 
     def _notices(self, spans: Sequence[Span], shown: ShownChange | None, budget_tokens: int) -> Iterator[str]:
         """Sentences for the user about a selection."""

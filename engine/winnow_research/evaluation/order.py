@@ -70,6 +70,6 @@ def _candidates(
             "name": found.name,
             "tokens": int(subject.unit_tokens[unit]),
             "score": round(float(ranking.scores[unit]), 4),
-            "features": dict(ranking.features.get(unit, {})),
+            "features": dict(ranking.features(unit)),
             "golds": [number for number, gold in enumerate(golds) if unit in gold],
         }

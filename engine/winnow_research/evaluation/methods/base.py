@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
@@ -70,12 +70,12 @@ class Subject:
 class Ranking:
     """A method's answer to a question: the units' scores, float32 [U], and `keep(tokens)`, the pieces it would keep.
 
-    `order` has the units as they are shown, int64 [U], best first. `features` are contributions to scores by unit.
+    `order` has the units as they are shown, int64 [U], best first. `features(unit)` are contributions to its score.
     """
 
     scores: Scores
     keep: Callable[[int], list[KeptUnit]]
-    features: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    features: Callable[[int], Mapping[str, float]] = lambda _: {}
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
@@ -96,11 +96,8 @@ class Method(Protocol):
         """Prepare a workspace for questions. WinnowError, whose message is shown, if the method cannot run here."""
 
 
-def by_units(subject: Subject, question: Question, scores: Scores, worth: Scores | None = None) -> Ranking:
-    """The ranking that Winnow's own selection makes of scores: whole units, those at the cursor first.
-
-    With `worth`, float32 [U], units are kept in order of `worth` instead of `scores`.
-    """
+def by_units(subject: Subject, question: Question, scores: Scores) -> Ranking:
+    """The ranking that Winnow's own selection makes of scores: whole units, those at the cursor first."""
     source = WorkspaceUnits(subject.workspace, subject.unit_tokens, subject.count)
     focus = source.focus(question.cursor) if question.cursor else None
-    return Ranking(scores, lambda budget: choose(source, scores if worth is None else worth, budget, focus))
+    return Ranking(scores, lambda budget: choose(source, scores, budget, focus))

@@ -1,12 +1,9 @@
-"""Winnow itself: `Assistant.select`, which weighs all features."""
+"""Winnow itself: `Assistant.ranked`, which weighs all features."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import cache
-
-import numpy as np
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation
@@ -14,16 +11,14 @@ from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.errors import EvaluationError
 from winnow_engine.question import Question
 from winnow_engine.reranker.opening import open_reranker
-from winnow_engine.selection.budget import worth
-from winnow_engine.selection.subquestions import subquestions_of
-from winnow_research.evaluation.methods.base import Method, Ranker, Ranking, Resources, Subject, by_units
+from winnow_research.evaluation.methods.base import Method, Ranker, Ranking, Resources, Subject
 
 LoadDrafter = Callable[[], Drafter]
 """Returns the drafter; loads it on the first call."""
 
 
 class Winnow:
-    """What a user gets: `Assistant.select`, with a budget of everything so that every unit has a score."""
+    """What a user gets: `Assistant.ranked`, with a budget of everything so that every unit has a score."""
 
     name = "Winnow"
     most_tokens: int | None = None
@@ -40,17 +35,10 @@ class Winnow:
         elif drafter.reranker is not None and drafter.place == "resident":
             raise EvaluationError(str(drafter.notice))
         assistant = Assistant(subject.store, self._drafter, open_reranker=lambda _: reranker)
-        units = {(file.path, unit.start_line): number for number, (file, unit) in enumerate(subject.workspace.units)}
 
         def rank(question: Question) -> Ranking:
-            scores = np.full(len(units), -np.inf, np.float32)
-            spans = assistant.select(subject.sources, question, Budget(keep_ratio=1.0)).spans
-            numbers = [units[span.path, span.start_line] for span in spans]
-            scores[numbers] = [span.score for span in spans]
-            parts = len(subquestions_of(question.text))
-            ranking = by_units(subject, question, scores, worth(scores, subject.unit_tokens, parts))
-            features = (span.features for span in spans)
-            return replace(ranking, features=dict(zip(numbers, features, strict=True)))
+            ranked = assistant.ranked(subject.sources, question, Budget(keep_ratio=1.0))
+            return Ranking(ranked.scores.total, ranked.pieces, ranked.scores.contributions_to)
 
         return rank
 
