@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from winnow_engine.core import Citation, Kept, Span, counted
-from winnow_lsp.host.reply import Reply, code, place
-from winnow_lsp.host.waiting import Waiting
+from winnow_lsp.host.reply import Reply, Waiting, code, place
 
 _BETWEEN_COUNTS_S = 0.25
 _NUMBERS = re.compile(r"[\d,.]+")

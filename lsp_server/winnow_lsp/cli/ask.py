@@ -29,8 +29,7 @@ from winnow_lsp.cli.setting_options import config_of, setting_options
 from winnow_lsp.cli.shared_server import answered
 from winnow_lsp.cli.terminal import cancel_on_interrupt, show, show_json
 from winnow_lsp.client.asking import Listener
-from winnow_lsp.host.reply import Reply, place
-from winnow_lsp.host.waiting import thought_line
+from winnow_lsp.host.reply import Reply, place, thought_line
 
 _NAMESPACE = "last-conversation-1"
 _MOST_KEPT = 200_000  # characters, several times what a target's context holds

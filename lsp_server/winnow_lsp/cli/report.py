@@ -17,8 +17,7 @@ from rich.text import Text
 
 from winnow_engine.core import Kept, Progress, Span, counted
 from winnow_lsp.cli.terminal import harmless
-from winnow_lsp.host.reply import place
-from winnow_lsp.host.waiting import Waiting, indexing_line
+from winnow_lsp.host.reply import Waiting, indexing_line, place
 
 _SECONDS_BETWEEN_LINES = 5.0
 _MOST_PLACES = 8

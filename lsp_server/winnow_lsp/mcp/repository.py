@@ -1,4 +1,4 @@
-"""The tools' requests to a repository: questions in the engine's queue, with typed results."""
+"""The tools' requests to a repository: questions in the engine's queue, with progress and typed results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import Config
-from winnow_engine.core import Budget, Cancellation, Kept
+from winnow_engine.core import Budget, Cancellation, Kept, Progress
 from winnow_engine.errors import NothingMatchesError, PositionError, WinnowError
 from winnow_engine.index.scope import files_in, matching_lines
 from winnow_engine.index.workspace import Sources, Workspace
@@ -19,16 +19,65 @@ from winnow_engine.selection.ranking import Selection
 from winnow_engine.targets.answer import Answer
 from winnow_lsp.host.engines import Engine
 from winnow_lsp.host.queue import Asker, Work
+from winnow_lsp.host.reply import Waiting
 from winnow_lsp.mcp.arguments import Arguments
 from winnow_lsp.mcp.presentation import explained, found_code, found_lines, outlined, place_of
-from winnow_lsp.mcp.progress import Reports
 from winnow_lsp.mcp.results import Explained, FoundCode, ModelAnswer, Outlined
 from winnow_lsp.mcp.workspace import workspace_place
+
+_EVERY_S = 0.5
+_MOST_PLACES = 5
+
+Send = Callable[[float, str], Awaitable[None]]  # sends a number that grows and a line to the client
+
 
 T = TypeVar("T")
 _CODE_SHARE = 0.9  # of a result's tokens; the rest names places
 _FIRST_LOOK_TOKENS = 2000  # agents ask often, and the index has more each time
 _UNLIMITED_S = 1e9  # an agent's model, not the target here, reads what is found
+
+
+class Reports:
+    """The line that a call shows: `async with` sends it whenever it has changed. Its sinks take any thread."""
+
+    def __init__(self, send: Send) -> None:
+        self._send, self._waiting = send, Waiting()
+        self._line = ""
+
+    def moved(self, before: int) -> None:
+        """Note how many questions come first."""
+        self._line = f"waiting, {before} before this one" if before else "searching"
+
+    def progress(self, progress: Progress) -> None:
+        """Note how far the index is, or the target with the prompt."""
+        self._line = self._waiting.reported(progress)
+
+    def kept(self, kept: Kept) -> None:
+        """Note what the answer will rest on."""
+        self._waiting.kept(kept)
+        places = [f"{span.path}:{span.start_line}-{span.end_line}" for span in kept.spans[:_MOST_PLACES]]
+        self._line = f"{self._waiting.line()}; found {', '.join(places)}" if places else self._waiting.line()
+
+    def text(self, _: str) -> None:
+        """Note that the answer is being written."""
+        self._line = "answering"
+
+    async def __aenter__(self) -> Reports:
+        self._task = asyncio.create_task(self._follow())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+    async def _follow(self) -> None:
+        sent, said = 0.0, ""
+        while True:
+            await asyncio.sleep(_EVERY_S)
+            if self._line != said:
+                sent, said = sent + 1, self._line
+                await self._send(sent, said)
 
 
 class AgentRepository:

@@ -15,9 +15,8 @@ from winnow_engine.errors import CancelledError, WinnowError
 from winnow_engine.index.workspace import Sources
 from winnow_lsp.http.answering import Answering
 from winnow_lsp.mcp.arguments import Arguments, read_arguments
-from winnow_lsp.mcp.progress import Reports
 from winnow_lsp.mcp.relay import DISTRIBUTION, INSTRUCTIONS, NAME, TITLE, reads_text, tools
-from winnow_lsp.mcp.repository import AgentRepository
+from winnow_lsp.mcp.repository import AgentRepository, Reports
 from winnow_lsp.mcp.results import ToolResult
 from winnow_lsp.mcp.workspace import Workspaces
 

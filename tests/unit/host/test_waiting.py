@@ -3,7 +3,7 @@
 from clock import Clock
 
 from winnow_engine.core import Kept, Progress, Thought
-from winnow_lsp.host.waiting import Waiting, indexing_line, thought_line
+from winnow_lsp.host.reply import Waiting, indexing_line, thought_line
 
 NOTHING_READ = Progress("prefill", 0, 2_900, 0, 2_900)
 A_PART_READ = Progress("prefill", 512, 2_900, 512, 2_900, elapsed_s=4.0, left_s=19.0)

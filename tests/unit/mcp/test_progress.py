@@ -5,12 +5,12 @@ import asyncio
 import pytest
 
 from winnow_engine.core import Kept, Progress, Span, UnitKind
-from winnow_lsp.mcp import progress
-from winnow_lsp.mcp.progress import Reports
+from winnow_lsp.mcp import repository
+from winnow_lsp.mcp.repository import Reports
 
 
 async def test_each_line_is_sent_once_with_a_number_that_grows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_EVERY_S", 0.001)
+    monkeypatch.setattr(repository, "_EVERY_S", 0.001)
     sent: list[tuple[float, str]] = []
     told = asyncio.Event()
 

@@ -16,8 +16,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from winnow_engine.core import Thought, counted
-from winnow_lsp.host.reply import block, code, plain
-from winnow_lsp.host.waiting import thought_line
+from winnow_lsp.host.reply import block, code, plain, thought_line
 
 SCHEME = "winnow"
 _MOST_PAGES = 50

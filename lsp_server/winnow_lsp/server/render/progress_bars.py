@@ -12,7 +12,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.progress import Progress as Notifications
 
 from winnow_engine.core import Kept, Progress
-from winnow_lsp.host.waiting import Waiting, indexing_line
+from winnow_lsp.host.reply import Waiting, indexing_line
 from winnow_lsp.server.render.deltas import Throttle
 
 _INTERVAL_S = 0.1

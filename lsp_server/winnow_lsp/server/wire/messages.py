@@ -136,7 +136,7 @@ class EditParams:
 
 
 @attrs.define
-class Request(Generic[T]):
+class WinnowRequest(Generic[T]):
     """One of our requests."""
 
     id: int | str
@@ -145,7 +145,11 @@ class Request(Generic[T]):
     jsonrpc: str = "2.0"
 
 
-MESSAGES: Mapping[str, type] = {ASK: Request[AskParams], SPANS: Request[AskParams], EDIT: Request[EditParams]}
+MESSAGES: Mapping[str, type] = {
+    ASK: WinnowRequest[AskParams],
+    SPANS: WinnowRequest[AskParams],
+    EDIT: WinnowRequest[EditParams],
+}
 
 
 def _optional(fields: Mapping[str, Any], name: str, read: Callable[[object, str], T]) -> T | None:
