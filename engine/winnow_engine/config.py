@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from winnow_engine.core import Budget, Sampling
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
@@ -96,16 +96,6 @@ class TargetOptions:
     speculate: str | Path = "auto"
     place: Place = "resident"
     snapshot_bytes: int | None = None
-
-    def __post_init__(self) -> None:
-        for name, allowed in (("kv_type", get_args(KvType)), ("place", get_args(Place))):
-            if (value := getattr(self, name)) not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
-        for name, least in (("n_threads", 1), ("n_gpu_layers", 0), ("n_ubatch", 1), ("snapshot_bytes", 0)):
-            if (value := getattr(self, name)) is not None and value < least:
-                raise ValueError(f"{name} must be at least {least}, not {value}")
-        if isinstance(self.speculate, str) and self.speculate not in SPECULATE:
-            raise ValueError(f"speculate must be one of {', '.join(SPECULATE)} or a Path, not {self.speculate!r}")
 
     @property
     def gpu_layers(self) -> int | None:

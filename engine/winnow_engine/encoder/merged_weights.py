@@ -57,7 +57,7 @@ class MergedWeights:
 
     def _mapped(self, number: int) -> LayerWeights | None:
         found = open_arrays(self._file(number))
-        return None if found is None else _layer(found[0])
+        return None if found is None else _layer(found)
 
     def _kept(self, number: int, compute: ComputeLayer) -> LayerWeights:
         """Compute a layer and write it, and return it as mapped, so that processes share its memory."""

@@ -74,12 +74,6 @@ def _head_comments(data: bytes) -> Iterator[bytes]:
             yield line + b" " + following
 
 
-_SPECIAL = (
-    (stat.S_ISFIFO, "FIFO"),
-    (stat.S_ISSOCK, "socket"),
-    (stat.S_ISCHR, "device"),
-    (stat.S_ISBLK, "device"),
-)
 _NOTEBOOK = 20  # times the size of other files
 
 
@@ -106,11 +100,11 @@ class EntryRules:
             return unreadable(error)
         if stat.S_ISDIR(status.st_mode):
             return None
-        return (
-            self._reason_in_kind(entry.path, status.st_mode)
-            or self._not_included(entry.path)
-            or self.too_large(entry.name, status.st_size)
-        )
+        if stat.S_ISLNK(status.st_mode):
+            return "symbolic link: what it leads to counts under its own path, if it is in the workspace"
+        if not stat.S_ISREG(status.st_mode):
+            return "not a regular file"
+        return self._not_included(entry.path) or self.too_large(entry.name, status.st_size)
 
     def reason_against_unsaved(self, path: Path, own: Pattern | None, rules: IgnoreRules) -> str | None:
         """Reason why a document that is not on disk is left out, or None."""
@@ -124,23 +118,6 @@ class EntryRules:
         """Reason why a file of so many bytes is left out, or None."""
         most = self.most_bytes(name)
         return f"larger than {most:,} bytes ({size:,})" if size > most else None
-
-    def _reason_in_kind(self, path: str, mode: int) -> str | None:
-        if stat.S_ISLNK(mode):
-            return self._link(path)
-        return next((f"not a regular file: {name}" for is_it, name in _SPECIAL if is_it(mode)), None)
-
-    def _link(self, path: str) -> str:
-        """Reason for a link. Links are never followed: their target counts, or not, under its own path."""
-        try:
-            target = os.path.realpath(path, strict=True)
-        except OSError as error:
-            return f"broken symbolic link: {error.strerror}"
-        if Path(target).is_dir():
-            return "symbolic link to a directory"
-        if not Path(target).is_relative_to(self._root):
-            return "symbolic link out of the workspace"
-        return f"symbolic link: {printable(relative_to(target, self._root))!r} counts under its own path"
 
     def _not_included(self, path: str) -> str | None:
         if self._include is None or self._include.match_file(relative_to(path, self._root)):

@@ -56,7 +56,7 @@ class WorkspaceCache:
         if found is None:
             return None
         mark_used(place)
-        return found[0]
+        return found
 
     def _write(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
         try:

@@ -28,7 +28,6 @@ from winnow_engine.keys.key_lookup import (
     keys_of,
     keys_of_record,
     locate,
-    parts_of,
     record_of,
     tidied,
     whole_file,
@@ -94,7 +93,8 @@ class KeyCache:
             last = self._last
             if last is None or last[0] != names:
                 found = self._complete(workspace, progress, cancellation, first)
-                last = self._last = names, keys_of(workspace, found.parts(workspace), parts_of(found.loose))
+                loose = {number: whole_file(record) for number, record in found.loose.items()}
+                last = self._last = names, keys_of(workspace, loose, found.parts(workspace))
                 self._ahead.clear()
             return last[1]
 
@@ -154,7 +154,7 @@ class KeyCache:
         """The keys there are: of whole files, and of units that were encoded ahead."""
         names = workspace.units_keys
         whole = self._store.get(self._namespace, names)
-        parts = self._ahead | {name: whole_file(keys_of_record(record)) for name, record in whole.items()}
+        parts = self._ahead | {name: whole_file(record) for name, record in whole.items()}
         return {number: parts[name] for number, name in enumerate(names) if name in parts}
 
     def encode_ahead(

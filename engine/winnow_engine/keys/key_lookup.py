@@ -131,23 +131,13 @@ def keys_of_record(record: Record) -> FileKeys:
     return FileKeys(record[TOKENS], {name: value for name, value in record.items() if name != TOKENS})
 
 
-def whole_file(keys: FileKeys) -> EncodedUnits:
-    """All units of a file."""
-    return EncodedUnits(np.arange(len(keys.unit_tokens), dtype=np.int32), keys)
+def whole_file(record: Record) -> EncodedUnits:
+    """All units of a file, from its record."""
+    return EncodedUnits(np.arange(len(record[TOKENS]), dtype=np.int32), keys_of_record(record))
 
 
-def joined(workspace: Workspace, parts: KeysByFile) -> WorkspaceKeys:
-    """The keys of a workspace from those of its files."""
-    return keys_of(workspace, [], parts)
-
-
-def parts_of(records: Mapping[int, Record]) -> KeysByFile:
-    """The units of whole files from their records, by file number."""
-    return {number: whole_file(keys_of_record(record)) for number, record in records.items()}
-
-
-def keys_of(workspace: Workspace, packed: Sequence[KeyBlock], files: KeysByFile) -> WorkspaceKeys:
-    """The keys in packs, and those of files one by one, which are copied into one part."""
+def keys_of(workspace: Workspace, files: KeysByFile, packed: Sequence[KeyBlock] = ()) -> WorkspaceKeys:
+    """The keys of files, which are copied into one part, and those in packs."""
     copied = [_copied(workspace, files)] if files or not packed else []
     return WorkspaceKeys.of(workspace, (*packed, *copied))
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from winnow_engine.core import Budget, Cancellation, ProgressSink, Scores
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.keys.key_cache import KeyCache
-from winnow_engine.keys.key_lookup import joined
+from winnow_engine.keys.key_lookup import keys_of
 from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE, WorkspaceKeys
 from winnow_engine.question import Question
 from winnow_engine.selection.budget import density
@@ -70,8 +70,8 @@ def keys_for(
         return cache.of(workspace, progress, cancellation)
     parts, by_rule = cache.stored(workspace), _by_rule(question, workspace, cache, tokens)
     # A second round, after the drafter has scored what the first one encoded, chose no better.
-    units = _chosen(question, workspace, joined(workspace, parts), cache, tokens, by_rule, cancellation)
-    keys = joined(workspace, cache.encode_ahead(workspace, parts, units, progress, cancellation))
+    units = _chosen(question, workspace, keys_of(workspace, parts), cache, tokens, by_rule, cancellation)
+    keys = keys_of(workspace, cache.encode_ahead(workspace, parts, units, progress, cancellation))
     found = keys.units_in(question.scope)
     return keys if len(found) else cache.of(workspace, progress, cancellation)
 

@@ -44,20 +44,20 @@ class _Entry:
         return int(np.dtype(self.dtype).itemsize * np.prod(self.shape, dtype=np.int64))
 
 
-def write_arrays(path: Path, columns: Mapping[str, Sequence[Array]], about: Mapping[str, Any] | None = None) -> None:
-    """Write arrays by name, each joined from its chunks without a copy, and a JSON value `about` them."""
+def write_arrays(path: Path, columns: Mapping[str, Sequence[Array]]) -> None:
+    """Write arrays by name, each joined from its chunks without a copy. Raises OSError."""
     make_folder(path.parent, 0o700)
     with temporary(path.parent) as beside:
         with beside.open("wb") as file:
-            _write(file, columns, about or {})
+            _write(file, columns)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
     sync_folder(path.parent)
 
 
-def open_arrays(path: Path) -> tuple[dict[str, Array], dict[str, Any]] | None:
-    """Arrays of a file, mapped read-only, and its `about`. None if it is missing or damaged."""
+def open_arrays(path: Path) -> dict[str, Array] | None:
+    """Arrays of a file, mapped read-only. None if it is missing or damaged."""
     try:
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
@@ -67,7 +67,7 @@ def open_arrays(path: Path) -> tuple[dict[str, Array], dict[str, Any]] | None:
     except OSError:
         return None
     try:
-        entries, about, start = _header(raw)
+        entries, start = _header(raw)
         arrays = {name: _view(raw, entry, start) for name, entry in entries.items()}
     except (ValueError, KeyError, TypeError, UnicodeDecodeError):
         return None
@@ -75,7 +75,7 @@ def open_arrays(path: Path) -> tuple[dict[str, Array], dict[str, Any]] | None:
         if any(_digest([arrays[name]]) != entry.digest for name, entry in entries.items()):
             return None
         _note_verified(path, status)
-    return arrays, about
+    return arrays
 
 
 def used_at(path: Path) -> float:
@@ -99,13 +99,13 @@ def remove(path: Path) -> None:
         _note(path).unlink(missing_ok=True)
 
 
-def _write(file: IO[bytes], columns: Mapping[str, Sequence[Array]], about: Mapping[str, Any]) -> None:
+def _write(file: IO[bytes], columns: Mapping[str, Sequence[Array]]) -> None:
     entries, start = {}, 0
     for name, chunks in columns.items():
         shape = (sum(len(chunk) for chunk in chunks), *chunks[0].shape[1:])
         entries[name] = _Entry(chunks[0].dtype.str, shape, start, "0" * 2 * _DIGEST)
         start = _aligned(start + entries[name].size)
-    header = _packed(entries, about)  # as long as it will be with the digests
+    header = _packed(entries)  # as long as it will be with the digests
     file.write(header)
     for name, chunks in columns.items():
         entry = entries[name]
@@ -117,19 +117,19 @@ def _write(file: IO[bytes], columns: Mapping[str, Sequence[Array]], about: Mappi
                 file.write(part)
         entries[name] = _Entry(entry.dtype, entry.shape, entry.start, digest.hexdigest())
     file.seek(0)
-    file.write(_packed(entries, about))
+    file.write(_packed(entries))
 
 
-def _packed(entries: Mapping[str, _Entry], about: Mapping[str, Any]) -> bytes:
+def _packed(entries: Mapping[str, _Entry]) -> bytes:
     """The header: magic, length, digest, JSON, and zeros up to where arrays may begin."""
     table = {name: [entry.dtype, entry.shape, entry.start, entry.digest] for name, entry in entries.items()}
-    text = json.dumps({"arrays": table, "about": about}).encode()
+    text = json.dumps({"arrays": table}).encode()
     head = _MAGIC + len(text).to_bytes(8, "little") + hashlib.blake2b(text, digest_size=_DIGEST).digest() + text
     return head.ljust(_aligned(len(head)), b"\0")
 
 
-def _header(raw: Array) -> tuple[dict[str, _Entry], dict[str, Any], int]:
-    """Entries, `about`, and where the arrays begin. ValueError or the like if it is no header."""
+def _header(raw: Array) -> tuple[dict[str, _Entry], int]:
+    """Entries, and where the arrays begin. ValueError or the like if it is no header."""
     first = len(_MAGIC) + 8
     length = int.from_bytes(raw[len(_MAGIC) : first].tobytes(), "little")
     digest, text = raw[first : first + _DIGEST].tobytes(), raw[first + _DIGEST : first + _DIGEST + length].tobytes()
@@ -139,7 +139,7 @@ def _header(raw: Array) -> tuple[dict[str, _Entry], dict[str, Any], int]:
     entries = {
         name: _Entry(dtype, tuple(shape), at, sum_) for name, (dtype, shape, at, sum_) in found["arrays"].items()
     }
-    return entries, found["about"], _aligned(first + _DIGEST + length)
+    return entries, _aligned(first + _DIGEST + length)
 
 
 def _view(raw: Array, entry: _Entry, start: int) -> Array:

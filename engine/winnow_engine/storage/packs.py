@@ -68,7 +68,7 @@ class Packs:
         there = {path: pack for path, pack in self._open.items() if path in paths}
         for path in paths - there.keys():
             found = open_arrays(path)
-            there[path] = None if found is None else Pack(path, found[0])
+            there[path] = None if found is None else Pack(path, found)
         self._open = there  # never changed, because other threads read it
         return sorted((pack for pack in there.values() if pack), key=lambda pack: -used_at(pack.path))
 

@@ -39,6 +39,9 @@ def left_out(root: Path) -> dict[str, str]:
     return reasons
 
 
+LINK = "symbolic link: what it leads to counts under its own path, if it is in the workspace"
+
+
 def test_links_are_never_followed(root: Path) -> None:
     (root.parent / "outside.py").write_text("secret\n")
     (root / "dir").mkdir()
@@ -50,14 +53,8 @@ def test_links_are_never_followed(root: Path) -> None:
         "broken.py": "nowhere",
     }.items():
         (root / name).symlink_to(target)
-    assert left_out(root) == {
-        "dir/loop": "symbolic link to a directory",
-        "self": "broken symbolic link: Too many levels of symbolic links",
-        "file.py": "symbolic link: 'good.py' counts under its own path",
-        "out.py": "symbolic link out of the workspace",
-        "broken.py": "broken symbolic link: No such file or directory",
-    }
-    assert explain(root, Path("dir/loop/good.py")).reason == "symbolic link to a directory"
+    assert left_out(root) == dict.fromkeys(("dir/loop", "self", "file.py", "out.py", "broken.py"), LINK)
+    assert explain(root, Path("dir/loop/good.py")).reason == LINK
 
 
 def test_special_files_are_never_opened(root: Path) -> None:
@@ -65,14 +62,14 @@ def test_special_files_are_never_opened(root: Path) -> None:
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(root / "socket.py"))
         assert left_out(root) == {
-            "pipe.py": "not a regular file: FIFO",
-            "socket.py": "not a regular file: socket",
+            "pipe.py": "not a regular file",
+            "socket.py": "not a regular file",
         }
 
 
 def test_a_pipe_for_an_ignore_file_is_no_ignore_file(root: Path) -> None:
     os.mkfifo(root / ".gitignore")
-    assert left_out(root) == {".gitignore": "not a regular file: FIFO"}
+    assert left_out(root) == {".gitignore": "not a regular file"}
 
 
 def test_a_huge_sparse_file_is_not_read(root: Path) -> None:
@@ -207,7 +204,7 @@ def test_a_maze_of_links_is_walked_once(root: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(os, "scandir", count)
     reasons = left_out(root)
     assert len(reasons) == 30 * 33
-    assert set(reasons.values()) == {"symbolic link to a directory"}
+    assert set(reasons.values()) == {LINK}
     assert sorted(set(scanned)) == sorted([str(root), *map(str, rooms)])
     assert len(scanned) <= len(rooms) + 2
 

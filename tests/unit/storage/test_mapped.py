@@ -19,17 +19,13 @@ TEXT = np.frombuffer(b"some words", np.uint8)
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "folder" / "one.arrays"
-    write_arrays(
-        path, {"rows": [ROWS[:10], ROWS[10:]], "text": [TEXT], "none": [np.empty((0, 3), np.float16)]}, {"a": 1}
-    )
+    write_arrays(path, {"rows": [ROWS[:10], ROWS[10:]], "text": [TEXT], "none": [np.empty((0, 3), np.float16)]})
     return path
 
 
 def test_what_is_written_is_read(path: Path) -> None:
-    found = open_arrays(path)
-    assert found is not None
-    arrays, about = found
-    assert about == {"a": 1}
+    arrays = open_arrays(path)
+    assert arrays is not None
     np.testing.assert_array_equal(arrays["rows"], ROWS)
     assert arrays["text"].tobytes() == b"some words"
     assert arrays["none"].shape == (0, 3)
@@ -46,8 +42,8 @@ def test_one_flipped_bit_is_noticed(tmp_path_factory: pytest.TempPathFactory, da
     path.write_bytes(whole[:at] + bytes([whole[at] ^ (1 << data.draw(st.integers(0, 7)))]) + whole[at + 1 :])
     found = open_arrays(path)
     if found is not None:  # only what lies between the arrays may differ
-        np.testing.assert_array_equal(found[0]["rows"], ROWS)
-        np.testing.assert_array_equal(found[0]["text"], TEXT)
+        np.testing.assert_array_equal(found["rows"], ROWS)
+        np.testing.assert_array_equal(found["text"], TEXT)
 
 
 @pytest.mark.parametrize("size", [0, 5, 30, 500, 8000])
@@ -91,7 +87,7 @@ def test_a_write_that_fails_leaves_what_was_there(path: Path) -> None:
         write_arrays(path, {"rows": Chunks([ROWS])})
     found = open_arrays(path)
     assert found is not None
-    assert len(found[0]) == 3
+    assert len(found) == 3
     assert [one.name for one in path.parent.glob(".*")] == []
 
 
