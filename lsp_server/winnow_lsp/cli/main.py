@@ -6,7 +6,6 @@ import errno
 import importlib
 import importlib.util
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -18,7 +17,6 @@ from click.shell_completion import CompletionItem
 from winnow_engine import errors
 from winnow_engine.errors import WinnowError
 from winnow_lsp.cli.terminal import READER_LEFT, drop_unread_output, prepare_streams, show, use_utf8
-from winnow_lsp.host.old_settings import renewed_options
 from winnow_lsp.process import prepare
 
 EXIT_CODES: tuple[tuple[tuple[type[WinnowError], ...], int], ...] = (
@@ -52,7 +50,6 @@ _COMMANDS = {
 }
 _RESEARCH = ("bench", "train", "calibrate")  # commands of the package winnow-research
 _MODULES = {"spans": "ask", "why": "history", "when": "history"}
-_WITH_SETTINGS = ("ask", "spans", "review", "why", "when", "mcp", "index", "serve", "acp")
 
 
 class LazyGroup(click.Group):
@@ -157,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str] | None) -> int:
     try:
         prepare()
-        code = winnow.main(_renewed(arguments), prog_name="winnow", standalone_mode=False)
+        code = winnow.main(arguments, prog_name="winnow", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -168,16 +165,6 @@ def _run(arguments: Sequence[str] | None) -> int:
     except WinnowError as error:
         return _say(str(error), next(code for kinds, code in EXIT_CODES if isinstance(error, kinds)))
     return code if isinstance(code, int) else 0
-
-
-def _renewed(arguments: Sequence[str] | None) -> list[str]:
-    """The arguments, where options of the version before are replaced, with a notice."""
-    given, notices = list(sys.argv[1:] if arguments is None else arguments), list[str]()
-    if given[:1] and given[0] in _WITH_SETTINGS:
-        given = list(renewed_options(given, notices))
-    for notice in notices:
-        show(f"winnow: {notice}", err=True)
-    return given
 
 
 def _meaning(error: OSError) -> str:

@@ -20,8 +20,7 @@ from winnow_engine.platform import expanded, is_file, user_folder
 from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.cli import completion
 from winnow_lsp.cli.terminal import show
-from winnow_lsp.host.old_settings import GONE, RENAMED
-from winnow_lsp.host.settings import BY_NAME, Setting, Settings, read_values
+from winnow_lsp.host.settings import BY_NAME, GONE, RENAMED, Setting, Settings, read_values
 from winnow_lsp.host.user_files import read_settings_file
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

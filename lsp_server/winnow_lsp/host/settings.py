@@ -16,12 +16,31 @@ from typing import Any, Final, get_args
 
 from winnow_engine.config import Config, KvType, Wanted
 from winnow_engine.core import Budget, Thinking
-from winnow_lsp.host.old_settings import GONE, RENAMED, renewed
 
 AUTO: Final = "auto"
-_SHARE = re.compile(r"\d{1,3}(\.\d+)?%")
-
 SECTION = "winnow"
+_SHARE = re.compile(r"\d{1,3}(\.\d+)?%")
+# Names of the version before, which are read until the next one.
+RENAMED = {
+    "draft": "speculate", "budget.tokens": "budget", "budget.ratio": "budget", "budget.patience": "patience",
+    "answer.maxTokens": "maxTokens", "answer.thinking": "thinking", "index.maxMegabytes": "cacheMegabytes",
+    "snapshotMegabytes": "cacheMegabytes",
+}  # fmt: skip
+GONE = (
+    "effort", "readAhead", "budget.earlierTokens", "answer.thinkingTokens", "answer.temperature", "answer.topP",
+    "answer.seed", "files.maxBytes", "index.firstLook", "spans.fileDecorations",
+)  # fmt: skip
+_MEGABYTES = {"index.maxMegabytes": 4000, "snapshotMegabytes": 2000}
+
+
+def renewed(name: str, value: Any, document: Mapping[str, Any]) -> tuple[str, Any]:
+    """The name and value today of a setting in `document`, which may have an old name."""
+    if name == "budget.ratio" and isinstance(value, int | float) and not isinstance(value, bool):
+        return RENAMED[name], f"{100 * value:g}%"
+    if name in _MEGABYTES and _is_whole(value):
+        parts = {part: found if _is_whole(found := document.get(part)) else usual for part, usual in _MEGABYTES.items()}
+        return RENAMED[name], sum(parts.values()) if parts["snapshotMegabytes"] else 0
+    return RENAMED.get(name, name), value
 
 
 @dataclass(frozen=True, slots=True)

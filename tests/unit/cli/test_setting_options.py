@@ -1,4 +1,4 @@
-"""Settings as options, those in `winnow.toml` beneath them, and the options of the version before."""
+"""Settings as options, those in `winnow.toml` beneath them, and their old names."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,6 @@ from click.testing import CliRunner
 from winnow_engine.core import Budget
 from winnow_lsp.cli.main import main
 from winnow_lsp.cli.setting_options import config_of, setting_options, written
-from winnow_lsp.host.old_settings import renewed_options
 from winnow_lsp.host.settings import Settings
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "settings.md"
@@ -167,27 +166,10 @@ def test_settings_are_written_as_options_that_mean_the_same(file: Path) -> None:
     assert parsed(*written(settings))[0] == Settings.of(settings)
 
 
-def test_options_of_the_version_before_still_work_and_say_what_replaces_them(file: Path) -> None:
-    notices: list[str] = []
-    given = ["--keep-ratio", "0.05", "--exclude=--seed", "why?", "--seed", "3", "--max-tokens", "7", "--", "--patience"]
-    arguments = list(renewed_options(given, notices))
-    expected = ["--set=budget=5%", "--set=files.exclude=--seed", "why?", "--set=maxTokens=7", "--", "--patience"]
-    assert arguments == expected
-    assert notices == [
-        "--keep-ratio is now --set budget=5%",
-        "--exclude is now --set files.exclude=--seed",
-        "--seed is no longer an option, and has no effect",
-        "--max-tokens is now --set maxTokens=7",
-    ]
-
-
 def test_old_bounds_for_the_disk_mean_the_same_as_options_and_as_settings(file: Path) -> None:
-    notices: list[str] = []
-    for given in (["--snapshot-megabytes", "0"], ["--index-megabytes=500"], ["--set=index.maxMegabytes=500"]):
-        arguments = list(renewed_options(given, notices))
-        name, _, value = arguments[0].removeprefix("--set=").partition("=")
-        config, said = parsed(*arguments)
-        assert config == Settings.read({name: int(value)})[0]
+    for name, value in ("snapshotMegabytes", 0), ("index.maxMegabytes", 500):
+        config, said = parsed(f"--set={name}={value}")
+        assert config == Settings.read({name: value})[0]
         assert said.startswith(f"winnow: --set {name} is now called cacheMegabytes: ")
 
 
@@ -203,21 +185,6 @@ def test_old_names_are_set_with_a_notice(file: Path) -> None:
         "winnow: --set draft is now called speculate: rename it",
     ]
     assert parsed("--set=answer.maxTokens=7", "--set=maxTokens=9")[0] == Settings.of({"maxTokens": 9})
-
-
-def test_old_flags_and_variables_have_no_effect_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    notices: list[str] = []
-    monkeypatch.setenv("WINNOW_PROFILES_DIR", "profiles")
-    assert list(renewed_options(["--ray", "-v", "--workers", "2"], notices)) == ["--workers", "2"]
-    assert [notice.split()[0] for notice in notices] == ["WINNOW_PROFILES_DIR", "--ray", "-v"]
-
-
-def test_the_old_options_reach_a_command(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["spans", "x", "--max-tokens", "0", "--temperature", "0"]) == 2
-    said = capsys.readouterr().err
-    assert "winnow: --max-tokens is now --set maxTokens=0\n" in said
-    assert "winnow: --temperature is no longer an option, and has no effect\n" in said
-    assert "maxTokens must be a whole number of at least 1" in said
 
 
 @pytest.mark.parametrize("command", ["ask", "why", "when", "review", "spans", "mcp", "index", "acp"])

@@ -5,8 +5,7 @@ from typing import Any
 
 import jsonschema
 
-from winnow_lsp.host.old_settings import RENAMED
-from winnow_lsp.host.settings import BY_NAME, SECTION, SETTINGS
+from winnow_lsp.host.settings import BY_NAME, RENAMED, SECTION, SETTINGS
 
 ROOT = Path(__file__).parents[3]
 DOCUMENT = ROOT / "docs" / "settings.md"
