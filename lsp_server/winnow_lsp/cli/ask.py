@@ -81,7 +81,7 @@ def _key(folders: Sequence[Folder]) -> str:
 def ask(question: str | None, continues: bool, show_spans: bool, server: bool, **options: Any) -> None:
     """Answer QUESTION about the repositories in the workspace.
 
-    What is piped in belongs to the question. In a loop over a pipe add `< /dev/null`.
+    Piped text belongs to the question; in a loop over a pipe, add </dev/null.
     """
     asked = question_of(question, options, reads_input=True)
     if continues:
