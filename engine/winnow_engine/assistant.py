@@ -33,8 +33,7 @@ from winnow_engine.prompting.citations import cite
 from winnow_engine.prompting.conversation import Conversations
 from winnow_engine.prompting.fitting import Fitted, Limits, fit
 from winnow_engine.question import Question
-from winnow_engine.reranker.background import AFFORDED_S, BackgroundReranker
-from winnow_engine.reranker.opening import OpenReranker, open_reranker
+from winnow_engine.reranker.background import AFFORDED_S, BackgroundReranker, OpenReranker, open_reranker
 from winnow_engine.reranker.reranking import rerank
 from winnow_engine.runtime import Clock, FairLock, Loading
 from winnow_engine.selection.auto_budget import prefill_limit

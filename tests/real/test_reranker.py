@@ -25,9 +25,8 @@ from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.cache import locate
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.question import Question
-from winnow_engine.reranker.background import BackgroundReranker
+from winnow_engine.reranker.background import BackgroundReranker, open_reranker
 from winnow_engine.reranker.file import read_reranker
-from winnow_engine.reranker.opening import open_reranker
 from winnow_engine.reranker.reranker import load_reranker
 from winnow_engine.reranker.reranking import texts_of
 from winnow_engine.selection.ranking import Selection

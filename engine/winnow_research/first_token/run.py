@@ -14,8 +14,7 @@ from winnow_engine.core import Budget, Cancellation
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.errors import CancelledError, WinnowError
 from winnow_engine.index.parse_pool import open_parse_pool
-from winnow_engine.reranker.background import AFFORDED_S
-from winnow_engine.reranker.opening import open_reranker
+from winnow_engine.reranker.background import AFFORDED_S, open_reranker
 from winnow_engine.storage.store import Store
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_research.evaluation.repositories import PinnedRepository

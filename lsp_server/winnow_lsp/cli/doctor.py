@@ -19,7 +19,7 @@ from winnow_engine.config import ModelConfig, TargetOptions
 from winnow_engine.core import Sampling, counted
 from winnow_engine.encoder import merged_weights as merged
 from winnow_engine.errors import ModelError, WinnowError
-from winnow_engine.llama.build_note import build_note
+from winnow_engine.llama.patched_functions import build_note
 from winnow_engine.models.cache import FileState, default_directory, given_file, locate, quick_state
 from winnow_engine.models.registry import MODELS
 from winnow_engine.platform import is_file, is_folder

@@ -15,7 +15,7 @@ from typing import Any
 
 from winnow_engine.chat.complete import DEFAULT_ANSWER, CompletionRequest
 from winnow_engine.core import Sampling, Thinking
-from winnow_engine.prompting.answer_format import AnswerFormat
+from winnow_engine.prompting.tools import AnswerFormat
 from winnow_engine.untrusted import read_json
 from winnow_lsp.http.conversation import read_messages, read_tools
 from winnow_lsp.http.fields import ApiError, Fields, typed

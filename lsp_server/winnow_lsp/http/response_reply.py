@@ -10,8 +10,7 @@ from uuid import uuid4
 from winnow_engine.chat.complete import Completion
 from winnow_engine.chat.turn import ThoughtDelta, TurnPiece
 from winnow_engine.errors import TargetProtocolError
-from winnow_engine.prompting.answer_format import AnswerFormat
-from winnow_engine.prompting.tools import CallDelta, ToolCall
+from winnow_engine.prompting.tools import AnswerFormat, CallDelta, ToolCall
 from winnow_lsp.http.dialect import event
 from winnow_lsp.http.fields import ApiError
 from winnow_lsp.http.requests import ChatRequest

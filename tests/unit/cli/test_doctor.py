@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from winnow_engine.config import ModelConfig
-from winnow_engine.llama.build_note import build_note
+from winnow_engine.llama.patched_functions import build_note
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder
 from winnow_lsp.cli import doctor as module

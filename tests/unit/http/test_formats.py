@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from winnow_engine.errors import SchemaError
-from winnow_engine.prompting.answer_format import AnswerFormat
+from winnow_engine.prompting.tools import AnswerFormat
 from winnow_lsp.http.fields import api_error
 
 from .test_dialects import message, response

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 from http_servers import running
 
-from winnow_engine.models.registry import ModelRole, ModelSource, RegisteredModel
-from winnow_engine.models.wheels import WheelPart
+from winnow_engine.models.registry import ModelRole, ModelSource, RegisteredModel, WheelPart
 
 from ..targets.conftest import write_llama
 

@@ -15,8 +15,7 @@ import pytest
 from winnow_engine.core import Cancellation, Progress
 from winnow_engine.errors import CancelledError, DownloadError
 from winnow_engine.models.pull import pull
-from winnow_engine.models.registry import HubSource, PyPiSource, RegisteredModel
-from winnow_engine.models.wheels import WheelPart
+from winnow_engine.models.registry import HubSource, PyPiSource, RegisteredModel, WheelPart
 
 MakeModel = Callable[..., RegisteredModel]
 

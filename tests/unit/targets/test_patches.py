@@ -3,9 +3,8 @@
 import pytest
 from llama_cpp import llama_cpp
 
-from winnow_engine.llama.build_note import build_note
 from winnow_engine.llama.layer_inputs import given_by
-from winnow_engine.llama.patched_functions import has_patches
+from winnow_engine.llama.patched_functions import build_note, has_patches
 
 
 @pytest.mark.skipif(not build_note(), reason="not built by .ci/llama")

@@ -14,7 +14,7 @@ from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.draft_tree import NOTHING, ROOT, DraftTree
 from winnow_engine.llama.kv_cache import KvCache
 from winnow_engine.llama.model import LlamaModel
-from winnow_engine.llama.shared_prefix import SharedPrefix
+from winnow_engine.llama.patched_functions import SharedPrefix
 
 from .drafts.pair import prompt
 

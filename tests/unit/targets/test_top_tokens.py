@@ -9,7 +9,7 @@ import pytest
 
 from winnow_engine.core import Sampling
 from winnow_engine.errors import TargetError
-from winnow_engine.llama import context, top_tokens
+from winnow_engine.llama import context, patched_functions
 from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.draft_tree import DraftTree
 from winnow_engine.llama.kv_cache import KvCache
@@ -25,7 +25,7 @@ TREE = DraftTree((50, 51, 52, 53, 54), (-1, 0, 1, 0, -1), (0.9, 0.8, 0.7, 0.6, 0
 @pytest.fixture(params=["", "qwen3"])
 def opened(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[LlamaContext]:
     """A context that chooses as it would on a GPU, whose graphs the processor computes."""
-    if top_tokens._functions() is None:
+    if patched_functions._functions() is None:
         pytest.skip("this build of llama.cpp gives logits only")
     monkeypatch.setattr(context, "pass_sizes", lambda *_: (8, 16))
     path: Path = request.getfixturevalue(f"tiny_{request.param or 'llama'}")

@@ -4,7 +4,7 @@ To add a method, for example for draft files of another architecture that llama.
 
 1. Add a module here with a class that has the four methods of `base.Draft`, and a function that opens it.
 2. End it with `METHOD = FileMethod("architecture", open_it)`. Being here, it is found; nothing else lists it.
-3. Build on `shared/`: `hidden_state_draft` if it reads the target's hidden states, `guesses` if it grows chains.
+3. Build on `shared/`: `hidden_states` if it reads the target's hidden states.
 4. Raise DraftError, naming `file.name` and what to do, where draft and target do not fit.
 5. Add `tests/unit/targets/drafts/test_MODULE.py`: answers must be the same as without the draft (see `test_dflash`).
 """
@@ -36,8 +36,7 @@ from winnow_engine.targets.drafts.base import (
     NoDraft,
     check_vocabulary,
 )
-from winnow_engine.targets.drafts.gated_draft import GatedDraft
-from winnow_engine.targets.drafts.pass_costs import usual_costs
+from winnow_engine.targets.drafts.gated_draft import GatedDraft, usual_costs
 from winnow_engine.targets.drafts.shipped import discard, draft_of
 
 _AUTO = "lookup"  # the method of `auto` that reads no file

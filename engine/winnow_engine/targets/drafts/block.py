@@ -27,8 +27,7 @@ from winnow_engine.models.gguf_header import read_header
 from winnow_engine.targets.drafts.base import DraftFile, FileMethod
 from winnow_engine.targets.drafts.shared.block_file import LAYERS, NAME
 from winnow_engine.targets.drafts.shared.draft_context import DraftContext
-from winnow_engine.targets.drafts.shared.hidden_state_draft import HiddenStateDraft
-from winnow_engine.targets.drafts.shared.hidden_state_memory import HiddenStateMemory, States
+from winnow_engine.targets.drafts.shared.hidden_states import HiddenStateDraft, HiddenStateMemory, States
 
 if TYPE_CHECKING:
     from winnow_cuda.gpu.products import HeldMatrix

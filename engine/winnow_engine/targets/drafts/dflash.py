@@ -18,16 +18,14 @@ from numpy.typing import NDArray
 from winnow_engine.config import TargetOptions
 from winnow_engine.errors import DraftError
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.draft_tree import NOTHING, DraftTree, grow
+from winnow_engine.llama.draft_tree import NOTHING, DraftTree, grow, likeliest
 from winnow_engine.llama.layer_inputs import check_layers, wanted_layers
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.targets.drafts.base import DraftFile, FileMethod
 from winnow_engine.targets.drafts.shared.draft_context import DraftContext
-from winnow_engine.targets.drafts.shared.hidden_state_draft import HiddenStateDraft
-from winnow_engine.targets.drafts.shared.hidden_state_memory import HiddenStateMemory
-from winnow_engine.targets.drafts.shared.tree_building import likeliest
+from winnow_engine.targets.drafts.shared.hidden_states import HiddenStateDraft, HiddenStateMemory
 
 _USUAL_BLOCK = 16  # tokens
 _CHOICES = 8  # tokens at each place

@@ -12,11 +12,10 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.core import Prompt
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.context import LlamaContext
-from winnow_engine.llama.draft_tree import NOTHING, DraftTree
+from winnow_engine.llama.draft_tree import NOTHING, DraftTree, best_tree, guess_chain
 from winnow_engine.llama.kv_cache import KvCache
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.targets.drafts.base import FileMethod
-from winnow_engine.targets.drafts.shared.tree_building import best_tree, guess_chain
 
 _WINDOW = 512
 """Tokens of the prompt's end that the draft model reads. Reading all of a long prompt would take it longer than the

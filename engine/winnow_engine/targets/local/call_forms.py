@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from winnow_engine.prompting.answer_format import AnswerFormat
-from winnow_engine.prompting.tools import Tools
-from winnow_engine.targets.local.schemas import fault, json_rule
+from winnow_engine.prompting.tools import AnswerFormat, Tools
+from winnow_engine.targets.local.grammar import fault, json_rule
 
 _OBJECT: dict[str, Any] = {"type": "object"}
 # Some models write a call as JSON alone, whatever their template says. Text is what nobody would read as that.

@@ -101,7 +101,7 @@ class Client:
         response = await self._sent(self._http.build_request("POST", url, json=document))
         try:
             self._check_type(response)
-            yield framing.split(_until_broken(response.aiter_bytes()))
+            yield framing(_until_broken(response.aiter_bytes()))
         finally:
             await response.aclose()
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass
 
 from winnow_engine.errors import NotJsonError, TargetProtocolError
 from winnow_engine.untrusted import read_json
 
+Framing = Callable[[AsyncIterator[bytes]], AsyncIterator[bytes]]
+"""Yields a stream's documents from its bytes."""
 DONE = b"[DONE]"
 LONGEST_LINE = 1 << 20
 """In bytes. A chunk of an answer has some hundreds; an endless line must not fill memory."""
@@ -61,13 +62,6 @@ def _is_whole(data: list[bytes]) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class Framing:
-    """Yields a stream's documents from its bytes."""
-
-    split: Callable[[AsyncIterator[bytes]], AsyncIterator[bytes]]
-
-
 async def lines(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """The lines that are not blank. Raises TargetProtocolError for one over LONGEST_LINE."""
     held = b""
@@ -79,7 +73,3 @@ async def lines(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
             raise TargetProtocolError(f"the target's server sent a line of over {LONGEST_LINE:,} bytes")
     if held.strip():
         yield held
-
-
-SSE = Framing(events)
-NDJSON = Framing(lines)

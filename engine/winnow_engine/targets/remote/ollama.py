@@ -17,10 +17,10 @@ from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import CallDelta, ToolCall, Tools
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.remote.address import Address
-from winnow_engine.targets.remote.body import Attempt, RemotePrompt
 from winnow_engine.targets.remote.chunks import Chunk, Usage, checked, count_of, finish_of, text_of
 from winnow_engine.targets.remote.client import Client
-from winnow_engine.targets.remote.framing import NDJSON
+from winnow_engine.targets.remote.framing import lines
+from winnow_engine.targets.remote.openai_api import Attempt, RemotePrompt
 from winnow_engine.untrusted import read_json
 
 # A context that changes makes Ollama load the model again, so it grows in steps and never shrinks.
@@ -81,7 +81,7 @@ def elsewhere(model: str, entry: Mapping[str, Any]) -> bool:
 class OllamaApi:
     """`/api/chat`, with a context that holds prompt and answer. What does not fit is refused, and nothing is cut."""
 
-    framing = NDJSON
+    framing = staticmethod(lines)
 
     def __init__(self, now: int, limit: int) -> None:
         """`now` is the context that the model has, in tokens, and `limit` the longest it may get."""

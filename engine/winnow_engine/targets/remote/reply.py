@@ -8,9 +8,9 @@ from winnow_engine.core import Finish, Progress, Thought
 from winnow_engine.errors import TargetProtocolError
 from winnow_engine.prompting.tools import CallDelta
 from winnow_engine.targets.base import Generation, Request
-from winnow_engine.targets.remote.body import Attempt, RemotePrompt
 from winnow_engine.targets.remote.chunks import Chunk, Usage
 from winnow_engine.targets.remote.client import RetryPolicy
+from winnow_engine.targets.remote.openai_api import Attempt, RemotePrompt
 from winnow_engine.targets.text_stream import StopStream
 from winnow_engine.targets.thinking import MARKERS, ThoughtStream
 

@@ -26,14 +26,12 @@ from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, Tools
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.remote.address import KEY_VARIABLE, Address
-from winnow_engine.targets.remote.api import Api, OpenAiApi
-from winnow_engine.targets.remote.body import Attempt, RemotePrompt, without
 from winnow_engine.targets.remote.client import Client, RetryPolicy
-from winnow_engine.targets.remote.counting import Route, estimate, find_route
 from winnow_engine.targets.remote.failures import reason, refused_fields
 from winnow_engine.targets.remote.framing import DONE
-from winnow_engine.targets.remote.model_lookup import UNKNOWN_CONTEXT, find_model
+from winnow_engine.targets.remote.model_lookup import UNKNOWN_CONTEXT, Route, estimate, find_model, find_route
 from winnow_engine.targets.remote.ollama import OllamaApi, find_ollama
+from winnow_engine.targets.remote.openai_api import Api, Attempt, OpenAiApi, RemotePrompt, without
 from winnow_engine.targets.remote.reply import StreamedReply
 from winnow_engine.targets.thinking import cut_notice
 

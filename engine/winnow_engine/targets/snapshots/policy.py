@@ -14,9 +14,9 @@ import llama_cpp
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Prompt
 from winnow_engine.errors import SnapshotError
-from winnow_engine.llama.build_note import build_note
 from winnow_engine.llama.kv_cache import KvCache
 from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.patched_functions import build_note
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, StoredSnapshot, default_folder, made_by, refuse
 from winnow_engine.targets.snapshots.writer import SnapshotWriter
 from winnow_engine.targets.throughput import PrefillThroughput

@@ -19,8 +19,7 @@ from winnow_engine.core import Cancellation
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.errors import WinnowError
 from winnow_engine.models.cache import locate
-from winnow_engine.reranker.background import BackgroundReranker
-from winnow_engine.reranker.opening import open_reranker
+from winnow_engine.reranker.background import BackgroundReranker, open_reranker
 from winnow_engine.storage.store import Store
 from winnow_engine.targets.base import Target
 from winnow_engine.targets.opening import open_target

@@ -10,7 +10,7 @@ from winnow_engine.core import Budget, Cancellation
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.errors import EvaluationError
 from winnow_engine.question import Question
-from winnow_engine.reranker.opening import open_reranker
+from winnow_engine.reranker.background import open_reranker
 from winnow_research.evaluation.methods.base import Method, Ranker, Ranking, Resources, Subject
 
 LoadDrafter = Callable[[], Drafter]

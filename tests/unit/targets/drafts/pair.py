@@ -13,7 +13,7 @@ from winnow_engine.llama.draft_tree import NOTHING
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts.base import DraftFile, NoDraft
-from winnow_engine.targets.drafts.shared.hidden_state_draft import HiddenStateDraft
+from winnow_engine.targets.drafts.shared.hidden_states import HiddenStateDraft
 from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
 

@@ -13,8 +13,7 @@ from winnow_engine.chat.calls import CallReader
 from winnow_engine.core import Sampling
 from winnow_engine.errors import SchemaError
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.prompting.answer_format import AnswerFormat
-from winnow_engine.prompting.tools import NO_TOOLS, Tools
+from winnow_engine.prompting.tools import NO_TOOLS, AnswerFormat, Tools
 from winnow_engine.targets.drafts.base import Draft, NoDraft
 from winnow_engine.targets.local.call_forms import FORMS, CallForm, answer_grammar
 from winnow_engine.targets.local.decoding import DecodedAnswer, decode

@@ -9,9 +9,8 @@ import pytest
 
 from winnow_engine.core import Sampling
 from winnow_engine.errors import BudgetError, ModelNotFoundError, TargetAddressError, TargetError, TargetProtocolError
-from winnow_engine.prompting.answer_format import AnswerFormat
 from winnow_engine.prompting.messages import Message
-from winnow_engine.prompting.tools import CallDelta, ToolCall, Tools
+from winnow_engine.prompting.tools import AnswerFormat, CallDelta, ToolCall, Tools
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.remote.address import parse
 from winnow_engine.targets.remote.target import HttpTarget

@@ -7,9 +7,8 @@ import pytest
 
 from winnow_engine.core import Sampling
 from winnow_engine.errors import ModelNotFoundError, SchemaError, TargetError, TargetProtocolError, WinnowError
-from winnow_engine.prompting.answer_format import AnswerFormat
 from winnow_engine.prompting.messages import Message
-from winnow_engine.prompting.tools import NO_TOOLS, CallDelta, Tools
+from winnow_engine.prompting.tools import NO_TOOLS, AnswerFormat, CallDelta, Tools
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.remote.address import parse
 from winnow_engine.targets.remote.client import RetryPolicy

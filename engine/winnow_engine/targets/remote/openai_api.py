@@ -1,15 +1,18 @@
-"""A request as OpenAI's API has it: messages, tools and sampling."""
+"""Requests to a server as OpenAI's API has them, and the contract that Ollama's own API shares."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from winnow_engine.core import Thinking
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import Tools
 from winnow_engine.targets.base import Request
+from winnow_engine.targets.remote.address import Address
+from winnow_engine.targets.remote.chunks import Chunk, read_chunk
+from winnow_engine.targets.remote.framing import Framing, events
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,3 +110,45 @@ def _tools(tools: Tools) -> dict[str, Any]:
     if tools.required:
         document["tool_choice"] = only if tools.only else "required"
     return document if tools.parallel else document | {"parallel_tool_calls": False}
+
+
+class Api(Protocol):
+    """Requests to one model on a server, and the chunks of its answer."""
+
+    @property
+    def framing(self) -> Framing:
+        """Cuts the stream into documents."""
+
+    def url(self, address: Address) -> str:
+        """The URL of the endpoint."""
+
+    def body(self, model: str, request: Request[RemotePrompt], attempt: Attempt) -> dict[str, Any]:
+        """The document that asks for an answer, streamed."""
+
+    def optional(self, attempt: Attempt) -> Collection[str]:
+        """The fields of `body` that a server may refuse and that are then left out."""
+
+    def read(self, data: bytes, address: Address, stops: Sequence[str], tools: Tools) -> Chunk:
+        """The chunk in one event. Raises TargetProtocolError, or the error that the server sent."""
+
+
+class OpenAiApi:
+    """`/v1/chat/completions`."""
+
+    framing = staticmethod(events)
+
+    def url(self, address: Address) -> str:
+        """As `Api.url`."""
+        return f"{address.base}/chat/completions"
+
+    def body(self, model: str, request: Request[RemotePrompt], attempt: Attempt) -> dict[str, Any]:
+        """As `Api.body`."""
+        return request_body(model, request, attempt)
+
+    def optional(self, attempt: Attempt) -> Collection[str]:
+        """As `Api.optional`."""
+        return (*attempt.fields, *OPTIONAL)
+
+    def read(self, data: bytes, address: Address, stops: Sequence[str], tools: Tools) -> Chunk:
+        """As `Api.read`."""
+        return read_chunk(data, address, stops, tools)
