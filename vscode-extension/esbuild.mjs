@@ -23,6 +23,7 @@ const view = {
   platform: 'browser',
   format: 'iife',
   target: 'es2022',
+  plugins: [leaner],
 };
 
 /** Suites for the extension host, in dist/test. */

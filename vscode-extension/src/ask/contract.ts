@@ -81,7 +81,10 @@ export interface Question {
 export interface Exchange {
   id: string;
   conversation: string;
+  /** As the server worded it. */
   question: string;
+  /** Shown instead of `question`, where the server's words are longer than the user's. */
+  title?: string;
   place?: Place;
   /** Milliseconds since the epoch. */
   askedAt: number;
@@ -131,13 +134,16 @@ export interface CitationLink {
 
 /** Code that an answer will rest on, as the page shows it. */
 export interface KeptLink extends CitationLink {
-  /** Such as `method Cart.total`. */
-  what: string;
+  /** As in `SpanInfo`; empty for lines that were cited without having been kept whole. */
+  kind: string;
+  name: string;
 }
 
 /** An exchange as the page shows it. */
 export interface ShownExchange extends Exchange {
   links: CitationLink[];
+  /** The code it rests on, best first. */
+  kept: KeptLink[];
 }
 
 /** From the page to the extension. */
@@ -149,6 +155,8 @@ export type PageMessage =
   | { type: 'spans'; exchangeId: string }
   | { type: 'copy'; text: string }
   | { type: 'insert'; text: string }
+  /** Open a setting of the extension. */
+  | { type: 'setting'; name: string }
   /** Open a web address, after VS Code asked the user. */
   | { type: 'browse'; address: string }
   /** Run the action of the shown readiness with this index. */

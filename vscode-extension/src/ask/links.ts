@@ -6,11 +6,11 @@ import type { CitationLink, Exchange, KeptLink, Location, ShownExchange, SpanInf
 export type Relative = (uri: string) => string;
 
 export function shownExchange(exchange: Exchange, relative: Relative): ShownExchange {
-  return { ...exchange, links: citationLinks(exchange.citations, relative) };
+  return { ...exchange, links: citationLinks(exchange.citations, relative), kept: keptLinks(exchange.spans, relative) };
 }
 
 export function keptLinks(spans: readonly SpanInfo[], relative: Relative): KeptLink[] {
-  return spans.map(({ location, kind, name }) => ({ ...link(location, relative), what: `${kind.replaceAll('_', ' ')} ${name}`.trim() }));
+  return spans.map(({ location, kind, name }) => ({ ...link(location, relative), kind, name }));
 }
 
 /** One link for each place, in the order cited. */

@@ -6,6 +6,7 @@ import type { Service } from '../asking/service';
 import type { Session } from '../server/session';
 import { Asker } from './asker';
 import type { Exchange, HostMessage, PageMessage, Question } from './contract';
+import { insertion } from './inserting';
 import { pageHtml } from './page';
 import { readinessOf } from './readiness';
 
@@ -93,6 +94,9 @@ export class AskView implements vscode.Disposable, vscode.WebviewViewProvider {
         return;
       case 'insert':
         return insert(message.text);
+      case 'setting':
+        await vscode.commands.executeCommand('workbench.action.openSettings', `@id:${message.name}`);
+        return;
       case 'forget':
         return this.forget(message.conversation);
       case 'browse':
@@ -148,11 +152,22 @@ function place(): HostMessage {
   return { type: 'place', place: currentPlace() };
 }
 
-/** Put text where the editor's cursor is. */
+/** Put code on lines of its own at the cursor, or in place of the selection. */
 async function insert(text: string): Promise<void> {
   const editor = vscode.window.activeTextEditor;
-  if (editor !== undefined) await editor.edit((edit) => { edit.replace(editor.selection, text); });
+  if (editor !== undefined) await insertInto(editor, text);
   else void vscode.window.showInformationMessage('Winnow: open a file first; the text is inserted at its cursor.');
+}
+
+async function insertInto(editor: vscode.TextEditor, code: string): Promise<void> {
+  const { document, selection, options: { insertSpaces, tabSize } } = editor;
+  const lines = document.getText().split(/\r?\n/);
+  const unit = insertSpaces === false ? '\t' : ' '.repeat(Number(tabSize));
+  const { line, replaces, text } = insertion(code, lines, selection.end.line, unit);
+  const selected = new vscode.Range(selection.start.line, 0, selection.end.line + 1, 0);
+  const place = selection.isEmpty ? new vscode.Range(line, 0, line + (replaces ? 1 : 0), 0) : selected;
+  const atEnd = place.start.line >= document.lineCount;
+  await editor.edit((edit) => { edit.replace(place, atEnd ? `\n${text}` : text); });
 }
 
 /** VS Code asks the user before it opens an address outside of it, unless they trust its domain. */

@@ -1,5 +1,10 @@
 import type { Question } from './contract';
 
+/** The first clause of a question that the server worded; the rest tells the model how to answer. */
+export function titleOf(question: string): string {
+  return /^.*?(?:\?(?=\s|$)|(?=[:,]\s|$))/.exec(question)?.[0] ?? question;
+}
+
 /** A question in words, until the server has worded it. */
 export function wording({ text, about, place }: Question): string {
   if (text !== undefined) return text;

@@ -1,8 +1,8 @@
 /** Asks the server, and remembers what was answered. */
 import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
-import type { AskListener, Exchange, Question } from '../ask/contract';
-import { wording } from '../ask/wording';
+import type { AskListener, Exchange, Question, SpanInfo } from '../ask/contract';
+import { titleOf, wording } from '../ask/wording';
 import type { AskParams, AskResult } from '../server/protocol';
 import type { Session } from '../server/session';
 import type { History } from './history';
@@ -25,14 +25,19 @@ export class Service implements vscode.Disposable {
   async ask(question: Question, listener: AskListener, token: vscode.CancellationToken): Promise<Exchange> {
     const asked = begin(question);
     let answer = '';
-    const gather = { ...listener, delta: (piece: string): void => { answer += piece; listener.delta(piece); } };
+    let spans: SpanInfo[] = [];
+    const gather = {
+      ...listener,
+      delta: (piece: string): void => { answer += piece; listener.delta(piece); },
+      kept: (kept: SpanInfo[]): void => { spans = kept; listener.kept(kept); },
+    };
     let exchange: Exchange;
     try {
       const client = await this.session.ready(token);
-      exchange = answered(asked, await sendAsk(client, this.params(question, asked.conversation), gather, token));
+      exchange = answered(asked, question, await sendAsk(client, this.params(question, asked.conversation), gather, token));
     } catch (error) {
       const cancelled = token.isCancellationRequested || wasStopped(error);
-      exchange = { ...asked, answer, ...(cancelled ? { outcome: 'cancelled' } : { outcome: 'failed', error: reason(error) }) };
+      exchange = { ...asked, answer, spans, ...(cancelled ? { outcome: 'cancelled' } : { outcome: 'failed', error: reason(error) }) };
     }
     await this.past.add(exchange);
     this.historyChanged.fire();
@@ -73,7 +78,8 @@ function begin(question: Question): Asked {
   return { id: randomUUID(), conversation, question: wording(question), place, askedAt: Date.now(), citations: [], spans: [], notices: [] };
 }
 
-function answered(asked: Asked, { question, answer, thinking, finish, citations, citedBefore = [], spans, stats, notices }: AskResult): Exchange {
+function answered(asked: Asked, { text }: Question, { question, answer, thinking, finish, citations, citedBefore = [], spans, stats, notices }: AskResult): Exchange {
   const cited = [...citations, ...citedBefore.map(atCommit)];
-  return { ...asked, outcome: 'answered', question, answer, thinking, finish, citations: cited, spans, stats, notices };
+  const title = text ?? titleOf(question);
+  return { ...asked, outcome: 'answered', question, title: title === question ? undefined : title, answer, thinking, finish, citations: cited, spans, stats, notices };
 }

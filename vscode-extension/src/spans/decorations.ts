@@ -6,7 +6,6 @@ import { heatOf, type Heat } from './heat';
 import type { Shown } from './shown';
 
 const HEATS: readonly Heat[] = ['hot', 'warm', 'cool'];
-const COLOURS: Record<Heat, string> = { hot: 'charts.red', warm: 'charts.orange', cool: 'charts.yellow' };
 
 export class Decorations implements vscode.Disposable, vscode.FileDecorationProvider {
   private readonly types: Record<Heat, vscode.TextEditorDecorationType>;
@@ -33,9 +32,7 @@ export class Decorations implements vscode.Disposable, vscode.FileDecorationProv
   provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
     const heat = this.on ? this.shown.heat(uri.toString()) : undefined;
     if (heat === undefined) return undefined;
-    const scores = this.shown.heats.map((file) => file.score);
-    const badge = heat.share >= 0.995 ? '●' : `${Math.max(1, Math.round(heat.share * 100))}`;
-    return new vscode.FileDecoration(badge, `Winnow kept ${percent(heat.share)} of this file`, new vscode.ThemeColor(COLOURS[heatOf(heat.score, scores)]));
+    return new vscode.FileDecoration('●', `Winnow kept ${percent(heat.share)} of this file`); // a number or a colour would look like errors
   }
 
   /** The lines that an editor marks with a heat. */
@@ -68,7 +65,7 @@ function decoration(heat: Heat, extension: vscode.Uri): vscode.TextEditorDecorat
     isWholeLine: true,
     gutterIconPath: vscode.Uri.joinPath(extension, 'media', `gutter-${heat}.svg`),
     gutterIconSize: 'contain',
-    overviewRulerColor: new vscode.ThemeColor(COLOURS[heat]),
+    overviewRulerColor: new vscode.ThemeColor('charts.lines'),
     overviewRulerLane: vscode.OverviewRulerLane.Left,
     rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
   });

@@ -4,7 +4,7 @@ import type { SpanInfo, Stats } from '../ask/contract';
 import { relativePath } from '../asking/places';
 import { count, counted, duration, percent, stages } from '../figures';
 import { lineLabel } from '../lines';
-import { bar, heatOf, likelihood, type FileHeat, type Heat } from './heat';
+import { bar, likelihood, type FileHeat } from './heat';
 import type { QuestionSpans, Shown } from './shown';
 
 type Node =
@@ -14,11 +14,6 @@ type Node =
   | { kind: 'span'; span: SpanInfo }
   | { kind: 'fact'; label: string; description: string };
 
-const COLOURS: Record<Heat, vscode.ThemeColor> = {
-  hot: new vscode.ThemeColor('charts.red'),
-  warm: new vscode.ThemeColor('charts.orange'),
-  cool: new vscode.ThemeColor('charts.yellow'),
-};
 const ICONS: Record<string, string> = {
   function: 'symbol-function',
   method: 'symbol-method',
@@ -60,7 +55,7 @@ export class SpansTree implements vscode.TreeDataProvider<Node> {
       case 'file':
         return fileItem(node.heat);
       case 'span':
-        return spanItem(node.span, this.shown.heats.flatMap((heat) => heat.spans.map((span) => span.score)));
+        return spanItem(node.span);
       case 'fact':
         return Object.assign(new vscode.TreeItem(node.label), { description: node.description });
     }
@@ -93,12 +88,12 @@ function fileItem(heat: FileHeat): vscode.TreeItem {
   return item;
 }
 
-function spanItem(span: SpanInfo, scores: readonly number[]): vscode.TreeItem {
+function spanItem(span: SpanInfo): vscode.TreeItem {
   const item = new vscode.TreeItem(span.name || span.kind.replaceAll('_', ' '), vscode.TreeItemCollapsibleState.Collapsed);
   const answers = percent(likelihood(span.score));
   item.description = `${lineLabel(span.location.range)} · ${answers} likely · ${counted(span.tokens, 'token')}`;
   item.tooltip = `Lines ${lineLabel(span.location.range)}: score ${span.score.toFixed(2)}, that is ${answers} likely to answer the question`;
-  item.iconPath = new vscode.ThemeIcon(ICONS[span.kind] ?? 'symbol-misc', COLOURS[heatOf(span.score, scores)]);
+  item.iconPath = new vscode.ThemeIcon(ICONS[span.kind] ?? 'symbol-misc');
   item.command = { command: 'winnow.openSpan', title: 'Open', arguments: [span.location] };
   return item;
 }

@@ -52,7 +52,7 @@ await step('a first question is answered', async () => {
   const ask = await askPage();
   await ask.getByRole('textbox').fill('What does the function `total` do?');
   await ask.getByRole('textbox').press('Enter');
-  await ask.locator('.sources li > *').first().waitFor();
+  await ask.locator('.places li > *').first().waitFor();
   await picture('setup-answer');
 });
 await leave();

@@ -45,11 +45,11 @@ await step('the Ask view answers, and cites', async () => {
   recorded = await record('answer');
   await ask.getByRole('textbox').pressSequentially(QUESTION, { delay: 30 });
   await ask.getByRole('textbox').press('Enter');
-  await ask.getByRole('button', { name: 'Why these spans?' }).waitFor(); // until then the kept places stand where the sources will
-  await ask.locator('.sources li > *').first().waitFor();
+  await ask.getByRole('button', { name: 'Why these spans?' }).waitFor();
+  await ask.locator('.places li > *').first().waitFor();
 });
 await step('a citation opens its line', async () => {
-  const citation = ask.locator('.sources li > *').first();
+  const citation = ask.locator('.places li > *').first();
   const [, path, line] = /([\w./]+):(\d+)/.exec(await citation.innerText()) ?? [];
   await citation.hover();
   await page.waitForTimeout(700); // for who watches the recording

@@ -87,16 +87,23 @@ export function opener(): (options?: Options) => Promise<Shown> {
 }
 
 async function serve(page: Page, requests: string[]): Promise<void> {
-  const html = pageHtml({ source: ORIGIN, script: `${ORIGIN}/ask.js`, style: `${ORIGIN}/ask.css`, nonce: 'dGVzdA==' });
+  const html = withDefaults(pageHtml({ source: ORIGIN, script: `${ORIGIN}/ask.js`, style: `${ORIGIN}/ask.css`, nonce: 'dGVzdA==' }));
   await page.route('**/*', async (route) => {
     const name = route.request().url().replace(`${ORIGIN}/`, '');
     if (name === '') await route.fulfill({ contentType: 'text/html', body: html });
+    else if (name === 'default-styles.css') await route.fulfill({ contentType: 'text/css', body: await readFile(`test/ui/${name}`) });
     else if (FILES.includes(name)) await route.fulfill({ contentType: name.endsWith('.js') ? 'text/javascript' : 'text/css', body: await readFile(`dist/${name}`) });
     else {
       requests.push(route.request().url());
       await route.abort();
     }
   });
+}
+
+/** VS Code's own style sheet for webviews, which comes before the page's; `default-styles.css` is copied from VS Code 1.139. */
+function withDefaults(html: string): string {
+  const link = `<link rel="stylesheet" href="${ORIGIN}/default-styles.css">`;
+  return html.replace('<link', `${link}<link`);
 }
 
 /** Runs in the page before its script: what VS Code provides. */
@@ -128,5 +135,5 @@ export function location(line: number, end = line, uri = URI): { uri: string; ra
 
 /** An answered exchange; `over` changes what matters to a test. */
 export function exchange(over: Partial<ShownExchange> = {}): ShownExchange {
-  return { id: 'e1', conversation: 'c1', question: 'How are prices rounded?', askedAt: Date.now(), outcome: 'answered', answer: 'Up.', finish: 'eos', citations: [], links: [], spans: [], notices: [], ...over };
+  return { id: 'e1', conversation: 'c1', question: 'How are prices rounded?', askedAt: Date.now(), outcome: 'answered', answer: 'Up.', finish: 'eos', citations: [], links: [], kept: [], spans: [], notices: [], ...over };
 }

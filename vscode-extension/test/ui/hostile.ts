@@ -38,5 +38,5 @@ export const ALLOWED = new Set([
 
 export const ALLOWED_ATTRIBUTES = new Set([
   'class', 'start', 'type', 'disabled', 'checked', 'tabindex', 'role', 'aria-label', 'aria-hidden', 'title', 'viewBox', 'd', 'href',
-  'data-href', 'data-icon', 'data-action', 'data-address',
+  'data-href', 'data-icon', 'data-action', 'data-address', 'data-note', 'dir',
 ]);

@@ -48,29 +48,69 @@ describe('asking', () => {
     expect(await page.locator('.thought img').count()).toBe(0);
   });
 
-  test('kept code is shown while the answer is waited for, each place a link, until it comes', async () => {
+  test('the places are there before the answer, while it comes and after it, each a link, the cited ones numbered', async () => {
     const { page, said, tell } = await open();
-    const first = page.getByRole('link', { name: 'shop/pricing.py:12-14' });
+    const first = page.locator('.places a', { hasText: 'round_up' });
     await tell(STARTED, { type: 'kept', links: KEPT.slice(0, 1) });
     await tell({ type: 'kept', links: KEPT }, { type: 'progress', message: 'reading 2,900 tokens, about 18 s' });
-    const kept = page.getByRole('region', { name: 'Kept code' });
-    expect(await kept.getByRole('listitem').count()).toBe(8);
-    expect(await kept.textContent()).toContain('and 2 more');
-    await page.getByRole('status').filter({ hasText: '10 places kept.' }).waitFor();
+    const kept = page.getByRole('region', { name: 'Places' });
+    expect(await kept.getByRole('listitem').count()).toBe(5);
+    await page.getByRole('status').filter({ hasText: '10 places found.' }).waitFor();
     await first.evaluate((element) => { element.dataset.same = 'yes'; });
     await tell({ type: 'progress', message: 'reading 2,900 tokens, about 17 s' });
     expect(await first.getAttribute('data-same')).toBe('yes');
     await first.click();
     expect(await said()).toEqual([{ type: 'open', location: KEPT[0]?.location }]);
-    await tell({ type: 'delta', text: 'Up.' });
-    expect(await kept.count()).toBe(0);
-    expect(await page.locator('.answer').textContent()).toBe('Up.');
+    const notes = (): Promise<(string | undefined)[]> => kept.locator('a').evaluateAll((links) => (links as HTMLElement[]).map((link) => link.dataset.note));
+    await tell({ type: 'delta', text: 'By `Cart.total`, then shop/invoice.py:7 and shop/pricing.py:1' });
+    expect(await notes()).toEqual([undefined, '1', undefined, undefined, undefined, '2']);
+    await page.waitForTimeout(500); // drawing rests after it was slow
+    await tell({ type: 'delta', text: '3.' });
+    expect(await notes()).toEqual(['3', '1', undefined, undefined, undefined, '2']);
+    expect(await page.locator('.answer a').evaluateAll((links) => (links as HTMLElement[]).map((link) => link.dataset.note))).toEqual(['1', '2', '3']);
+    expect(await first.getAttribute('data-same')).toBe('yes');
+    expect(await first.getAttribute('aria-description')).toBe('function, cited as 3');
+    await tell({ type: 'finished', exchange: exchange({ answer: 'By `Cart.total`, then shop/invoice.py:7 and shop/pricing.py:13.', kept: KEPT }) });
+    expect(await notes()).toEqual(['3', '1', undefined, undefined, undefined, '2']);
+    await kept.getByRole('button', { name: '4 more' }).click();
+    expect(await kept.getByRole('listitem').count()).toBe(10);
   });
 
-  test('a question that is stopped while it waits shows no kept code any more', async () => {
+  test.each(['cancelled', 'failed'] as const)('a question that %s keeps its places', async (outcome) => {
     const { page, tell } = await open();
-    await tell(STARTED, { type: 'kept', links: KEPT }, { type: 'finished', exchange: exchange({ outcome: 'cancelled', answer: '' }) });
-    expect(await page.getByRole('region', { name: 'Kept code' }).count()).toBe(0);
+    await tell(STARTED, { type: 'kept', links: KEPT }, { type: 'finished', exchange: exchange({ outcome, answer: '', kept: KEPT }) });
+    expect(await page.getByRole('region', { name: 'Places' }).getByRole('listitem').count()).toBe(5);
+  });
+
+  test.each([[280, 640], [430, 533], [320, 740]])('at %i × %i the last line of a growing answer and its first places are always in sight', async (width, height) => {
+    const { page, tell } = await open({ width, height });
+    await tell(STARTED, { type: 'kept', links: KEPT });
+    for (const piece of ANSWER.repeat(3).match(/[^]{1,40}/g) ?? []) {
+      await tell({ type: 'delta', text: piece });
+      const seen = await page.evaluate(() => {
+        const [log, last, place] = ['main', '.answer > :last-child', '.places li'].map((one) => document.querySelector(one)?.getBoundingClientRect());
+        return log && last && place && last.bottom <= log.bottom && last.bottom > log.top && place.bottom <= log.bottom;
+      });
+      expect(seen).toBe(true);
+    }
+    const share = await page.evaluate(() => (document.querySelector('main')?.clientHeight ?? 0) / innerHeight);
+    expect(share).toBeGreaterThan(0.75);
+  });
+
+  test('the words that the server added to a question are not shown', async () => {
+    const { page, tell } = await open();
+    const done = exchange({ question: 'Why is `total` so? Name each commit that made it so by its id.', title: 'Why is `total` so?' });
+    await tell(STARTED, { type: 'finished', exchange: done });
+    expect(await page.getByRole('heading', { level: 2 }).last().innerText()).toBe('Why is `total` so?');
+    await page.getByRole('button', { name: 'History' }).click();
+    expect(await page.locator('body').innerText()).not.toContain('Name each commit');
+  });
+
+  test('the welcome begins at its top, however low the view', async () => {
+    const { page, tell } = await open({ height: 240 });
+    await tell({ type: 'place', place: SELECTION }, BLOCKED);
+    expect(await page.locator('main').evaluate((element) => element.scrollTop)).toBe(0);
+    expect(await page.getByRole('heading', { name: 'Ask about this repository' }).isVisible()).toBe(true);
   });
 
   test('a follow-up goes into the same conversation, a new one does not', async () => {
@@ -151,8 +191,8 @@ describe('the answer', () => {
     const links = page.locator('.answer a');
     expect(await links.allInnerTexts()).toEqual(['round_up', 'shop/pricing.py:12-14', 'Cart.total', 'shop/cart.py:40', 'round_up', 'Cart.total', 'shop/cart.py:40', 'shop/invoice.py:7']);
     await links.nth(1).click();
-    await page.locator('.sources a').nth(1).press('Enter');
-    expect(await said()).toEqual([{ type: 'open', location: location(12, 14) }, { type: 'open', location: location(40, 40, 'file:///repo/shop/cart.py') }]);
+    await page.locator('.places a').nth(1).press('Enter');
+    expect(await said()).toEqual([{ type: 'open', location: location(12, 14) }, { type: 'open', location: KEPT[1]?.location }]);
   });
 
   test('stops by button and by Escape, and keeps what came', async () => {
@@ -168,10 +208,12 @@ describe('the answer', () => {
   });
 
   test('errors and notices are told, with what to do', async () => {
-    const { page, tell } = await open();
-    await tell(STARTED, { type: 'finished', exchange: exchange({ outcome: 'failed', answer: '', error: 'No model. Run `winnow models pull`.', notices: ['2 earlier turns left out'] }) });
+    const { page, said, tell } = await open();
+    await tell(STARTED, { type: 'finished', exchange: exchange({ outcome: 'failed', answer: '', error: 'No model. Run `winnow models pull`.', notices: ['2 earlier turns left out', 'kept 900 of 4,000 tokens to begin within 10 s (`winnow.patience`)'] }) });
     expect(await page.getByRole('alert').innerText()).toBe('No model. Run winnow models pull.');
-    expect(await page.locator('.note.info').innerText()).toBe('2 earlier turns left out');
+    expect(await page.locator('.notice').first().innerText()).toBe('2 earlier turns left out');
+    await page.getByRole('button', { name: 'winnow.patience' }).click();
+    expect(await said()).toEqual([{ type: 'setting', name: 'winnow.patience' }]);
   });
 
   test('copies and inserts code, copies the answer, shows spans and stages', async () => {

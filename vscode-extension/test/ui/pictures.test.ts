@@ -45,7 +45,7 @@ describe.skipIf(folder === '')('pictures', () => {
   afterAll(() => browser.close());
 
   for (const theme of ['dark', 'light', 'high-contrast'] satisfies ThemeName[])
-    for (const width of [320, 480])
+    for (const width of [280, 430])
       for (const [name, arrange] of Object.entries(STATES))
         test(`${name} ${theme} ${width}`, async () => {
           const shown = await show(browser, { theme, width, height: 760 });

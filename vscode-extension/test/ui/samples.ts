@@ -36,10 +36,10 @@ export const SPANS: SpanInfo[] = [
 
 /** Kept code, best first: more than is shown. */
 export const KEPT: KeptLink[] = [
-  { label: 'shop/pricing.py:12-14', location: location(12, 14), what: 'function round_up' },
-  { label: 'shop/cart.py:31-44', location: location(31, 44, CART), what: 'method Cart.total' },
-  { label: 'shop/invoicing/international/addresses_and_currencies.py:120-188', location: location(120, 188, INVOICE), what: 'method InternationalInvoice.total_in_currency' },
-  ...Array.from({ length: 7 }, (_, index) => ({ label: `shop/invoice.py:${index + 1}`, location: location(index + 1, index + 1, INVOICE), what: 'top level' })),
+  { label: 'shop/pricing.py:12-14', location: location(12, 14), kind: 'function', name: 'round_up' },
+  { label: 'shop/cart.py:31-44', location: location(31, 44, CART), kind: 'method', name: 'Cart.total' },
+  { label: 'shop/invoicing/international/addresses_and_currencies.py:120-188', location: location(120, 188, INVOICE), kind: 'method', name: 'InternationalInvoice.total_in_currency' },
+  ...Array.from({ length: 7 }, (_, index) => ({ label: `shop/invoice.py:${index + 1}`, location: location(index + 1, index + 1, INVOICE), kind: 'top_level', name: '' })),
 ];
 
 export function sample(over: Partial<ShownExchange> = {}): ShownExchange {
@@ -49,5 +49,5 @@ export function sample(over: Partial<ShownExchange> = {}): ShownExchange {
     { label: 'shop/invoice.py:7', location: location(7, 7, INVOICE) },
   ];
   const place = { uri: 'file:///repo/shop/pricing.py', label: 'shop/pricing.py' };
-  return exchange({ answer: ANSWER, links, citations: links.map((link) => link.location), spans: SPANS, stats: STATS, place, ...over });
+  return exchange({ answer: ANSWER, links, citations: links.map((link) => link.location), spans: SPANS, kept: KEPT.slice(0, 7), stats: STATS, place, ...over });
 }

@@ -7,7 +7,7 @@ const SPAN: SpanInfo = {
   location: { uri: 'a.py', range: { start: { line: 2, character: 0 }, end: { line: 9, character: 0 } } },
   score: 1, features: {}, tokens: 40, kind: 'class_header', name: 'Cart',
 };
-const LINK = { label: 'a.py:3-9', location: SPAN.location, what: 'class header Cart' };
+const LINK = { label: 'a.py:3-9', location: SPAN.location, kind: 'class_header', name: 'Cart' };
 
 /** A service whose answers the test gives. */
 class Fake {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { CitationLink, Location, SpanInfo } from '../../src/ask/contract';
+import type { CitationLink, KeptLink, Location } from '../../src/ask/contract';
 import { shownExchange } from '../../src/ask/links';
+import { Footnotes } from '../../src/ask/webview/footnotes';
 import { locate, segments, webAddress } from '../../src/ask/webview/places';
 
 const URI = 'file:///repo/shop/pricing.py';
@@ -9,12 +10,12 @@ function lines(first: number, last = first, uri = URI): Location {
   return { uri, range: { start: { line: first - 1, character: 0 }, end: { line: last, character: 0 } } };
 }
 
-function span(name: string, first: number): SpanInfo {
-  return { location: lines(first, first + 3), score: 1, features: {}, tokens: 10, kind: 'function', name };
+function span(name: string, first: number): KeptLink {
+  return { label: `shop/kept.py:${first}-${first + 3}`, location: lines(first, first + 3), kind: 'function', name };
 }
 
 const LINKS: CitationLink[] = [{ label: 'shop/pricing.py:10-20', location: lines(10, 20) }, { label: 'shop/cart.py:5', location: lines(5, 5, 'file:///repo/shop/cart.py') }];
-const OPENABLE = { links: LINKS, spans: [span('round_up', 12), span('Cart.total', 30), span('Order.total', 40), span('Order.ship', 50)] };
+const OPENABLE = { links: LINKS, kept: [span('round_up', 12), span('Cart.total', 30), span('Order.total', 40), span('Order.ship', 50)] };
 
 describe('what code in an answer opens', () => {
   test.each<[string, Location]>([
@@ -39,15 +40,20 @@ describe('what code in an answer opens', () => {
 describe('places in prose', () => {
   test('are cut out, and all of the text stays', () => {
     const text = 'See shop/pricing.py:12-14, (cart.py:5) and shop/pricing.py:99.';
-    const parts = segments(text, LINKS);
+    const parts = segments(text, OPENABLE);
     expect(parts.filter((part) => part.location).map((part) => part.text)).toEqual(['shop/pricing.py:12-14', 'cart.py:5']);
     expect(parts.map((part) => part.text).join('')).toBe(text);
   });
 
+  test('the end of a text that grows may become another place', () => {
+    expect(segments('See pricing.py:1', OPENABLE, true)).toHaveLength(1);
+    expect(segments('See pricing.py:12 ', OPENABLE, true).filter((part) => part.location)).toHaveLength(1);
+  });
+
   test('a long text without places is read quickly', () => {
-    expect(segments('a:'.repeat(50_000), LINKS)).toHaveLength(1);
-    expect(segments('a'.repeat(100_000), LINKS)).toHaveLength(1);
-    expect(segments('a:1'.repeat(30_000), LINKS)).toHaveLength(1);
+    expect(segments('a:'.repeat(50_000), OPENABLE)).toHaveLength(1);
+    expect(segments('a'.repeat(100_000), OPENABLE)).toHaveLength(1);
+    expect(segments('a:1'.repeat(30_000), OPENABLE)).toHaveLength(1);
     expect(locate('a:1'.repeat(30_000), OPENABLE)).toBeUndefined();
     expect(locate('a.'.repeat(50_000) + '!', OPENABLE)).toBeUndefined();
     expect(locate('a' + '::b'.repeat(30_000) + '!', OPENABLE)).toBeUndefined();
@@ -65,4 +71,12 @@ test('citations become links with lines as people count them, each once', () => 
   const exchange = { id: 'e', conversation: 'c', question: 'q', askedAt: 0, outcome: 'answered' as const, answer: '', spans: [], notices: [], citations: [lines(10, 20), lines(5), partly, lines(5)] };
   const { links } = shownExchange(exchange, (uri) => uri.replace('file:///repo/', ''));
   expect(links.map(({ label }) => label)).toEqual(['shop/pricing.py:10-20', 'shop/pricing.py:5', 'shop/pricing.py:5-7']);
+});
+
+test('places of an answer: what it cites has numbers in the order of the text, lines that were not kept whole are added', () => {
+  const kept = [span('a', 1), span('b', 10)];
+  const footnotes = new Footnotes(kept, [{ label: 'shop/pricing.py:11', location: lines(11) }, { label: 'shop/pricing.py:90', location: lines(90) }]);
+  expect(footnotes.places.map(({ label }) => label)).toEqual(['shop/kept.py:1-4', 'shop/kept.py:10-13', 'shop/pricing.py:90']);
+  expect([lines(11), lines(90), lines(12), lines(200)].map((place) => footnotes.cite(place))).toEqual(['1', '2', '1', undefined]);
+  expect(footnotes.places.map((place) => footnotes.numberOf(place))).toEqual([undefined, 1, 2]);
 });

@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import type { ShownExchange } from '../../src/ask/contract';
 import { ago, conversations } from '../../src/ask/webview/conversations';
-import { askedPlace, EMPTY, reduce, shownExchanges, shownRunning, type PageEvent, type PageState } from '../../src/ask/webview/state';
+import { askedPlace, EMPTY, newNotices, reduce, shownExchanges, shownRunning, type PageEvent, type PageState } from '../../src/ask/webview/state';
 
 const FILE = { uri: 'file:///a.py', label: 'a.py' };
 const SELECTION = { uri: 'file:///a.py', label: 'a.py:2-3', range: { start: { line: 1, character: 0 }, end: { line: 3, character: 0 } } };
 
 function exchange(id: string, conversation: string, askedAt = 0): ShownExchange {
-  return { id, conversation, question: `${id}?`, askedAt, outcome: 'answered', answer: id, citations: [], links: [], spans: [], notices: [] };
+  return { id, conversation, question: `${id}?`, askedAt, outcome: 'answered', answer: id, citations: [], links: [], kept: [], spans: [], notices: [] };
 }
 
 function after(...events: PageEvent[]): PageState {
   return events.reduce(reduce, EMPTY);
 }
 
-const KEPT = { label: 'a.py:2-3', location: { uri: FILE.uri, range: SELECTION.range }, what: 'function f' };
+const KEPT = { label: 'a.py:2-3', location: { uri: FILE.uri, range: SELECTION.range }, kind: 'function', name: 'f' };
 const STARTED: PageEvent = { type: 'started', question: 'q', conversation: 'c' };
 
 describe('an answer on its way', () => {
@@ -83,4 +83,11 @@ test('conversations: latest first, called by their first question', () => {
 
 test.each([[0, 'just now'], [59_000, 'just now'], [60_000, '1 min ago'], [3_600_000, '1 h ago'], [23 * 3_600_000, '23 h ago']])('%i ms ago is %s', (passed, text) => {
   expect(ago(1e12, 1e12 + passed)).toBe(text);
+});
+
+test('a notice is told once, whatever its figures', () => {
+  const first = { ...exchange('a', 'x'), notices: ['kept 1,607 of 3,933 tokens', 'no git'] };
+  const second = { ...exchange('b', 'y'), notices: ['kept 900 of 4,000 tokens', 'new'] };
+  const state = after({ type: 'history', exchanges: [first, second] });
+  expect([newNotices(first, state), newNotices(second, state)]).toEqual([first.notices, ['new']]);
 });

@@ -16,6 +16,7 @@ export interface Page {
   drawNow(event: PageEvent): void;
   tell(message: PageMessage): void;
   focusHistory(open: boolean): void;
+  redraw(element: Element): void;
 }
 
 /** The actions of buttons, links and keys. Elements name their action in `data-action`. */
@@ -53,6 +54,8 @@ export class Actions {
       const location = targetOf(element);
       if (location) this.page.tell({ type: 'open', location });
     },
+    'more': (element) => { this.page.redraw(element); },
+    'setting': ({ dataset: { name = '' } }) => { this.page.tell({ type: 'setting', name }); },
     'browse': ({ dataset: { address = '' } }) => { this.page.tell({ type: 'browse', address }); },
     'spans': (element) => { this.page.tell({ type: 'spans', exchangeId: turnOf(element) }); },
     'copy-answer': (element) => { this.copy(element, this.exchange(element)?.answer ?? ''); },

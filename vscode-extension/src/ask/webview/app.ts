@@ -64,6 +64,11 @@ export class App {
     this.drawSoon();
   }
 
+  /** Draw the turn that holds an element anew. */
+  redraw(element: Element): void {
+    this.log.redraw(element);
+  }
+
   /** Draw now, so that an element can be focused next. */
   drawNow(event: PageEvent): void {
     this.dispatch(event);

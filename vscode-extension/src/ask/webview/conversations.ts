@@ -13,9 +13,9 @@ export interface Conversation {
 /** Latest first. */
 export function conversations(exchanges: readonly ShownExchange[]): Conversation[] {
   const byId = new Map<string, Conversation>();
-  for (const { conversation: id, question, askedAt } of exchanges) {
+  for (const { conversation: id, title, question, askedAt } of exchanges) {
     const known = byId.get(id);
-    byId.set(id, { id, title: known?.title ?? question, questions: (known?.questions ?? 0) + 1, askedAt: Math.max(askedAt, known?.askedAt ?? 0) });
+    byId.set(id, { id, title: known?.title ?? title ?? question, questions: (known?.questions ?? 0) + 1, askedAt: Math.max(askedAt, known?.askedAt ?? 0) });
   }
   return [...byId.values()].sort((a, b) => b.askedAt - a.askedAt);
 }

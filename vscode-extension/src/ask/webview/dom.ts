@@ -19,9 +19,13 @@ export function iconButton(icon: IconName, label: string, action: string): HTMLB
   return h('button', { type: 'button', class: 'icon', title: label, 'aria-label': label, 'data-action': action }, svg(icon));
 }
 
-/** Plain text with `code` in it, such as messages of the server and the extension. */
+/** Plain text with `code` in it, such as messages of the server and the extension. A setting becomes a link to it. */
 export function prose(text: string): Child[] {
-  return text.split(/`([^`\n]+)`/).map((part, index) => (index % 2 === 1 ? h('code', {}, part) : part));
+  return text.split(/`([^`\n]+)`/).map((part, index) => (index % 2 === 0 ? part : setting(part) ?? h('code', {}, part)));
+}
+
+function setting(name: string): Node | undefined {
+  return /^winnow\.[\w.]+$/.test(name) ? h('button', { type: 'button', class: 'link', 'data-action': 'setting', 'data-name': name }, name) : undefined;
 }
 
 export function svg(name: IconName): SVGSVGElement {

@@ -1,4 +1,5 @@
 import type { Announcer } from './announcer';
+import { spoken } from './markdown/spoken';
 import type { PageEvent, PageState } from './state';
 
 /** Announces changes of the state: stages, the answer in pieces, and its end. */
@@ -11,7 +12,7 @@ export function narrate(before: PageState, after: PageState, event: PageEvent, a
       if (event.message && stage(event.message) !== stage(before.running?.progress ?? '')) announcer.add(`${event.message}.`);
       break;
     case 'kept':
-      if (event.links.length > 0) announcer.add(event.links.length === 1 ? '1 place kept.' : `${event.links.length} places kept.`);
+      if (event.links.length > 0) announcer.add(event.links.length === 1 ? '1 place found.' : `${event.links.length} places found.`);
       break;
     case 'delta':
       announcer.add(freshParagraphs(before.running?.answer ?? '', after.running?.answer ?? ''));
@@ -34,7 +35,7 @@ function stage(message: string): string {
 
 /** Paragraphs that are complete in `after` and were not in `before`. */
 function freshParagraphs(before: string, after: string): string {
-  return after.slice(wholePart(before), wholePart(after)).trim();
+  return spoken(after.slice(wholePart(before), wholePart(after)));
 }
 
 function wholePart(text: string): number {
@@ -45,5 +46,5 @@ function ending(said: string, { outcome, answer, error, links }: Extract<PageEve
   if (outcome === 'failed') return `Failed: ${error ?? ''}`;
   if (outcome === 'cancelled') return 'Stopped.';
   const sources = links.length === 1 ? '1 source' : `${links.length} sources`;
-  return `${answer.slice(wholePart(said)).trim()} End of the answer, ${sources}.`;
+  return `${spoken(answer.slice(wholePart(said)))} End of the answer, ${sources}.`;
 }

@@ -1,10 +1,10 @@
 import { lastLine } from '../../lines';
-import type { CitationLink, Location, SpanInfo } from '../contract';
+import type { CitationLink, KeptLink, Location } from '../contract';
 
-/** Targets for links in an answer: lines that the server checked, and kept code by its name. */
+/** Targets for links in an answer: lines that the server checked, and kept code by its lines and its name. */
 export interface Openable {
   links: readonly CitationLink[];
-  spans: readonly SpanInfo[];
+  kept: readonly KeptLink[];
 }
 
 /** A piece of text, with the lines it opens if it names some. */
@@ -23,18 +23,18 @@ const NAME = /^([A-Za-z_$][\w$.]*(?:::\w+)*)(?:\(.*\))?$/;
 
 /** The lines that a code span or a link's target names: `path:line`, `path:first-last`, `path#Lline`, or a name. */
 export function locate(text: string, openable: Openable): Location | undefined {
-  return byPlace(text, openable.links) ?? byName(text, openable);
+  return byPlace(text, openable) ?? byName(text, openable);
 }
 
-/** Text cut into segments where it names cited lines. */
-export function segments(text: string, links: readonly CitationLink[]): Segment[] {
+/** Text cut into segments where it names lines. With `grows`, the last line number may not be complete yet. */
+export function segments(text: string, openable: Openable, grows = false): Segment[] {
   const found: Segment[] = [];
   let end = 0;
   for (const { index, 0: numbers } of text.matchAll(NUMBERS)) {
     const start = pathStart(text, index);
     const place = text.slice(start, index + numbers.length);
-    const location = byPlace(place, links);
-    if (!location || start < end) continue;
+    const location = byPlace(place, openable);
+    if (!location || start < end || (grows && index + numbers.length === text.length)) continue;
     found.push({ text: text.slice(end, start) }, { text: place, location });
     end = index + numbers.length;
   }
@@ -54,13 +54,13 @@ export function webAddress(href: string): string | undefined {
   return new URL(href).href;
 }
 
-function byPlace(text: string, links: readonly CitationLink[]): Location | undefined {
+function byPlace(text: string, { links, kept }: Openable): Location | undefined {
   const match = WHOLE.exec(text.trim());
   if (!match?.[1]) return undefined;
   const path = match[1].replaceAll('\\', '/').replace(/^\.\//, '');
   const start = Number(match[2] ?? match[4]) - 1;
   const end = Number(match[3] ?? match[5] ?? start + 1) - 1;
-  const link = links.find((one) => isPath(one, path) && covers(one.location, start, end));
+  const link = [...links, ...kept].find((one) => isPath(one, path) && covers(one.location, start, end));
   return link && { uri: link.location.uri, range: { start: { line: start, character: 0 }, end: { line: end + 1, character: 0 } } };
 }
 
@@ -69,15 +69,15 @@ function isPath(link: CitationLink, path: string): boolean {
   return whole === path || whole.endsWith(`/${path}`);
 }
 
-function covers({ range }: Location, start: number, end: number): boolean {
+export function covers({ range }: Location, start: number, end: number): boolean {
   return range.start.line <= start && start <= end && end <= lastLine(range);
 }
 
 /** The only kept code with this name, whole or by its last part. */
-function byName(text: string, { spans }: Openable): Location | undefined {
+function byName(text: string, { kept }: Openable): Location | undefined {
   const name = NAME.exec(text.trim())?.[1];
   if (name === undefined) return undefined;
-  const named = spans.filter((span) => span.name === name);
-  const ending = named.length ? named : spans.filter((span) => span.name.endsWith(`.${name}`));
+  const named = kept.filter((one) => one.name === name);
+  const ending = named.length ? named : kept.filter((one) => one.name.endsWith(`.${name}`));
   return ending.length === 1 ? ending[0]?.location : undefined;
 }

@@ -75,6 +75,14 @@ export function shownExchanges(state: PageState): ShownExchange[] {
   return state.exchanges.filter((exchange) => exchange.conversation === state.shown);
 }
 
+/** The notices of an exchange that no earlier one had, but for their figures. */
+export function newNotices({ id, notices }: ShownExchange, { exchanges }: PageState): string[] {
+  const shape = (notice: string): string => notice.replace(/[\d.,]+/g, '');
+  const before = exchanges.slice(0, exchanges.findIndex((one) => one.id === id));
+  const told = new Set(before.flatMap((one) => one.notices.map(shape)));
+  return notices.filter((notice) => !told.has(shape(notice)));
+}
+
 /** The answer being written, if it belongs to the conversation on show. */
 export function shownRunning(state: PageState): RunningQuestion | undefined {
   return state.running?.conversation === state.shown ? state.running : undefined;

@@ -4,6 +4,8 @@ import { decodeEntities } from './entities';
 import { highlighted } from './highlight';
 
 const DEEPEST = 32;
+/** Text of any script runs in its own direction. */
+const AUTO = { dir: 'auto' };
 
 /**
  * The nodes of Markdown tokens. An answer can make no others: HTML in it is shown as text, pictures become their
@@ -19,7 +21,7 @@ function node(token: MarkedToken, depth: number): Node[] {
     case 'def':
       return [];
     case 'paragraph':
-      return [h('p', {}, ...nodes(token.tokens, depth))];
+      return [h('p', AUTO, ...nodes(token.tokens, depth))];
     case 'heading':
       return [heading(token, depth)];
     case 'blockquote':
@@ -64,18 +66,18 @@ function text(value: string): Text {
 /** Headings of an answer are below the page's own, which are levels 1 and 2. */
 function heading(token: Tokens.Heading, depth: number): Node {
   const level = Math.min(token.depth + 2, 6) as 3 | 4 | 5 | 6;
-  return h(`h${level}`, {}, ...nodes(token.tokens, depth));
+  return h(`h${level}`, AUTO, ...nodes(token.tokens, depth));
 }
 
 function list(token: Tokens.List, depth: number): Node {
-  const items = token.items.map((item) => h('li', { class: item.task ? 'task' : undefined }, ...nodes(item.tokens, depth)));
+  const items = token.items.map((item) => h('li', { ...AUTO, class: item.task ? 'task' : undefined }, ...nodes(item.tokens, depth)));
   const start = token.ordered && token.start !== '' && token.start !== 1 ? String(token.start) : undefined;
-  return h(token.ordered ? 'ol' : 'ul', { start }, ...items);
+  return h(token.ordered ? 'ol' : 'ul', { ...AUTO, start }, ...items);
 }
 
 function table(token: Tokens.Table, depth: number): Node {
   const cell = (tag: 'th' | 'td') => (one: Tokens.TableCell) =>
-    h(tag, { class: one.align ?? undefined }, ...nodes(one.tokens, depth));
+    h(tag, { ...AUTO, class: one.align ?? undefined }, ...nodes(one.tokens, depth));
   const rows = token.rows.map((row) => h('tr', {}, ...row.map(cell('td'))));
   const head = h('thead', {}, h('tr', {}, ...token.header.map(cell('th'))));
   return h('div', { class: 'table', tabindex: '0', role: 'group', 'aria-label': 'Table' }, h('table', {}, head, h('tbody', {}, ...rows)));
@@ -86,6 +88,6 @@ function code(token: Tokens.Code): Node {
   const bar = h('div', { class: 'code-bar' }, h('span', {}, language || 'code'),
     iconButton('copy', 'Copy code', 'copy-code'), iconButton('insert', 'Insert at cursor', 'insert-code'));
   const label = language ? `Code, ${language}` : 'Code';
-  const lines = h('pre', { tabindex: '0', role: 'group', 'aria-label': label }, h('code', {}, ...highlighted(token.text, language)));
+  const lines = h('pre', { dir: 'ltr', tabindex: '0', role: 'group', 'aria-label': label }, h('code', {}, ...highlighted(token.text, language)));
   return h('div', { class: 'code' }, bar, lines);
 }

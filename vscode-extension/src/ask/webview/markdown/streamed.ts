@@ -12,7 +12,8 @@ export class StreamedMarkdown {
   private text = '';
   private restsUntil = 0;
 
-  constructor(readonly element: HTMLElement) {}
+  /** `finish` changes new nodes before they are shown; `whole`: no text will follow. */
+  constructor(readonly element: HTMLElement, private readonly finish: (nodes: DocumentFragment, whole: boolean) => void) {}
 
   /** Add the new end of `text`, which the next `render` shows. False if it does not continue the last one. */
   follow(text: string): boolean {
@@ -34,8 +35,15 @@ export class StreamedMarkdown {
 
   private draw(whole: boolean): void {
     const { final, open } = this.growing.read(whole);
-    const done = nodes(final);
-    morph(this.element, this.settled, [...done, ...nodes(open)]);
+    const done = this.made(nodes(final), true);
+    morph(this.element, this.settled, [...done, ...this.made(nodes(open), whole)]);
     this.settled += done.length;
+  }
+
+  private made(made: Node[], whole: boolean): Node[] {
+    const fragment = document.createDocumentFragment();
+    fragment.append(...made);
+    this.finish(fragment, whole);
+    return [...fragment.childNodes];
   }
 }

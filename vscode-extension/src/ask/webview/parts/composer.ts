@@ -5,7 +5,7 @@ import { fileOf, placeKey, shownExchanges, type PageState } from '../state';
 
 /** The question box, with the question's place as chips above it. */
 export class Composer {
-  readonly box = h('textarea', { rows: '1', 'aria-label': 'Question', spellcheck: 'true' });
+  readonly box = h('textarea', { rows: '1', dir: 'auto', 'aria-label': 'Question', spellcheck: 'true' });
   private readonly chips = h('ul', { class: 'chips', 'aria-label': 'What the question is about' });
   private readonly send = iconButton('send', 'Ask (Enter)', 'send');
   private readonly stop = iconButton('stop', 'Stop the answer (Escape)', 'stop');

@@ -3,7 +3,7 @@ import { shownExchanges, shownRunning, type PageState } from '../state';
 
 /** The conversation's title, and the button to the history. The button for a new conversation is in the view's title. */
 export class Header {
-  private readonly title = h('h1');
+  private readonly title = h('h1', { dir: 'auto' });
   private readonly back = iconButton('back', 'Back to the conversation', 'close-history');
   private readonly history = iconButton('history', 'History', 'open-history');
   readonly element = h('header', {}, this.back, this.title, this.history);
@@ -24,5 +24,6 @@ export class Header {
 
 function titleOf(state: PageState): string {
   if (state.historyOpen) return 'History';
-  return shownExchanges(state)[0]?.question ?? shownRunning(state)?.question ?? 'New conversation';
+  const first = shownExchanges(state)[0];
+  return first?.title ?? first?.question ?? shownRunning(state)?.question ?? 'New conversation';
 }

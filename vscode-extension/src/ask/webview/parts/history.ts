@@ -40,7 +40,7 @@ export class HistoryList {
 
 function item({ id, title, questions, askedAt }: Conversation, current: boolean): Node {
   const open = h('button', { type: 'button', class: 'conversation', 'data-action': 'show', 'data-conversation': id, 'aria-current': current ? 'true' : undefined },
-    h('span', { class: 'name' }, title), h('span', { class: 'detail' }, `${ago(askedAt, Date.now())} · ${counted(questions, 'question')}`));
+    h('span', { class: 'name', dir: 'auto' }, title), h('span', { class: 'detail' }, `${ago(askedAt, Date.now())} · ${counted(questions, 'question')}`));
   const forget = iconButton('trash', `Delete “${title}”`, 'forget');
   forget.dataset.conversation = id;
   return h('li', {}, open, forget);

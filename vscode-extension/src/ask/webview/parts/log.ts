@@ -1,5 +1,5 @@
 import { h } from '../dom';
-import { shownExchanges, shownRunning, type PageState, type RunningQuestion } from '../state';
+import { newNotices, shownExchanges, shownRunning, type PageState, type RunningQuestion } from '../state';
 import { TurnView } from './turn';
 
 const NEAR = 48;
@@ -33,6 +33,11 @@ export class Log {
     this.scroll();
   }
 
+  /** Draw the turn with this element anew. */
+  redraw(element: Element): void {
+    for (const turn of [...this.turns.values(), this.running]) if (turn?.element.contains(element)) turn.redraw();
+  }
+
   private clear(shown: string | undefined): void {
     this.shown = shown;
     this.turns.clear();
@@ -48,9 +53,10 @@ export class Log {
     const old = this.turns;
     this.turns = new Map();
     for (const exchange of shownExchanges(state)) {
+      const notices = newNotices(exchange, state);
       const known = old.get(exchange.id);
-      const turn = known ?? this.adopt(state) ?? new TurnView(exchange.question, exchange.place);
-      if (!known) turn.finish(exchange);
+      const turn = known ?? this.adopt(state) ?? new TurnView(exchange.title ?? exchange.question, exchange.place);
+      if (!known) turn.finish(exchange, notices);
       if (!turn.element.isConnected) this.list.insertBefore(turn.element, this.running?.element ?? null);
       this.turns.set(exchange.id, turn);
     }
@@ -74,7 +80,8 @@ export class Log {
   }
 
   private scroll(): void {
-    if (this.following && !this.list.hidden) this.element.scrollTop = this.element.scrollHeight;
+    if (this.list.hidden || this.list.childElementCount === 0) this.element.scrollTop = 0;
+    else if (this.following) this.element.scrollTop = this.element.scrollHeight;
   }
 
   private atEnd(): boolean {

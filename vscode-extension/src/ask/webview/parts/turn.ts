@@ -1,73 +1,87 @@
 import { progressShare, thoughtFor } from '../../../figures';
 import type { KeptLink, Place, ShownExchange, Thinking } from '../../contract';
 import { h, prose, svg } from '../dom';
-import { linkPlaces, placeLink } from '../linking';
+import { Footnotes } from '../footnotes';
+import { linkPlaces, numberPlaces, placeLink } from '../linking';
 import { StreamedMarkdown } from '../markdown/streamed';
 import type { RunningQuestion } from '../state';
 import { footer } from './footer';
+import { KeptPlaces } from './kept';
 
-const FEW = 5;
-const MOST_KEPT = 8;
 const NONE: readonly KeptLink[] = [];
 
-/** A question and its answer, while it is written and afterwards. */
+/** A question and its answer with the places it rests on, while it is written and afterwards. */
 export class TurnView {
   private readonly waiting = h('div', { class: 'waiting' });
-  private readonly kept = h('div', { class: 'kept' });
   private readonly thought = h('div', { class: 'thought' });
   private readonly answer = h('div', { class: 'answer' });
+  private readonly places = new KeptPlaces();
   private readonly after = h('div', { class: 'after' });
   readonly element: HTMLElement;
-  private streamed = new StreamedMarkdown(this.answer);
+  private footnotes = new Footnotes(NONE);
+  private streamed = this.stream();
   private shownWait: string | undefined;
-  private shownKept = NONE;
 
   constructor(question: string, place: Place | undefined) {
-    this.element = h('article', { class: 'turn' }, asked(question, place), this.waiting, this.kept, this.thought, this.answer, this.after);
+    this.element = h('article', { class: 'turn' }, asked(question, place), this.waiting, this.thought, this.answer, this.places.element, this.after);
     this.element.ariaBusy = 'true';
   }
 
   /** Show an unfinished answer. */
   follow({ kept, answer, progress }: RunningQuestion): void {
     this.wait(answer === '' ? progress || 'Asking' : undefined);
-    this.keep(answer === '' ? kept : NONE);
+    if (this.footnotes.kept !== kept) this.footnotes = new Footnotes(kept);
     this.streamed.follow(answer);
     this.streamed.render();
+    this.places.update(this.footnotes);
   }
 
-  /** Show the finished exchange. */
-  finish(exchange: ShownExchange): void {
+  /** Show the finished exchange; `notices` are those of it that were not told before. */
+  finish(exchange: ShownExchange, notices: readonly string[]): void {
     this.wait(undefined);
-    this.keep(NONE);
     this.element.ariaBusy = null;
     this.element.dataset.id = exchange.id;
     this.question(exchange);
     this.thought.replaceChildren(...(exchange.thinking ? [folded(exchange.thinking)] : []));
     this.complete(exchange.answer);
-    linkPlaces(this.answer, exchange);
-    this.after.replaceChildren(...problems(exchange), ...sources(exchange), footer(exchange));
+    this.cite(exchange);
+    this.after.replaceChildren(...problems(exchange), footer(exchange), ...notices.map(notice));
+  }
+
+  /** Redraw the places, all of them if the user asked for that. */
+  redraw(): void {
+    this.places.update(this.footnotes);
   }
 
   /** The server may have worded the question. */
-  private question({ question }: ShownExchange): void {
+  private question({ title, question }: ShownExchange): void {
     const heading = this.element.querySelector('h2');
-    if (heading && heading.textContent !== question) heading.textContent = question;
+    if (heading) heading.textContent = title ?? question;
   }
 
   private complete(answer: string): void {
     if (!this.streamed.follow(answer)) {
       this.answer.replaceChildren();
-      this.streamed = new StreamedMarkdown(this.answer);
+      this.streamed = this.stream();
       this.streamed.follow(answer);
     }
     this.streamed.render(true);
   }
 
-  /** Redrawn only if it changed, because a link that is replaced while it is pressed does nothing. */
-  private keep(links: readonly KeptLink[]): void {
-    if (this.shownKept === links) return;
-    this.shownKept = links;
-    this.kept.replaceChildren(...keptRows(links));
+  /** The server has checked the lines that the answer names; some are cited without being named. */
+  private cite({ kept, links }: ShownExchange): void {
+    this.footnotes = new Footnotes(kept, links);
+    linkPlaces(this.answer, this.footnotes);
+    numberPlaces(this.answer, this.footnotes);
+    for (const { location } of links) this.footnotes.cite(location);
+    this.places.update(this.footnotes);
+  }
+
+  private stream(): StreamedMarkdown {
+    return new StreamedMarkdown(this.answer, (nodes, whole) => {
+      linkPlaces(nodes, this.footnotes, !whole);
+      numberPlaces(nodes, this.footnotes);
+    });
   }
 
   private wait(message: string | undefined): void {
@@ -81,7 +95,7 @@ function asked(question: string, place: Place | undefined): Node {
   const chip = place && placeLink({ uri: place.uri, range: place.range ?? { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } } },
     svg(place.range ? 'selection' : 'file'), h('span', {}, place.label));
   chip?.classList.add('chip');
-  return h('div', { class: 'question' }, h('h2', {}, question), chip);
+  return h('div', { class: 'question' }, h('h2', { dir: 'auto' }, question), chip);
 }
 
 function waiting(message: string): Node[] {
@@ -94,35 +108,24 @@ function waiting(message: string): Node[] {
 }
 
 function folded(thinking: Thinking): Node {
-  return h('details', {}, h('summary', {}, thoughtFor(thinking)), h('p', {}, thinking.text));
+  return h('details', {}, h('summary', {}, thoughtFor(thinking)), h('p', { dir: 'auto' }, thinking.text));
 }
 
-function keptRows(links: readonly KeptLink[]): Node[] {
-  if (links.length === 0) return [];
-  const rows = links.slice(0, MOST_KEPT).map(({ label, location, what }) =>
-    h('li', {}, placeLink(location, label), h('span', {}, what)));
-  const more = links.length > MOST_KEPT ? h('p', {}, `and ${links.length - MOST_KEPT} more`) : undefined;
-  return [h('section', { class: 'sources', 'aria-label': 'Kept code' }, h('ul', {}, ...rows), more)];
-}
-
-/** Remarks on an answer: why it is missing or incomplete, and the server's notices. */
-function problems({ outcome, error, answer, finish, notices }: ShownExchange): Node[] {
+/** Why an answer is missing or incomplete. */
+function problems({ outcome, error, answer, finish }: ShownExchange): Node[] {
   const lines: Node[] = [];
   if (outcome === 'failed') lines.push(note('error', error ?? 'The question failed.'));
   if (outcome === 'cancelled') lines.push(note('info', answer ? 'Stopped here.' : 'Stopped before the answer began.'));
   if (outcome === 'answered' && answer.trim() === '') lines.push(note('info', 'The model gave no answer. Try other words.'));
-  if (finish === 'length') lines.push(note('warning', 'Cut off here: raise the setting `winnow.maxTokens` for longer answers.'));
-  return [...lines, ...notices.map((notice) => note('info', notice))];
+  if (finish === 'length') lines.push(note('warning', 'Cut off here: raise `winnow.maxTokens` for longer answers.'));
+  return lines;
 }
 
 function note(kind: 'info' | 'warning' | 'error', text: string): Node {
   return h('p', { class: `note ${kind}`, role: kind === 'error' ? 'alert' : undefined }, svg(kind), h('span', {}, ...prose(text)));
 }
 
-function sources({ links }: ShownExchange): Node[] {
-  if (links.length === 0) return [];
-  const items = links.map(({ label, location }) => h('li', {}, placeLink(location, label)));
-  const rest = items.slice(FEW);
-  const more = rest.length === 0 ? undefined : h('details', {}, h('summary', {}, `${rest.length} more`), h('ul', {}, ...rest));
-  return [h('section', { class: 'sources', 'aria-label': 'Sources' }, h('h3', {}, 'Sources'), h('ul', {}, ...items.slice(0, FEW)), more)];
+/** The server's remark, where it does not interrupt. */
+function notice(text: string): Node {
+  return h('p', { class: 'notice' }, ...prose(text));
 }
