@@ -24,11 +24,11 @@ from winnow_lsp.acp.messages import (
     Identity,
     JsonRpcLines,
     RequestError,
+    Updates,
     question_of,
     text_of,
 )
-from winnow_lsp.acp.updates import Updates
-from winnow_lsp.client.asking import Listener
+from winnow_lsp.client.connection import Listener
 from winnow_lsp.host.reply import Reply
 from winnow_lsp.host.roots import is_everything
 

@@ -21,7 +21,7 @@ from winnow_lsp.acp.agent import AcpAgent
 from winnow_lsp.acp.messages import FAILED, RequestError, standard_streams
 from winnow_lsp.cli.options import server_option, uses_server
 from winnow_lsp.cli.setting_options import config_of, setting_options
-from winnow_lsp.client.asking import Listener
+from winnow_lsp.client.connection import Listener
 from winnow_lsp.host.reply import Reply, Waiting
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from winnow_lsp.cli.report import ProgressView, notice_lines, spans_lines, stats
 from winnow_lsp.cli.setting_options import config_of, setting_options
 from winnow_lsp.cli.shared_server import answered
 from winnow_lsp.cli.terminal import cancel_on_interrupt, show, show_json
-from winnow_lsp.client.asking import Listener
+from winnow_lsp.client.connection import Listener
 from winnow_lsp.host.reply import Reply, place, thought_line
 
 _NAMESPACE = "last-conversation-1"
@@ -142,7 +142,7 @@ def _print(reply: Reply, show_spans: bool, by_server: bool) -> None:
 def spans(question: str | None, **options: Any) -> None:
     """Show which code would be kept for QUESTION, the best first."""
     from winnow_lsp.cli.in_process import assistant, sources_of
-    from winnow_lsp.host.stats import flat_stats
+    from winnow_lsp.host.reply import flat_stats
 
     asked = question_of(question, options, reads_input=True)
     config, as_json = config_of(options), options["as_json"]

@@ -21,9 +21,8 @@ from winnow_engine.targets.opening import check_target
 from winnow_engine.targets.remote.address import sent_to
 from winnow_lsp.cli.options import folders_of
 from winnow_lsp.cli.setting_options import config_of
-from winnow_lsp.client.asking import Listener
-from winnow_lsp.host.reply import Reply
-from winnow_lsp.host.stats import flat_stats
+from winnow_lsp.client.connection import Listener
+from winnow_lsp.host.reply import Reply, flat_stats
 
 
 @contextmanager

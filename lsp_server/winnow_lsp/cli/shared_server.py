@@ -20,8 +20,7 @@ from winnow_engine.platform import has_private_sockets
 from winnow_engine.question import Question
 from winnow_lsp.cli.options import folders_of, uses_server
 from winnow_lsp.cli.setting_options import config_of
-from winnow_lsp.client.asking import Listener, ask
-from winnow_lsp.client.connection import Connection, ConnectionLostError, NoServerError, running, started
+from winnow_lsp.client.connection import Connection, ConnectionLostError, Listener, NoServerError, ask, running, started
 from winnow_lsp.host.reply import Reply
 from winnow_lsp.host.socket_path import Peer, ServerFiles, UnsafeFolderError, server_files
 

@@ -9,14 +9,22 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from winnow_engine.core import Citation, Kept, Progress, Span, Thought, counted
 
+if TYPE_CHECKING:
+    from winnow_engine.selection.ranking import SelectionStats
+    from winnow_engine.targets.answer import Stats
+
+_OF_SELECTION = ("workspace_tokens", "indexed_tokens", "kept_tokens", "budget_tokens", "answer_probability")
+_OF_GENERATION = (
+    "prompt_tokens", "reused_tokens", "restored_tokens", "decode_tokens", "drafted_tokens", "accepted_tokens", "draft",
+)  # fmt: skip
+
+
 _LONG_S = 100  # from here on in minutes
 _TOKENS_FOR_A_PACE = 1000  # the first file to be done is a short one, and has waited for its batch
-
-
 ON_THE_WIRE: Mapping[str, str] = {
     "workspace_tokens": "workspaceTokens", "indexed_tokens": "indexedTokens", "kept_tokens": "keptTokens",
     "budget_tokens": "budgetTokens", "answer_probability": "answerProbability", "stages": "stages", "ttft_s": "ttft",
@@ -26,6 +34,27 @@ ON_THE_WIRE: Mapping[str, str] = {
     "prefill_tokens_per_s": "prefillTokensPerSecond", "target_host": "targetHost",
 }  # fmt: skip
 _MEANS_SOMETHING = re.compile(r"[\\`\[\]<>]")
+
+
+def flat_stats(stats: Stats | SelectionStats) -> dict[str, Any]:
+    """The stats of an answer, or of a selection alone, by name. Seconds are rounded to the millisecond."""
+    from winnow_engine.targets.answer import Stats
+    from winnow_engine.targets.base import Generation
+
+    answered = stats if isinstance(stats, Stats) else None
+    selection = stats.selection if isinstance(stats, Stats) else stats
+    generation = answered.generation if answered else Generation("", "cancelled", 0, 0, 0.0, None, 0, 0.0)
+    throughput = answered.prefill_tokens_per_s if answered else None
+    computed = {
+        "stages": {name: round(seconds, 3) for name, seconds in stats.stages.items()},
+        "ttft_s": round(answered.ttft_s, 3) if answered else None,
+        "decode_tokens_per_s": round(generation.decode_tokens_per_s, 2),
+        "places": dict(answered.places) if answered else {},
+        "target_host": answered.target_host if answered else None,
+        "prefill_tokens_per_s": None if throughput is None else round(throughput, 1),
+    }
+    own = {name: getattr(selection, name) for name in _OF_SELECTION}
+    return own | {name: getattr(generation, name) for name in _OF_GENERATION} | computed
 
 
 class Waiting:
@@ -132,7 +161,7 @@ def plain(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer. `stats` are those of `host/stats.py`; `finish` says why it ended, `thinking` is the thought before."""
+    """An answer. `stats` are those of `host/reply.py`; `finish` says why it ended, `thinking` is the thought before."""
 
     answer: str
     citations: tuple[Citation, ...]

@@ -1,4 +1,4 @@
-"""Serves agents: through a socket that `winnow mcp` passes bytes to, one message a line, or over HTTP."""
+"""The tools over MCP, through a socket that `winnow mcp` passes bytes to, one message a line, or over HTTP."""
 
 from __future__ import annotations
 
@@ -6,38 +6,124 @@ import asyncio
 import json
 import logging
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, closing, suppress
+from importlib.metadata import version
 from pathlib import Path
 from threading import Thread
+from typing import Any, TypeVar
 
 import anyio
 import mcp_types as types
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from winnow_engine.config import Config
-from winnow_engine.errors import NotJsonError
+from winnow_engine.errors import CancelledError, NotJsonError, WinnowError
+from winnow_engine.index.workspace import Sources
 from winnow_engine.storage.store import Store, default_path
 from winnow_engine.untrusted import read_json
 from winnow_lsp.host.engines import Engines
 from winnow_lsp.host.settings import Settings
 from winnow_lsp.host.socket_path import LONGEST_LINE
+from winnow_lsp.http.answering import Answering
 from winnow_lsp.http.fields import ApiError
 from winnow_lsp.http.guard import Guard, listening_socket, web_server
-from winnow_lsp.mcp.repository import AgentRepository
-from winnow_lsp.mcp.server import make_server
+from winnow_lsp.mcp.arguments import Arguments, read_arguments
+from winnow_lsp.mcp.relay import DISTRIBUTION, INSTRUCTIONS, NAME, TITLE, reads_text, tools
+from winnow_lsp.mcp.repository import AgentRepository, Reports
+from winnow_lsp.mcp.results import ToolResult
 from winnow_lsp.mcp.workspace import Workspaces
+
+T = TypeVar("T")
+Context = ServerRequestContext[Any, Any]
+
+
+TOOLS: Mapping[str, Callable[[AgentRepository, Sources, Arguments, Reports], Coroutine[Any, Any, ToolResult]]] = {
+    "find_code": AgentRepository.find,
+    "explain_place": AgentRepository.explain,
+    "outline": AgentRepository.outline,
+    "ask": AgentRepository.answer,
+}
+"""By the names of tools; `tools.json` has what agents read of them."""
+_SCHEMAS = {tool["name"]: tool["inputSchema"] for tool in tools("")}
+
 
 _Received = SessionMessage | Exception
 Streams = tuple[MemoryObjectReceiveStream[_Received], MemoryObjectSendStream[SessionMessage]]
-
 _log = logging.getLogger(__name__)
+
+
+def make_server(repository: AgentRepository, workspaces: Workspaces) -> Server[Any]:
+    """A server with all tools for the clients of one repository."""
+
+    async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult.model_validate({"tools": tools(_client(context))})
+
+    async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        try:
+            return await _call(context, params, repository, workspaces)
+        except (WinnowError, ValueError) as error:
+            return _failed(str(error))
+
+    async def initialized(context: Context, _: types.NotificationParams | None) -> None:
+        repository.index(lambda: workspaces.sources(context.session))
+
+    async def roots_changed(context: Context, _: types.NotificationParams | None) -> None:
+        workspaces.changed(context.session)
+
+    server: Server[Any] = Server(
+        NAME,
+        title=TITLE,
+        version=version(DISTRIBUTION),
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+    server.add_notification_handler("notifications/initialized", types.NotificationParams, initialized)
+    server.add_notification_handler("notifications/roots/list_changed", types.NotificationParams, roots_changed)
+    return server
+
+
+def _client(context: Context) -> str:
+    about = context.session.client_params
+    return about.client_info.name if about else ""
+
+
+async def _call(
+    context: Context, params: types.CallToolRequestParams, repository: AgentRepository, workspaces: Workspaces
+) -> types.CallToolResult:
+    tool = TOOLS.get(params.name)
+    if tool is None:
+        return _failed(f"there is no tool {params.name!r}, but {', '.join(TOOLS)}")
+    asked = read_arguments(_SCHEMAS[params.name], params.arguments or {})
+    sources = await workspaces.sources(context.session)
+    async with Reports(lambda number, line: context.session.report_progress(number, None, line)) as reports:
+        result = await attended(context.request, tool(repository, sources, asked, reports))
+    text = types.TextContent(type="text", text=result.page())
+    structured = result.json_document() if reads_text(_client(context)) else None
+    return types.CallToolResult(content=[text], structured_content=structured)
+
+
+async def attended(request: Request | None, work: Coroutine[Any, Any, T]) -> T:
+    """The work's result. Over HTTP it stops, with CancelledError, once its client has gone, who could not fetch it."""
+    if request is None:
+        return await work
+    try:
+        return await Answering(lambda _: work, request).completion()
+    except ClientDisconnect:
+        raise CancelledError("the client has gone") from None
+
+
+def _failed(message: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=message)], is_error=True)
 
 
 @asynccontextmanager

@@ -18,7 +18,7 @@ from winnow_engine.errors import ModelNotFoundError
 from winnow_engine.question import Question, Turn
 from winnow_lsp.acp.agent import AcpAgent, Answerer
 from winnow_lsp.acp.messages import JsonRpcLines
-from winnow_lsp.client.asking import Listener
+from winnow_lsp.client.connection import Listener
 from winnow_lsp.host.reply import Reply
 
 SPANS = (

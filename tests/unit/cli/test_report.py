@@ -3,8 +3,7 @@ from winnow_engine.selection.ranking import SelectionStats
 from winnow_engine.targets.answer import Stats
 from winnow_engine.targets.base import Generation
 from winnow_lsp.cli.report import notice_lines, spans_lines, stats_line
-from winnow_lsp.host.reply import place
-from winnow_lsp.host.stats import flat_stats
+from winnow_lsp.host.reply import flat_stats, place
 
 SPAN = Span("a/b.py", 3, 9, 41, 1.5, UnitKind.METHOD, "A.b", {"words": 1.5})
 STATS = Stats(

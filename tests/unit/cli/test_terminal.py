@@ -15,7 +15,7 @@ from winnow_lsp.cli import ask, doctor
 from winnow_lsp.cli.main import main
 from winnow_lsp.cli.report import _places
 from winnow_lsp.cli.terminal import harmless, show_json
-from winnow_lsp.client.asking import Listener
+from winnow_lsp.client.connection import Listener
 from winnow_lsp.host.reply import Reply
 
 TITLE = "\x1b]0;yours\x07"

@@ -11,8 +11,7 @@ import pytest
 from winnow_engine.core import Cancellation, Citation, Folder, Kept, Span, Thought, UnitKind
 from winnow_engine.errors import CancelledError, ModelDamagedError, TargetError, WinnowError
 from winnow_engine.question import Cursor, Question, Turn
-from winnow_lsp.client.asking import Listener, ask
-from winnow_lsp.client.connection import Connection, ConnectionLostError
+from winnow_lsp.client.connection import Connection, ConnectionLostError, Listener, ask
 
 ROOT = Path("/repo with space")
 

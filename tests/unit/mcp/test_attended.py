@@ -8,7 +8,7 @@ import pytest
 from starlette.requests import Request
 
 from winnow_engine.errors import CancelledError
-from winnow_lsp.mcp.server import attended
+from winnow_lsp.mcp.serving import attended
 
 
 class Client:

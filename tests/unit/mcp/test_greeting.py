@@ -13,7 +13,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 
 from winnow_engine.config import FileRules
 from winnow_lsp.mcp.relay import STATELESS_VERSION, VERSIONS, Greeting, tools
-from winnow_lsp.mcp.server import TOOLS, make_server
+from winnow_lsp.mcp.serving import TOOLS, make_server
 from winnow_lsp.mcp.workspace import Workspaces
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from winnow_engine.errors import NotApplicableError
-from winnow_lsp.server.session.texts import check_within
+from winnow_lsp.server.session.editor import check_within
 
 
 def test_a_file_in_a_folder_may_be_made_however_the_folder_is_reached(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from winnow_lsp.host.roots import file_path
 from winnow_lsp.server.features.commands import EDIT, EXPLAIN
 from winnow_lsp.server.render.results import EditSupport
 from winnow_lsp.server.server import WinnowServer
-from winnow_lsp.server.session.texts import text_now, units_of
+from winnow_lsp.server.session.editor import text_now, units_of
 from winnow_lsp.server.wire.messages import Topic
 
 KIND, PROBLEM_KIND, CHANGE_KIND = "winnow.explain", "quickfix.winnow", "refactor.rewrite.winnow"

@@ -18,8 +18,7 @@ from winnow_lsp.server.render.deltas import Deltas
 from winnow_lsp.server.render.progress_bars import ProgressBar
 from winnow_lsp.server.render.results import answer_json, kept_json, selection_json
 from winnow_lsp.server.server import WinnowServer
-from winnow_lsp.server.session.editor import Folders
-from winnow_lsp.server.session.texts import symbol_at
+from winnow_lsp.server.session.editor import Folders, symbol_at
 from winnow_lsp.server.wire.messages import ASK, SPANS, AskParams, ask_about
 from winnow_lsp.server.wire.protocol import parsing, protocol_errors
 

@@ -17,8 +17,7 @@ from winnow_lsp.server.features.asking import moved, settings_budget
 from winnow_lsp.server.render.markdown import rejected_page
 from winnow_lsp.server.render.results import EditSupport, proposal_json, workspace_edit
 from winnow_lsp.server.server import WinnowServer
-from winnow_lsp.server.session.editor import Folders
-from winnow_lsp.server.session.texts import check_within, check_writable, text_now
+from winnow_lsp.server.session.editor import Folders, check_within, check_writable, text_now
 from winnow_lsp.server.wire.messages import EDIT, EditParams
 from winnow_lsp.server.wire.protocol import parsing, protocol_errors
 

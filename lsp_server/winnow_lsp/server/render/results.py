@@ -19,8 +19,7 @@ from winnow_engine.index.lines import Lines, text_lines
 from winnow_engine.review.review import Review
 from winnow_engine.selection.ranking import Selection, SelectionStats
 from winnow_engine.targets.answer import Answer, Stats
-from winnow_lsp.host.reply import for_wire
-from winnow_lsp.host.stats import flat_stats
+from winnow_lsp.host.reply import flat_stats, for_wire
 
 _ANNOTATION = "winnow"
 
