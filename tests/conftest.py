@@ -11,6 +11,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from winnow_engine.storage.store import Store
+from winnow_lsp.process import prepare
+
+# As the command does, before Numba reads where compiled code is kept and before llama.cpp starts its threads.
+prepare()
 
 # Commands answer in their own process unless a test is about the shared server, which would outlive it.
 os.environ["WINNOW_SERVER"] = "0"

@@ -8,11 +8,8 @@ import pytest
 
 from winnow_engine.errors import ModelError
 from winnow_engine.models import cache
-from winnow_lsp.process import prepare
 
 from .user import User
-
-prepare()  # as the command does, before llama.cpp starts its threads
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """The budget `auto` on real weights: a slow target is shown less, and nobody else."""
 
+import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -27,16 +28,25 @@ def target(smollm2: Path) -> Iterator[LlamaTarget]:
         yield target
 
 
+@pytest.fixture(scope="module")
+def indexed(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder with a complete index."""
+    cache = tmp_path_factory.mktemp("indexed")
+    with closing(Store(cache / "index.sqlite")) as store, closing(Assistant(store, lambda: Drafter(smollm2))) as one:
+        one.index(SOURCES)
+    return cache
+
+
 @pytest.fixture
 def assistant(
-    smollm2: Path, target: LlamaTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    smollm2: Path, target: LlamaTarget, indexed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Assistant]:
+    shutil.copytree(indexed, tmp_path, dirs_exist_ok=True)
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path))
     with (
         closing(Store(default_path())) as store,
         closing(Assistant(store, lambda: Drafter(smollm2), lambda: target)) as one,
     ):
-        one.index(SOURCES)
         assert one.target is not None
         one.target.settle()
         yield one
