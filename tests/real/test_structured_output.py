@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import anthropic
-import httpx
 import jsonschema
 import openai
 import pytest
 from pydantic import BaseModel
-from schemas import SCHEMAS, record
+from schemas import SCHEMAS
 
 from .served import MODEL, post, serving
 from .test_http_tools import SMALL
@@ -66,15 +65,6 @@ def test_an_answer_that_is_too_long_says_so(url: str) -> None:
     assert choice["message"]["content"].startswith("{")
     (choice,) = post(url, ASKED, max_tokens=300, response_format={"type": "json_object"})["choices"]
     assert choice["finish_reason"] == "length" or isinstance(json.loads(choice["message"]["content"]), dict)
-
-
-def test_a_schema_that_cannot_be_followed_is_refused_by_its_place(url: str) -> None:
-    asked = {"messages": ASKED, **format_of(record(a={"not": {}}))}
-    for stream in (False, True):
-        refused = httpx.post(f"{url}/v1/chat/completions", json={**asked, "stream": stream}, timeout=300)
-        field = "response_format.json_schema.schema"
-        assert (refused.status_code, refused.json()["error"]["param"]) == (400, field)
-        assert f"{field}.properties.a cannot be followed" in refused.json()["error"]["message"]
 
 
 def test_the_makers_packages_parse_what_they_asked_for(url: str) -> None:

@@ -14,7 +14,6 @@ import pytest
 
 from winnow_engine.config import KvType, TargetOptions
 from winnow_engine.core import Cancellation, Progress, Sampling
-from winnow_engine.errors import BudgetError, ModelDamagedError
 from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.prompting.messages import Message
@@ -99,34 +98,6 @@ def test_cancelling_in_prefill_keeps_whole_batches_and_the_same_answer(target: L
     assert answer.text == ask(fresh, prompt).text
 
 
-def test_cancelling_while_decoding_keeps_the_same_answer(target: LlamaTarget, fresh: LlamaTarget) -> None:
-    prompt, cancellation = chat(target, "Write the numbers from 1 to 500, one a line."), Cancellation()
-    cancelled = target.generate(
-        Request(prompt, Sampling(max_tokens=2000), lambda _: cancellation.cancel(), cancellation)
-    )
-    assert cancelled.finish == "cancelled"
-    assert 0 < cancelled.decode_tokens < 200
-    assert ask(target, prompt).text == ask(fresh, prompt).text
-
-
-def test_a_stop_string_over_token_borders_ends_the_answer(target: LlamaTarget) -> None:
-    prompt = chat(target, "Write the numbers from one to nine as words, separated by commas.")
-    whole = ask(target, prompt).text
-    # From the middle of one word to the middle of another: no token border at either end.
-    stop = whole[7:16]
-    pieces: list[str] = []
-    answer = target.generate(Request(prompt, Sampling(max_tokens=24, stop=(stop,)), pieces.append))
-    assert answer.finish == "stop"
-    assert "".join(pieces) == answer.text == whole[: whole.index(stop)]
-
-
-def test_the_same_seed_gives_the_same_text_and_another_seed_another(target: LlamaTarget) -> None:
-    prompt = chat(target, "Write a story about a fox.")
-    ask(target, prompt)
-    texts = [ask(target, prompt, Sampling(temperature=1.0, seed=seed, max_tokens=24)).text for seed in (1, 2, 1)]
-    assert texts[0] == texts[2] != texts[1]
-
-
 def test_characters_of_several_tokens_arrive_whole(qwen_target: Path) -> None:
     text = "a flamingo \N{FLAMINGO}, a llama, \u4f60\u597d"
     pieces: list[str] = []
@@ -146,25 +117,10 @@ def test_special_text_in_a_question_is_data(target: LlamaTarget) -> None:
     assert len(attacked) == len(plain) + target.count(attack) - target.count("Say hello.")
 
 
-def test_a_prompt_beyond_the_context_is_refused(smollm2: Path) -> None:
-    with closing(LlamaTarget.open(smollm2)) as target:
-        prompt = chat(target, CODE * 20)
-        with pytest.raises(BudgetError, match=f"{len(prompt)} tokens .* 8192: lower the budget"):
-            ask(target, prompt)
-
-
 @pytest.mark.parametrize("kv_type", ["q8_0", "q4_0"])
 def test_quantised_keys_and_values_still_answer(qwen_target: Path, kv_type: KvType) -> None:
     with closing(LlamaTarget.open(qwen_target, TargetOptions(kv_type=kv_type))) as target:
         assert "Paris" in ask(target, chat(target, CAPITAL)).text
-
-
-def test_half_a_model_is_damaged(smollm2: Path, tmp_path: Path) -> None:
-    half = tmp_path / "half.gguf"
-    with smollm2.open("rb") as file:
-        half.write_bytes(file.read(smollm2.stat().st_size // 2))
-    with pytest.raises(ModelDamagedError, match="not within the file bounds"):
-        LlamaTarget.open(half)
 
 
 def test_this_build_of_llama_cpp_does_not_crash(smollm2: Path) -> None:

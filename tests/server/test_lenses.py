@@ -73,9 +73,3 @@ async def test_files_that_cannot_be_read_have_none(with_lenses, own_folder: Path
 @pytest.mark.parametrize("uri", ["file:///etc/passwd", "untitled:Untitled-1", "file://[half", "nonsense"])
 async def test_documents_outside_the_workspace_have_none(with_lenses, uri: str) -> None:
     assert await lenses(await with_lenses(), uri) == ()
-
-
-@pytest.mark.parametrize("params", [None, [], {}, {"textDocument": "x"}, {"textDocument": {}}], ids=str)
-async def test_malformed_parameters_are_refused(client, params: Any) -> None:
-    error = await client.refusal(client.start(types.TEXT_DOCUMENT_CODE_LENS, params)[1])
-    assert error.code == INVALID_PARAMS

@@ -39,26 +39,6 @@ async def test_what_is_no_json_and_what_is_no_message_gets_its_error(started: Ra
     assert await is_alive(started)
 
 
-@pytest.mark.parametrize("method", ["winnow/ask", "winnow/spans", "textDocument/codeAction", "shutdown"])
-async def test_requests_before_initialize_are_refused(raw: RawClient, method: str) -> None:
-    assert (await raw.call(method, {"question": "?"}))["error"]["code"] == NOT_INITIALIZED
-    assert "result" in await raw.call("initialize", INITIALIZE)
-
-
-async def test_requests_after_shutdown_are_refused(started: RawClient) -> None:
-    assert (await started.call("shutdown"))["result"] is None
-    for method in ("winnow/ask", "shutdown", "initialize"):
-        assert (await started.call(method, {"question": "?"}))["error"]["code"] == INVALID_REQUEST
-    started.send({"jsonrpc": "2.0", "method": "exit"})
-    assert await started.receive() is None
-
-
-@pytest.mark.parametrize("params", [None, [], {"capabilities": 5}, {"capabilities": {}, "processId": "x"}], ids=str)
-async def test_initialize_that_makes_no_sense_is_refused_and_may_be_tried_again(raw: RawClient, params: object) -> None:
-    assert (await raw.call("initialize", params))["error"]["code"] == INVALID_PARAMS
-    assert "result" in await raw.call("initialize", INITIALIZE)
-
-
 async def test_folders_that_are_no_files_are_told_and_left_out(raw: RawClient) -> None:
     folders = [{"uri": "vscode-remote://ssh/x", "name": "x"}]
     assert "result" in await raw.call("initialize", INITIALIZE | {"workspaceFolders": folders})
@@ -87,11 +67,6 @@ async def test_several_messages_may_come_at_once_and_one_in_pieces(started: RawC
         started.writer.write(piece)
         await started.writer.drain()
     assert [(await started.receive())["id"] for _ in range(3)] == ["x"] * 3
-
-
-async def test_ids_may_be_texts_or_numbers(started: RawClient) -> None:
-    for identity in (0, -5, "", "a", 2**53):
-        assert (await started.call("no/such", identity=identity))["error"]["code"] == METHOD_NOT_FOUND
 
 
 async def test_a_client_that_never_reads_is_not_waited_for(address, on_tcp, folder: Path) -> None:
