@@ -14,8 +14,7 @@ KvType = Literal["f16", "q8_0", "q4_0"]
 Place = Literal["resident", "on-demand", "cpu"]
 Wanted = Literal["auto", "resident", "on-demand", "cpu"]
 SPECULATE = ("auto", "off", "lookup")
-FIRST_LOOK_TOKENS = 8000
-"""Code that the drafter encodes for a first answer: 7 s on two cores."""
+FIRST_LOOK_TOKENS = 8000  # code that the drafter encodes for a first answer: 7 s on two cores
 CACHE_MEGABYTES = 6000
 """Disk for indexes and snapshots: a token is 66 bytes of an index, and 28 KB read by Qwen2.5-Coder-1.5B."""
 

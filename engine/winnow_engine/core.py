@@ -202,8 +202,7 @@ class Cancellation:
             raise CancelledError("cancelled")
 
 
-Scores = NDArray[np.float32]
-"""One number for each unit of a workspace, float32 [U]."""
+Scores = NDArray[np.float32]  # one number for each unit of a workspace, float32 [U]
 
 Prompt = NDArray[np.int32]
 """A local target's prompt: token ids of its vocabulary, shape (tokens,), special tokens included."""

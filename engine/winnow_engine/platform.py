@@ -20,8 +20,7 @@ from typing import Any, Literal
 
 import platformdirs
 
-PLATFORM = sys.platform
-"""As in `sys.platform`: linux, darwin or win32."""
+PLATFORM = sys.platform  # as in `sys.platform`: linux, darwin or win32
 
 READ_FLAGS = os.O_RDONLY | sum(
     getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK", "O_BINARY", "O_NOINHERIT")

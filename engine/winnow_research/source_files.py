@@ -8,7 +8,6 @@ from pathlib import Path
 
 from winnow_engine.config import FileRules
 from winnow_engine.index.files import Skipped, look
-from winnow_engine.storage.store import content_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +16,6 @@ class SourceFile:
 
     path: str
     data: bytes
-
-    @property
-    def key(self) -> str:
-        """Key of the file's records in a store."""
-        return content_key(self.path, self.data)
 
 
 def scan(root: Path, rules: FileRules | None = None, skipped: Skipped | None = None) -> Iterator[SourceFile]:

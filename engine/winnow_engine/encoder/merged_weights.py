@@ -28,8 +28,7 @@ from winnow_engine.encoder.weights import ComputeLayer, Layers
 from winnow_engine.storage.folders import cache_folder, delete, files_in, used_last_first
 from winnow_engine.storage.mapped import Array, open_arrays, write_arrays
 
-KEPT = 3
-"""Models to keep, those used last: a drafter's, its reranker's, and those of another drafter."""
+KEPT = 3  # models to keep, those used last: a drafter's, its reranker's, and those of another drafter
 
 _SUFFIX = ".layer"
 _LEFT_FREE = 1 << 30  # bytes of disk that are left to the user

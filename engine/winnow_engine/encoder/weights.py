@@ -29,8 +29,7 @@ Merge = Callable[[str, Float32], Float32]
 
 Layers = tuple[LayerWeights, ...]
 ComputeLayer = Callable[[int], LayerWeights]
-Kept = Callable[[int, ComputeLayer], Layers]
-"""Returns so many layers, from a cache if it can."""
+Kept = Callable[[int, ComputeLayer], Layers]  # returns so many layers, from a cache if it can
 
 
 class GgufTensors:

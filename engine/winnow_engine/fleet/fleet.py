@@ -60,10 +60,8 @@ def _check_there(address: str | None) -> None:
         raise ClusterError(f"the Ray cluster {address} cannot be reached: {error}; is it running?") from error
 
 
-CHUNK_CHARACTERS = {"cpu": 32_000, "resident": 1_000_000}
-"""About four batches, by the place of a drafter."""
-AT_ONCE = 2
-"""Chunks that an actor encodes at the same time: while a device reads one, the other's text is prepared."""
+CHUNK_CHARACTERS = {"cpu": 32_000, "resident": 1_000_000}  # about four batches, by the place of a drafter
+AT_ONCE = 2  # chunks that an actor encodes at the same time: while a device reads one, the other's text is prepared
 _WAITING = AT_ONCE + 1  # chunks an actor has, so that it need not wait for the next
 _RESTARTS, _RETRIES = 5, 2  # of an actor; of a chunk, before it is encoded here
 _POLL_S = 0.1

@@ -11,8 +11,7 @@ from winnow_engine.errors import GitError, RevisionError
 from winnow_engine.git.program import Git
 from winnow_engine.git.repository import Repository
 
-MOST_BLOB_BYTES = 4 << 20
-"""Larger blobs are not read: what they hold is no code."""
+MOST_BLOB_BYTES = 4 << 20  # larger blobs are not read: what they hold is no code
 
 _NO_CHARSETS = ("idna", "punycode", "undefined")  # they refuse texts; the second takes 270 s for 2 MB
 _LATEST = 253_402_300_799

@@ -18,8 +18,7 @@ _STATUS = re.compile(
     rb" *size: (?P<size>\d+)\tflags: [0-9a-f]+\n"
 )
 
-REGULAR = frozenset({"100644", "100755"})
-"""The modes of files with content; links and submodules have others."""
+REGULAR = frozenset({"100644", "100755"})  # the modes of files with content; links and submodules have others
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,8 +91,7 @@ def _fields(output: bytes) -> list[str]:
     return [line.decode("utf-8", "surrogateescape") for line in output.split(b"\0") if line]
 
 
-MOST_COMMITS = 50_000
-"""Number of commits searched, the newest; their messages take 0.7 s of a core for each 20,000."""
+MOST_COMMITS = 50_000  # number of commits searched, the newest; their messages take 0.7 s of a core for each 20,000
 _MOST_NAMES = 3
 _SEARCH_S = 3.0  # for all names
 _TOUCHED = 1.2  # weight of a name that a commit touched, beside a word of its message

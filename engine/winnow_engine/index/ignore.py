@@ -19,8 +19,7 @@ from winnow_engine.git.repository import directories, top_above
 from winnow_engine.git.working_trees import TrackedFiles, excludes_file, is_repository, names_excludes
 from winnow_engine.platform import read_regular
 
-RULE_FILES = frozenset({".gitignore", ".winnowignore", ".git"})
-"""What a directory has that says what is ignored in it."""
+RULE_FILES = frozenset({".gitignore", ".winnowignore", ".git"})  # what a directory has that says what is ignored in it
 _MAX_BYTES = 1_000_000  # of a pattern file; a larger file is not one
 
 # pathspec's expressions for all files and for all directories are meant to be searched for; these match whole paths.

@@ -16,11 +16,9 @@ from multiprocessing.connection import Connection
 from winnow_engine.index.records import analysed
 from winnow_engine.storage.packs import Record
 
-Text = tuple[str, bytes]
-"""A file's path, which tells its language, and its content."""
+Text = tuple[str, bytes]  # A file's path, which tells its language, and its content
 
-READY = b"ready"
-"""The first thing that a process says."""
+READY = b"ready"  # the first thing that a process says
 _COMMON = ("warm.py", "warm.c", "warm.ts", "warm.js", "warm.go", "warm.rs", "warm.java", "warm.md")
 
 

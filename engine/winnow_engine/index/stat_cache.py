@@ -32,8 +32,7 @@ _TEXTS = ("roots", "paths", "reasons", "made_of")
 
 Stamp = tuple[int, ...]
 _SIZE = 2  # its place in a stamp
-Key = tuple[str, str, bool]
-"""The root, a file's path below it, and whether the user's rules ask for the file."""
+Key = tuple[str, str, bool]  # the root, a file's path below it, and whether the user's rules ask for the file
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,8 +92,7 @@ class StreamingEncoder:
 # Held while a drafter loads, so that settings that change quickly do not load several at once.
 _drafter_loads = threading.Lock()
 
-OpenFleet = Callable[[Drafter], Fleet]
-"""Opens the fleet that encodes in place of a drafter."""
+OpenFleet = Callable[[Drafter], Fleet]  # opens the fleet that encodes in place of a drafter
 
 
 class Encoders:

@@ -16,8 +16,7 @@ from winnow_engine.storage.mapped import mark_used
 from winnow_engine.storage.packs import Pack, Record
 from winnow_engine.storage.store import Store
 
-TOKENS = "unit_tokens"
-"""The array of a record that has the tokens of each unit, int32 [U]."""
+TOKENS = "unit_tokens"  # the array of a record that has the tokens of each unit, int32 [U]
 _LEAST_SHARE = 0.5  # of a pack's tokens that a workspace must have, so that it scores the others along with them
 _MOST_PACKS = 16
 _LOOSE_TOKENS, _LOOSE_SHARE = 60_000, 0.05  # in no pack, before they get one: 4 MB of an adapter's keys
@@ -117,8 +116,7 @@ class EncodedUnits:
         return EncodedUnits(np.concatenate([self.units, other.units]), FileKeys(tokens, arrays))
 
 
-KeysByFile = dict[int, EncodedUnits]
-"""Units with keys, by the number of their file in the workspace."""
+KeysByFile = dict[int, EncodedUnits]  # units with keys, by the number of their file in the workspace
 
 
 def record_of(keys: FileKeys) -> Record:

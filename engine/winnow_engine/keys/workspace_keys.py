@@ -15,8 +15,7 @@ from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Scope
 
 NO_UNIT = -1
-TOKENS_PER_BYTE = 0.24
-"""Of code, until enough of it has been counted."""
+TOKENS_PER_BYTE = 0.24  # of code, until enough of it has been counted
 _ENOUGH_BYTES = 20_000
 
 

@@ -18,8 +18,7 @@ from winnow_engine.storage.store import checksum
 from winnow_engine.untrusted import read_json
 
 CONTENTS = "winnow-index.json"
-MOST_BYTES = 16 << 20
-"""No list of contents is longer."""
+MOST_BYTES = 16 << 20  # no list of contents is longer
 _FORMAT = 1
 
 
@@ -50,8 +49,7 @@ class Shard:
         return f"{self.content}.records"
 
 
-Contents = Mapping[str, Shard]
-"""Shards by the name of their repository."""
+Contents = Mapping[str, Shard]  # shards by the name of their repository
 
 
 def packed_contents(contents: Contents) -> bytes:
@@ -88,8 +86,7 @@ class RecordPlace:
         return self.start + self.size
 
 
-Table = Mapping[str, Mapping[str, RecordPlace]]
-"""Places by namespace and key."""
+Table = Mapping[str, Mapping[str, RecordPlace]]  # places by namespace and key
 
 
 def packed_table(table: Table) -> bytes:

@@ -59,8 +59,7 @@ def use_of(document: Mapping[str, Any], file: Path) -> RerankerUse:
     raise ProfileError(f"{file.parent} does not say how its reranker is used: take the reranker out of profile.json")
 
 
-HEADS = Path(__file__).parent
-"""The folder of the profiles that need no weights."""
+HEADS = Path(__file__).parent  # the folder of the profiles that need no weights
 DOCUMENT = "profile.json"
 _INSTALLED = "reranker.json"
 _GENERIC = "generic"

@@ -130,10 +130,7 @@ def _words(lines: Sequence[bytes]) -> bytes:
 
 
 def commit_changes(repository: Repository, ids: Sequence[str]) -> dict[str, list[FileChange]]:
-    """The files that differ between each commit and its only parent, in path order, with one process for all.
-
-    Renames are not looked for, so no file is read. A commit is left out if nothing differs. Raises GitError.
-    """
+    """The files that differ between each commit and its only parent, without renames, by one process for all."""
     options = ("--stdin", "--raw", "-z", "-r", "--no-abbrev", "--ignore-submodules=dirty", "--no-renames")
     stdin = "".join(f"{one}\n" for one in ids).encode()
     found: dict[str, list[bytes]] = {}
