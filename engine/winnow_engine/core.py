@@ -127,10 +127,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Code that an answer will rest on, told before the target reads it.
-
-    `spans` are best first. `seconds` is the expected time to the first token from now on, None if unknown.
-    """
+    """Code, best first, that an answer will rest on, and the seconds to the first token, None if unknown."""
 
     spans: tuple[Span, ...]
     seconds: float | None

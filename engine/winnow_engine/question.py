@@ -103,10 +103,7 @@ def about_changes(changes: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ShownChange:
-    """A change at one length: text of so many tokens, and the lines of the workspace that stand in it.
-
-    One that is not `complete` leaves changed lines out.
-    """
+    """A change at one length, and lines of the workspace in it. One not `complete` leaves changed lines out."""
 
     text: str
     places: tuple[Cursor, ...]
@@ -147,10 +144,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Units that may be kept, int64 [N] in ascending order, and a line that has to be kept of each, int64 [N].
-
-    There may be more that match unless it is `complete`.
-    """
+    """Units that may be kept, int64 [N] in order, perhaps a line of each that must be, and if these are `complete`."""
 
     units: NDArray[np.int64]
     lines: NDArray[np.int64] | None = None

@@ -151,10 +151,7 @@ class BackgroundWriter:
 
 
 class Loading(Generic[T]):
-    """Loads something slow once, on a thread of its own: at once, or when it is first waited for.
-
-    The thread is not a daemon: a daemon inside llama.cpp at interpreter shutdown would crash the process.
-    """
+    """Loads something slow once, on a thread of its own, no daemon: that would crash llama.cpp at shutdown."""
 
     def __init__(self, load: Callable[[], T], *, at_once: bool = True) -> None:
         self._future: Future[T] = Future()

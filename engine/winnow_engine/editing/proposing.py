@@ -42,10 +42,7 @@ _TASKS: Mapping[EditKind, Callable[[Workspace, WantedEdit], EditTask]] = {
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A change that is not made yet. `sound` tells whether its file has no new syntax errors, None without a grammar.
-
-    `spans` is the code that the target saw beside the lines to change.
-    """
+    """A change that is not made yet, `sound` without new syntax errors; the target saw `spans` beside the lines."""
 
     title: str
     edit: FileEdit

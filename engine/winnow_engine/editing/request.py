@@ -76,10 +76,9 @@ class WantedEdit:
 
 @dataclass(frozen=True, slots=True)
 class EditTask:
-    """The prompt for a change, and the reader of its answer.
+    """The prompt for a change, and the reader of its answer, which is about as long as `expected`.
 
-    `question` chooses the code around it, without lines in `shown`, which `prompt` has anyway. `expected` is about as
-    long as the answer. `read` makes an edit of a block of code.
+    `question` chooses the code around it, without lines in `shown`, which `prompt` has anyway.
     """
 
     title: str

@@ -1,7 +1,4 @@
-"""Files in, keys out: tokenised, cut into segments, packed into batches, encoded, and put together again by file.
-
-The stages overlap. Threads tokenise files ahead of the encoder, which needs no GIL, and others run the batches.
-"""
+"""Files in, keys out. Threads tokenise files ahead of the encoder, which needs no GIL, and others run batches."""
 
 from __future__ import annotations
 

@@ -43,11 +43,7 @@ class MergedWeights:
         self._folder = folder / name
 
     def __call__(self, count: int, compute: ComputeLayer) -> Layers:
-        """The `count` layers on disk; those that are not there are computed and written one after the other.
-
-        Matrices are read-only views of the files, vectors are copies. Layers that cannot be written are returned as
-        computed.
-        """
+        """The `count` layers on disk: read-only views, but copies of vectors. Those not there are computed first."""
         layers = tuple(self._mapped(number) or self._kept(number, compute) for number in range(count))
         with suppress(OSError):
             os.utime(self._folder)

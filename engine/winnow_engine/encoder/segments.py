@@ -22,10 +22,7 @@ _LEAST_TOKENS = 512  # of a group at the end; smaller ones cost BLAS more than t
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Rows start:stop of file `file`'s unit tokens, to be encoded behind `header` (int32) as `ids` (int32).
-
-    Its rows runs[r, 0]:runs[r, 1] (int32 [R, 2], counted from `start`) belong to unit units[r] (int32 [R]).
-    """
+    """Rows start:stop of file `file`'s tokens, to be encoded behind `header` as `ids`; runs[r] belong to units[r]."""
 
     file: int
     start: int

@@ -1,7 +1,4 @@
-"""The strings a drafter reads: the shared prefix, a file's header, a question, a question about code.
-
-An adapter was trained behind exactly these strings; changing one means training again.
-"""
+"""The strings a drafter reads. An adapter was trained behind exactly these; changing one means training again."""
 
 from __future__ import annotations
 

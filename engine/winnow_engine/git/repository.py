@@ -44,10 +44,7 @@ def top_above(folder: Path) -> Path | None:
 
 
 def index_of_hook(folder: Path) -> Path | None:
-    """The index that git names for its hooks, if this process is one of the working tree that a folder lies in.
-
-    `git commit -a` and `git commit FILE` have an index of their own until they are done.
-    """
+    """The index that `git commit -a` and the like name for hooks, if this process is one of the folder's tree."""
     named = os.environ.get("GIT_INDEX_FILE")
     try:
         here = Path.cwd()
@@ -66,10 +63,7 @@ def _own_directory(folder: Path) -> Path | None:
 
 
 def check_readable(folder: Path) -> None:
-    """Raise GitError if git would wait for a writer before it could say what repository a folder lies in.
-
-    It opens whatever lies at the paths it reads first, a FIFO or a device too.
-    """
+    """Raise GitError if git would wait for a writer of a FIFO or device among the files that it reads first."""
     for level in (folder, *folder.parents):
         found = directories(level)
         branch = _first_line(found.own / "HEAD").removeprefix("ref:").strip()

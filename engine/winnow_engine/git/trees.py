@@ -51,10 +51,9 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file of a tree or of the index, by its path from the repository's top.
+    """A file of a tree or the index, by its path from the top. A sparse tree's is `skipped` on disk.
 
-    Of the index, `skipped` says that it is not to be on disk, in a sparse working tree. `stat` is the size in bytes and
-    the time of change in ns that it had on disk when git last found it to hold this blob, None if not known.
+    `stat` is the size and the time of change in ns that it had when git last found it to hold this blob.
     """
 
     path: str

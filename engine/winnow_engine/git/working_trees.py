@@ -84,10 +84,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 def counted_instead(folder: Path, root: Path) -> Path | None:
-    """The working tree below or around `root` that counts instead of a further one of its repository; None if none.
-
-    It is the one that `root` lies in, else the repository's own, else the one whose branch a bare repository names.
-    """
+    """The working tree that counts instead of a further one of its repository: the one around `root`, or the first."""
     found = directories(folder)
     shared, linked = _real(found.shared), _real(found.own)
     if shared == linked and linked.parent.name == "worktrees":  # without what names the shared one

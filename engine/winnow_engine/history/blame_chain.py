@@ -93,7 +93,7 @@ def shaping_commits(
 ) -> tuple[list[CommitEffect], int]:
     """Commits that shaped some lines of a file as it is now, newest first; and the number of uncommitted lines.
 
-    `path` is the file's path within the folder, `data` its bytes, `lines` are 1-based. Raises GitError, RevisionError.
+    `path` is within the folder, `data` the file's bytes. Raises GitError.
     """
     head = repository.commit("HEAD")
     wanted = sorted(set(lines))

@@ -22,11 +22,9 @@ _MOST_FILES = 200  # of a commit with more, only these are listed and searched
 
 @dataclass(frozen=True)
 class CommitEffect:
-    """A commit with what it did to the lines that are asked about.
+    """A commit with what it did to `lines` of the file that it left at the workspace path `path`.
 
-    `lines` are theirs in the file that the commit left, at the workspace path `path`. `file` is the change of that
-    file, `hunks` the part of it that made these lines, and `units` the names of functions to mention. `others` are
-    paths of other files that the commit touched. `level` counts the commits between this and the lines of today.
+    `hunks` of `file` made them, in `units`; `others` are paths that it touched, too. `level` counts the commits since.
     """
 
     commit: Commit

@@ -29,10 +29,9 @@ class Row:
 
 @dataclass(frozen=True)
 class IndexedFile:
-    """A file with its analysis. `local_path` is relative to the root of its folder: the drafter reads it.
+    """A file with its record: a row of tables, or alone until it has one. Bytes are read when needed.
 
-    Its record is a row of tables, or stands alone until it has one. Bytes are read when needed, which may raise
-    FileChangedError.
+    `local_path` is relative to the root of its folder: the drafter reads it.
     """
 
     path: str

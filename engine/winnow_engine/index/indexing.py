@@ -23,11 +23,7 @@ Taker = Callable[[IndexedFile], None]
 
 @dataclass(frozen=True, slots=True)
 class ReadContext:
-    """Resources for reading a workspace beside this thread.
-
-    `parse_pool` parses new files. `begin` is told their number and bytes; what it returns, unless None, takes each of
-    them as soon as it is parsed.
-    """
+    """Resources for reading: `begin` gets the number and bytes of new files, and may return a taker of each."""
 
     parse_pool: ParsePool = field(default_factory=lambda: ParsePool(0))
     begin: Callable[[int, int], Taker | None] = lambda count, size: None

@@ -26,10 +26,9 @@ _KINDS = {
 
 @dataclass
 class Definition:
-    """A function, method, class or section, on 1-based inclusive lines that include its leading comments.
+    """A function, method, class or section, on 1-based lines that include its leading comments, inside of `parent`.
 
-    `parent` indexes the class or section around it in `Outline.definitions`. `taken` is the last line of its own name
-    or of a definition directly inside; one that starts there is not a unit of its own.
+    A definition that starts by line `taken`, the last of its name or of one directly inside, is no unit of its own.
     """
 
     kind: UnitKind

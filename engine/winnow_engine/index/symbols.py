@@ -17,11 +17,7 @@ _MIN_REFERENCE = 3
 
 @dataclass(frozen=True, slots=True)
 class FileSymbols:
-    """Pairs of a name and the index of its unit, each once, ordered by unit and name.
-
-    `definitions` have simple names (`invoke`, not `Context.invoke`). `references` are the identifiers of at
-    least 3 characters that a unit uses and does not itself define.
-    """
+    """Pairs of a simple name and its unit's index, in order: names defined, and others of 3 characters or more."""
 
     definitions: tuple[tuple[str, int], ...] = ()
     references: tuple[tuple[str, int], ...] = ()
@@ -36,10 +32,9 @@ class FileAnalysis:
 
 
 def analyse(path: str, data: bytes) -> FileAnalysis:
-    """Cut a file into units and list its symbols, parsing it once. Takes any bytes and never raises.
+    """Cut a file into units and list its symbols. Takes any bytes and never raises.
 
-    The path's name tells the language. Text in no known language, over 4 MB or too slow to parse is cut at blank lines
-    and has no symbols.
+    Text in no known language, over 4 MB or too slow to parse is cut at blank lines and has no symbols.
     """
     lines = Lines(data)
     try:

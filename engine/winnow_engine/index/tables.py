@@ -1,8 +1,4 @@
-"""Tables of many files, as arrays that can be mapped: units, words, names and their users.
-
-Files and units are numbered within the table. A workspace has the tables it was last written as, and others of the few
-files that are new since; a `TableSlice` says how it numbers the units of each.
-"""
+"""Tables of many files, as arrays that can be mapped. A `TableSlice` says how a workspace numbers the units."""
 
 from __future__ import annotations
 

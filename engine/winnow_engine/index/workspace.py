@@ -66,11 +66,7 @@ class Sources:
 
 @dataclass(frozen=True)
 class Workspace:
-    """Files of all folders, in path order. Units are numbered through: file by file, in file order.
-
-    Most files are rows of `base`, the tables that the workspace was last written as. `stats` is for the next reading of
-    the sources with this `identity`.
-    """
+    """Files of all folders, in path order, with units numbered through. Most files are rows of `base`, older tables."""
 
     files: tuple[IndexedFile, ...]
     stats: StatCache = field(default_factory=StatCache, compare=False, repr=False)

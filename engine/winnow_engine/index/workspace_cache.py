@@ -1,8 +1,4 @@
-"""Files on disk from which the next process starts: a workspace's stat data and tables.
-
-Both can be made again. Each takes its place by a rename, so several processes may write them; the last one wins. A row
-of the tables is valid for its content key, whoever wrote it.
-"""
+"""Files on disk from which the next process starts: a workspace's stat data and tables. The last writer wins."""
 
 from __future__ import annotations
 

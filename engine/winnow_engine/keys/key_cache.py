@@ -38,10 +38,7 @@ from winnow_engine.storage.store import Store
 
 
 class IndexReport:
-    """Reports progress by file. The tokens still to come are estimated from the bytes of all files together.
-
-    Files that were done before count as well: work that goes on after a question does not begin again at 0.
-    """
+    """Reports progress by file, with those done before. Tokens to come are estimated from the files' bytes."""
 
     def __init__(self, count: int, size: int, progress: ProgressSink, before: int = 0) -> None:
         self._count, self._size, self._progress = before + count, size, progress
@@ -191,10 +188,7 @@ class KeyCache:
         cancellation: Cancellation,
         before: int = 0,
     ) -> None:
-        """Encode and store `count` files with `size` bytes in all, also while a workspace is still being read.
-
-        `before` is the number of files that have keys already, for the report.
-        """
+        """Encode and store `count` files of `size` bytes, while a workspace may still be read; `before` have keys."""
         report = IndexReport(count, size, progress, before)
         planned: deque[PlannedFile] = deque()
 

@@ -48,11 +48,7 @@ class KeyBlock:
 
 @dataclass(frozen=True)
 class WorkspaceKeys:
-    """The keys of a workspace's units, or of some of them.
-
-    `unit_tokens`, int32 [U], is 0 for a unit without keys; `missing_tokens` estimates the tokens of these. Each unit
-    with keys is in one of the `parts`.
-    """
+    """The keys of a workspace's units, or of some: `unit_tokens`, int32 [U], is 0 without. Each is in one part."""
 
     unit_tokens: NDArray[np.int32]
     parts: tuple[KeyBlock, ...]

@@ -1,7 +1,4 @@
-"""Cache folders, and files that several processes share there.
-
-Imports no NumPy: `winnow_lsp/process.py` asks before that is loaded.
-"""
+"""Cache folders, and files that several processes share there. Imports no NumPy: a command asks before that."""
 
 from __future__ import annotations
 
