@@ -13,7 +13,7 @@ from winnow_engine.changes.working_tree import working_changes
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import NotARepositoryError, RevisionError
 from winnow_engine.git.base_branch import base_branch
-from winnow_engine.git.objects import MOST_BLOB_BYTES, blobs, commits, existing
+from winnow_engine.git.objects import MOST_BLOB_BYTES, blobs, commits
 from winnow_engine.git.repository import Repository, open_repository
 from winnow_engine.git.trees import FileChange, staged_changes, tree_changes
 from winnow_engine.index.file_rules import unreadable_content, unwanted_content
@@ -90,13 +90,13 @@ def _range(repository: Repository, first: str, last: str, *, since_parted: bool)
 def _one_commit(repository: Repository, revision: str) -> Revisions:
     (commit,) = commits(repository.git, [repository.commit(revision)])
     title = f"commit {commit.id[:10]}, {commit.subject!r}"
-    if not commit.parents:
-        return Revisions(repository.empty_tree, commit.id, title, "")
-    parent = commit.parents[0]
-    if not existing(repository.git, [parent]):
+    if not commit.parents and repository.shallow:
         raise RevisionError(
             f"the commit before {commit.id[:10]} is not in this shallow clone: `git fetch --deepen=1` gets it"
         )
+    if not commit.parents:
+        return Revisions(repository.empty_tree, commit.id, title, "")
+    parent = commit.parents[0]
     return Revisions(parent, commit.id, title, parent[:10])
 
 

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from winnow_engine.errors import GitError, RevisionError
+from winnow_engine.errors import GitError
 from winnow_engine.git.program import Git
 from winnow_engine.git.repository import Repository
 
 MOST_BLOB_BYTES = 4 << 20  # larger blobs are not read: what they hold is no code
 
-_NO_CHARSETS = ("idna", "punycode", "undefined")  # they refuse texts; the second takes 270 s for 2 MB
 _LATEST = 253_402_300_799
-_WHO = re.compile(rb"(?P<name>.*?) ?<(?P<mail>[^>]*)> (?P<time>-?\d+) ?(?P<zone>[+-]\d{4})?")
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit: its parents as it names them, also where a shallow clone lacks them; seconds since the epoch."""
+    """A commit: its parents in this clone, and its times in seconds since the epoch."""
 
     id: str
     tree: str
@@ -44,52 +41,12 @@ def blobs(git: Git, ids: Iterable[str], most_bytes: int = MOST_BLOB_BYTES) -> di
     return dict(_contents(git, small))
 
 
-def existing(git: Git, ids: Sequence[str]) -> set[str]:
-    """The objects that are there: a shallow clone lacks some that others name."""
-    return set(_sizes(git, ids))
-
-
-def commits(git: Git, ids: Sequence[str]) -> list[Commit]:
-    """The commits with these full object ids, in this order. RevisionError for one that is not there."""
-    found = dict(_contents(git, ids))
-    missing = next((one for one in ids if one not in found), None)
-    if missing is not None:
-        raise RevisionError(f"commit {missing[:10]} is not in this clone: `git fetch --unshallow` gets older ones")
-    return [parse_commit(one, found[one]) for one in ids]
-
-
-def parse_commit(commit_id: str, data: bytes) -> Commit:
-    """A commit from its object's bytes. A message that is not in the encoding it claims gets U+FFFD."""
-    head, _, body = data.partition(b"\n\n")
-    lines = [line.partition(b" ") for line in head.split(b"\n") if not line.startswith(b" ")]
-    values = {key.decode("ascii", "replace"): value for key, _, value in reversed(lines)}
-    encoding = values.get("encoding", b"utf-8").decode("ascii", "replace")
-    author, authored_at = _who(values.get("author", b""), encoding)
-    _, committed_at = _who(values.get("committer", b""), encoding)
-    parents = tuple(value.decode("ascii", "replace") for key, _, value in lines if key == b"parent")
-    tree = values.get("tree", b"").decode("ascii", "replace")
-    return Commit(commit_id, tree, parents, author, authored_at, committed_at, _decoded(body, encoding))
-
-
-def _who(line: bytes, encoding: str) -> tuple[str, int]:
-    match = _WHO.fullmatch(line.strip())
-    return (_decoded(match["name"], encoding), seconds(match["time"])) if match else (_decoded(line, encoding), 0)
-
-
 def seconds(text: bytes | str) -> int:
     """A commit's time in seconds since the epoch, from 1970 to 9999: it may have any digits, or none, which is 0."""
     try:
         return min(max(int(text), 0), _LATEST)
     except ValueError:
         return 0
-
-
-def _decoded(data: bytes, encoding: str) -> str:
-    try:
-        codec = codecs.lookup(encoding).name
-        return data.decode("utf-8" if codec in _NO_CHARSETS else codec, "replace")
-    except (LookupError, ValueError):  # no codec of text; no name at all
-        return data.decode("utf-8", "replace")
 
 
 def _sizes(git: Git, ids: Sequence[str]) -> dict[str, tuple[str, int]]:
@@ -124,15 +81,23 @@ def _lines(ids: Iterable[str]) -> bytes:
 
 _FIELDS = ("%H", "%T", "%P", "%an", "%at", "%ct", "%B")
 _ID = re.compile("[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_MOST_CHARACTERS = 8_000  # of a message
+
+
+def commits(git: Git, ids: Sequence[str]) -> list[Commit]:
+    """The commits with these full object ids, in this order. Raises GitError."""
+    return _logged(git, "--no-walk=unsorted", "--stdin", stdin=_lines(ids)) if ids else []
 
 
 def newest_commits(repository: Repository, tip: str, most: int) -> list[Commit]:
-    """The `most` newest commits up to `tip`, newest first, with the beginnings of long messages."""
+    """The `most` newest commits up to `tip`, newest first. Raises GitError, CancelledError."""
+    return _logged(repository.git, f"-{most}", tip, "--")
+
+
+def _logged(git: Git, *arguments: str, stdin: bytes = b"") -> list[Commit]:
     # Every field ends with a NUL, the last of a commit with that of -z.
-    options = ("-z", "--encoding=UTF-8", "--no-color", "--no-patch", f"--format={'%x00'.join(_FIELDS)}", f"-{most}")
-    fields = repository.git.fields("log", *options, tip, "--")
-    return [_logged(*row) for row in zip(*(iter(fields),) * len(_FIELDS), strict=True)]
+    options = ("-z", "--encoding=UTF-8", "--no-color", "--no-patch", f"--format={'%x00'.join(_FIELDS)}")
+    fields = git.fields("log", *options, *arguments, stdin=stdin)
+    return [_commit(*row) for row in zip(*(iter(fields),) * len(_FIELDS), strict=True)]
 
 
 def touching_commits(
@@ -148,7 +113,7 @@ def touching_commits(
     return [line for line in output.decode("ascii", "replace").splitlines() if _ID.fullmatch(line)], complete
 
 
-def _logged(*fields: bytes) -> Commit:
+def _commit(*fields: bytes) -> Commit:
     name, tree, parents, author, authored, committed, message = (field.decode("utf-8", "replace") for field in fields)
     times = seconds(authored), seconds(committed)
-    return Commit(name, tree, tuple(parents.split()), author, *times, message[:_MOST_CHARACTERS])
+    return Commit(name, tree, tuple(parents.split()), author, *times, message)

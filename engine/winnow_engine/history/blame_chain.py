@@ -148,8 +148,7 @@ def _effect(
 ) -> tuple[CommitEffect, _Lines | None]:
     """Effect of a commit on lines, and the lines that these replaced."""
     (commit,) = commits(history.repository.git, [commit_id])
-    parent = history.parent(commit)
-    changes = history.changes(commit, parent)
+    changes = history.changes(commit)
     change = next((one for one in changes if one.after == path), None)
     file = history.changed_files([change])[0] if change else None
     lines = tuple(sorted({origin.line_then for origin in origins}))
@@ -157,6 +156,6 @@ def _effect(
     others = history.others(changes, change)
     effect = CommitEffect(commit, history.path(path), lines, file, others, made, level=level)
     before = [line for hunk in made for line in hunk.before]
-    if not (before and parent and change and change.before and file and counts_as_git(file.before or b"")):
+    if not (before and commit.parents and change and change.before and file and counts_as_git(file.before or b"")):
         return effect, None
-    return effect, (parent, change.before, before)
+    return effect, (commit.parents[0], change.before, before)

@@ -10,7 +10,7 @@ from winnow_engine.changes.changed import ChangedFile, Hunk
 from winnow_engine.changes.units import ChangedUnit, file_units
 from winnow_engine.core import Folder
 from winnow_engine.errors import GitError
-from winnow_engine.git.objects import Commit, blobs, existing
+from winnow_engine.git.objects import Commit, blobs
 from winnow_engine.git.repository import Repository
 from winnow_engine.git.trees import FileChange, tree_changes
 from winnow_engine.history.terms import asked_in, stem, whole
@@ -44,20 +44,15 @@ class FolderHistory:
     repository: Repository
     folder: Folder
 
-    def parent(self, commit: Commit) -> str | None:
-        """The first parent, None for a commit without one in this clone."""
-        first = commit.parents[:1]
-        return first[0] if first and existing(self.repository.git, first) else None
-
     def path(self, path: str) -> str:
         """The workspace path of a file given from the repository's top; one outside the folder keeps its own."""
         prefix = self.repository.prefix
         inside = path.startswith(prefix)
         return printable(self.folder.workspace_path(path.removeprefix(prefix)) if inside else path)
 
-    def changes(self, commit: Commit, parent: str | None) -> list[FileChange]:
+    def changes(self, commit: Commit) -> list[FileChange]:
         """The files that a commit changed, all of them for one without a parent; no renames in a partial clone."""
-        before = parent or self.repository.empty_tree
+        before = commit.parents[0] if commit.parents else self.repository.empty_tree
         try:
             return tree_changes(self.repository, before, commit.id)
         except GitError:  # files are compared to find renames, and a partial clone lacks some
@@ -98,8 +93,8 @@ def terms_of(question: str) -> Terms:
 
 def effect_on(history: FolderHistory, commit: Commit, terms: Terms) -> CommitEffect:
     """A commit with what it did to what some terms are about, as far as the clone has parents and contents."""
-    parent = history.parent(commit)
-    changes = history.changes(commit, parent) if parent or not commit.parents else []
+    known = bool(commit.parents) or not history.repository.shallow
+    changes = history.changes(commit) if known else []
     fitting = sorted(
         (one for one in changes if one.regular), key=lambda change: -_score(terms, [history.path(change.path)])
     )

@@ -95,6 +95,7 @@ MOST_COMMITS = 50_000  # number of commits searched, the newest; their messages 
 _MOST_NAMES = 3
 _SEARCH_S = 3.0  # for all names
 _TOUCHED = 1.2  # weight of a name that a commit touched, beside a word of its message
+_MOST_CHARACTERS = 8_000  # of a message
 _MERGE = 0.7  # weight of a merge, as the merged commits say the same
 
 
@@ -116,7 +117,7 @@ def rank_commits(repository: Repository, question: str, most: int) -> tuple[list
     tip = repository.commit("HEAD")
     logged = newest_commits(repository, tip, MOST_COMMITS)
     asked = asked_in(question)
-    scores = score_messages([f"{one.author}\n{one.message}" for one in logged], asked.terms)
+    scores = score_messages([f"{one.author}\n{one.message[:_MOST_CHARACTERS]}" for one in logged], asked.terms)
     scores *= np.where([len(one.parents) > 1 for one in logged], np.float32(_MERGE), np.float32(1))
     search = NameSearch(repository, tip, _SEARCH_S)
     _add_touching(scores, logged, asked, search, shallow=repository.shallow)

@@ -15,11 +15,6 @@ def all_logged(top: Path) -> list[Commit]:
     return newest_commits(open_repository(top), head(top), 100)[::-1]
 
 
-def test_of_a_long_message_the_beginning_is_kept(top: Path) -> None:
-    commit(top, "long " * 4_000)
-    assert [one.message for one in all_logged(top)] == ["long " * 1_600]
-
-
 def test_merges_octopuses_and_empty_commits_are_listed(top: Path) -> None:
     commit(top, "one", {"a.py": "a = 1\n"})
     for name in ("left", "right"):
@@ -76,6 +71,12 @@ def test_what_is_not_utf_8_and_what_looks_like_the_format_is_read(top: Path) -> 
     assert first.message.startswith("gr\ufffd\ufffde\n\naaaa")
     assert (first.author, second.author, second.message) == ("J\ufffdrg", "J\u00f6rg", "gr\u00fc\u00dfe")
     assert second.committed_at == 1_700_000_000
+
+
+@pytest.mark.parametrize("encoding", [b"idna", b"punycode", b"hex", b"\xff", b""])
+def test_a_message_in_an_encoding_of_no_text_is_read_as_utf8(encoding: bytes, top: Path) -> None:
+    raw_commit(top, b"caf\xc3\xa9 \xff", b"encoding %s\n" % encoding)
+    assert all_logged(top)[-1].message == "café \N{REPLACEMENT CHARACTER}"
 
 
 def crafted(top: Path, **changed: bytes) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from winnow_engine.errors import GitError, NotARepositoryError, RevisionError
 from winnow_engine.git.base_branch import base_branch
-from winnow_engine.git.objects import blobs, commits, parse_commit
+from winnow_engine.git.objects import blobs, commits
 from winnow_engine.git.repository import open_repository
 from winnow_engine.git.trees import Entry, index_files, staged_changes, tree_changes, tree_files
 from winnow_research.evaluation.histories.small_commits import commit_changes
@@ -136,9 +136,7 @@ def test_a_shallow_clone_says_what_it_lacks(top: Path, tmp_path: Path) -> None:
     repository = open_repository(tmp_path / "shallow")
     assert repository.shallow
     (head,) = commits(repository.git, [repository.commit("HEAD")])
-    assert len(head.parents) == 1, "the commit names its parent, though the clone lacks it"
-    with pytest.raises(RevisionError, match="--unshallow"):
-        commits(repository.git, head.parents)
+    assert head.parents == ()
     with pytest.raises(RevisionError, match="--unshallow"):
         repository.commit("HEAD~1")
 
@@ -208,12 +206,6 @@ def test_names_and_messages_that_are_not_utf8(top: Path) -> None:
     assert commits(repository.git, [other])[0].subject == "caf\N{REPLACEMENT CHARACTER}"
     git.git(top, "-c", "i18n.commitEncoding=ISO-8859-1", "commit", "--amend", "-q", "-m", b"caf\xe9")
     assert commits(repository.git, [git.head(top)])[0].subject == "café"
-
-
-@pytest.mark.parametrize("encoding", [b"idna", b"punycode", b"undefined", b"hex", b"a\0b", b"\xff", b""])
-def test_a_message_in_an_encoding_of_no_text_is_read_as_utf8(encoding: bytes) -> None:
-    raw = b"tree 1\nauthor A <a@b> 1 +0000\nencoding %s\n\ncaf\xc3\xa9 \xff" % encoding
-    assert parse_commit("1" * 40, raw).message == "café \N{REPLACEMENT CHARACTER}"
 
 
 def test_a_merge_names_all_its_parents(top: Path) -> None:
