@@ -71,6 +71,12 @@ class SymbolTable:
         """Units that define a name, in order."""
         return [int(unit) for unit in self._definitions.of(name)[0]]
 
+    def spelled(self, name: str) -> Set[str]:
+        """The defined names that a name means: itself, or else those that differ in case and underscores."""
+        return (
+            {name} if name in self._definitions else {n for n in self._spellings.of(folded(name)) if self.defining(n)}
+        )
+
     def using_name(self, name: str) -> Sequence[int]:
         """Units that use a name, in order, whatever it means there."""
         return [int(unit) for unit in self._users.of(name)[0]]

@@ -109,8 +109,9 @@ class FusedScores:
     def with_more(self, name: str, added: Scores) -> FusedScores:
         """The scores with a further feature, `added` float32 [U]. The budget `auto` stays as it was."""
         contributions = {**self.contributions, name: added[self.units]}
+        sizing = self.total if self.sizing is None else self.sizing
         total = _raised(self.total + added, self.log_odds)
-        return replace(self, total=total, contributions=contributions, sizing=self.total)
+        return replace(self, total=total, contributions=contributions, sizing=sizing)
 
     def score_of(self, unit: int) -> float:
         """The score of one unit, rounded to 0.0001; that of the least likely one if it was not scored."""

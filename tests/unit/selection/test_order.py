@@ -1,0 +1,61 @@
+"""The order in which code is shown: definitions of bare names, and files by what they hold together."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.question import Question
+from winnow_engine.selection.fusion import FusedScores
+from winnow_engine.selection.order import defining, with_definitions
+
+from ..conftest import written
+
+FILES = {
+    "pool/core.py": "class Pool:\n    size = 1\n\n    def take(self):\n        return self.size\n",
+    "pool/other.py": "class Queue:\n    def take(self):\n        return 2\n\n\n"
+    "def refill(pool):\n    return pool.take()\n",
+    "pool/__init__.py": "from pool.core import Pool\nfrom pool.other import Queue, refill\n",
+    "tests/test_pool.py": "def refill(pool):\n    return None\n\n\nclass FakePool:\n    pass\n",
+}
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return written(FILES, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Pool", ["Pool"]),
+        ("`refill`", ["refill"]),
+        ("refill()", ["refill"]),
+        ("take", ["Pool.take", "Queue.take"]),
+        ("Queue.take", ["Queue.take"]),
+        ("Queue::take", ["Queue.take"]),
+        ("fake_pool", ["FakePool"]),
+        ("Where is `refill` defined?", ["refill"]),
+        ("Where is `refill` used?", []),
+        ("refill the pool", []),
+        ("nothing_here", []),
+        ("?", []),
+    ],
+)
+def test_a_bare_name_has_definitions(workspace: Workspace, text: str, names: list[str]) -> None:
+    units = [workspace.units[unit] for unit in defining(text, workspace)]
+    assert [unit.name for _, unit in units] == names
+    assert "tests/test_pool.py" not in {file.path for file, _ in units} or names == ["FakePool"]
+
+
+def test_definitions_come_before_all_other_units(workspace: Workspace) -> None:
+    total = np.linspace(3, -9, len(workspace.units), dtype=np.float32)
+    total[-1] = -np.inf
+    units = np.arange(len(total))
+    scores = FusedScores(total, {}, -2.0, units, np.ones(1, np.float32))
+    found = with_definitions(Question("Queue"), workspace, scores)
+    first = workspace.units[int(found.total.argmax())][1].name
+    assert (first, found.log_odds, float(found.total.max())) == ("Queue", 2.0, 2.0)
+    assert found.total[-1] == -np.inf
+    assert with_definitions(Question("Where is the queue filled?"), workspace, scores) is scores
