@@ -297,3 +297,20 @@ async def test_a_folder_without_files_is_named(connect, tmp_path: Path) -> None:
     error = await client.refusal(client.ask(QUESTION))
     assert (error.code, error.data) == (REQUEST_FAILED, {"kind": "WorkspaceError"})
     assert str(tmp_path) in error.message
+
+
+async def test_a_prompt_that_was_read_ahead_is_not_read_again(connect) -> None:
+    client = await connect()
+    assert (await client.start("winnow/starters", None)[1])["questions"]
+    text = f"What does delivery cost in {uuid.uuid4().hex}?"
+    assert await client.start("winnow/prepare", {"question": text})[1] == {"prepared": True}
+    stats = (await client.ask(text))["stats"]
+    assert stats["promptTokens"] - stats["reusedTokens"] <= 2
+    assert await client.start("winnow/prepare", {"question": text})[1] == {"prepared": False}
+
+
+async def test_a_question_is_not_kept_waiting_by_what_is_read_ahead(connect, folder: Path) -> None:
+    client = await connect()
+    ahead = client.start("winnow/prepare", {"question": f"What is {uuid.uuid4().hex}?"})[1]
+    assert (await client.ask(QUESTION))["answer"]
+    assert (await ahead)["prepared"] in (True, False)

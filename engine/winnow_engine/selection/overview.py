@@ -13,12 +13,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import UnitKind
+from winnow_engine.core import Cancellation, UnitKind
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
 from winnow_engine.selection.overview_words import names_nothing_else, names_project, topics_of
 
 _MOST_FILES, _MOST_UNITS = 3, 4  # of one kind, and of one file
+_MOST_CENTRAL, _MOST_DEFINING = 2, 1000  # symbols, and files looked at
+_DISTINCT = re.compile(r"^_*[A-Z].*[a-z]|[a-z\d][A-Z_][a-z]")  # `range` is used by all, but means another
 _SHARE, _MOST_TOKENS = 0.6, 1500  # of a budget; scores choose the rest
 _NAMES_CODE = re.compile(r"[`_{}=<>#@$\d]|\w\(|::|\w\.\w|[a-z][A-Z]")
 _CODE = r"(?:[cm]?[jt]sx?|py|rs|go|java|kts?|scala|c|cc|cpp|cxx|rb|php|cs|swift|dart|exs?|hs|zig|lua|pl|r|jl|ml|elm)"
@@ -85,6 +87,28 @@ def overview_units(workspace: Workspace, question: Question) -> list[int]:
     of_each = [list(_units_of(workspace, _KINDS[kind], set(topics))) for kind in kinds]
     found = dict.fromkeys(unit for unit in chain(*zip_longest(*of_each)) if unit is not None)
     return [unit for unit in found if question.scope is None or unit in question.scope.units]
+
+
+def starter_questions(workspace: Workspace, cancellation: Cancellation) -> list[str]:
+    """Questions to begin with, as far as this workspace has files that answer them, and about its central symbols."""
+    asked = {"readme": "What does this repository do?", "entry": "Where does it start?"}
+    found = [text for kind, text in asked.items() if _files(workspace, _KINDS[kind].path)]
+    tests = ["How do I run its tests?"] if workspace.file_table.are_tests.any() else []
+    return [*found, *tests, *(f"How does `{name}` work?" for name in _central_symbols(workspace, cancellation))]
+
+
+def _central_symbols(workspace: Workspace, cancellation: Cancellation) -> list[str]:
+    """The classes and functions that most units use, of those that one unit alone defines; tests do not count."""
+    tests = workspace.by_unit(workspace.file_table.are_tests.astype(np.float32))
+    uses = dict[str, int]()
+    for number, file in enumerate(workspace.files[:_MOST_DEFINING]):
+        cancellation.check()
+        for name, place in file.analysis.symbols.definitions:
+            unit = int(workspace.unit_starts[number]) + place
+            central = file.units[place].kind in (UnitKind.CLASS_HEADER, UnitKind.FUNCTION) and not tests[unit]
+            if central and _DISTINCT.search(name) and len(workspace.symbols.defining(name)) == 1:
+                uses[name] = sum(not tests[user] for user in workspace.symbols.using_name(name))
+    return [name for name in sorted(uses, key=lambda name: -uses[name])[:_MOST_CENTRAL] if uses[name]]
 
 
 def fitting(units: Sequence[int], tokens: NDArray[np.int32], budget_tokens: int) -> list[int]:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Budget, Folder
-from winnow_engine.index.workspace import Sources
+from winnow_engine.core import Budget, Cancellation, Folder
+from winnow_engine.index.workspace import Sources, read_workspace
 from winnow_engine.question import Cursor, Question, Turn
-from winnow_engine.selection.overview import asks_for_overview
+from winnow_engine.selection.overview import asks_for_overview, starter_questions
 from winnow_engine.storage.store import Store
 
 from .words import Words
@@ -81,3 +81,19 @@ def test_the_files_that_tell_are_kept(tmp_path: Path, text: str, wanted: set[str
         selection = assistant.select(sources, Question(text), budget)
     assert wanted <= {span.path for span in selection.spans}
     assert not any("seems to answer" in notice for notice in selection.notices)
+
+
+def test_starter_questions_are_made_of_what_there_is(tmp_path: Path) -> None:
+    files = {
+        "README.md": "# Tax\n",
+        "src/rate.py": "class TaxRate:\n    pass\n\ndef range(value):\n    return value\n\ndef of_none():\n    pass\n",
+        **{f"src/m{n}.py": "def step():\n    return TaxRate(), range(3)\n" for n in range(3)},
+        "tests/test_rate.py": "def test_one():\n    assert TaxRate()\n",
+    }
+    for path, content in files.items():
+        (tmp_path / "root" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "root" / path).write_text(content)
+    with closing(Store(tmp_path / "index.sqlite")) as store:
+        workspace = read_workspace(Sources((Folder(tmp_path / "root"),)), store, Cancellation())
+        found = starter_questions(workspace, Cancellation())
+    assert found == ["What does this repository do?", "How do I run its tests?", "How does `TaxRate` work?"]

@@ -1,4 +1,4 @@
-"""`winnow/ask` and `winnow/spans`, from the request to its result: one function each."""
+"""`winnow/ask`, `winnow/spans`, `winnow/starters` and `winnow/prepare`: from the request to its result."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import psutil
+
 from winnow_engine.core import Budget, Cancellation, Kept
 from winnow_engine.question import Question, Turn
+from winnow_engine.selection.overview import starter_questions
 from winnow_engine.selection.ranking import Selection
 from winnow_engine.targets.answer import Answer
+from winnow_engine.targets.base import ignore
+from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.host.engines import Engine
 from winnow_lsp.host.queue import Asker, Work
 from winnow_lsp.host.settings import budget_of
@@ -19,12 +24,12 @@ from winnow_lsp.server.render.progress_bars import ProgressBar
 from winnow_lsp.server.render.results import answer_json, kept_json, selection_json
 from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.session.editor import Folders, symbol_at
-from winnow_lsp.server.wire.messages import ASK, SPANS, AskParams, ask_about
+from winnow_lsp.server.wire.messages import ASK, PREPARE, SPANS, STARTERS, AskParams, ask_about
 from winnow_lsp.server.wire.protocol import parsing, protocol_errors
 
 
 def register(server: WinnowServer) -> None:
-    """Offer the two requests."""
+    """Offer the requests."""
 
     @server.feature(ASK)
     async def ask(params: AskParams) -> dict[str, Any]:
@@ -33,6 +38,14 @@ def register(server: WinnowServer) -> None:
     @server.feature(SPANS)
     async def spans(params: AskParams) -> dict[str, Any]:
         return await select(server, params)
+
+    @server.feature(STARTERS)
+    async def starters(_params: None) -> dict[str, Any]:
+        return {"questions": await starters_of(server)}
+
+    @server.feature(PREPARE)
+    async def prepare(params: AskParams) -> dict[str, Any]:
+        return {"prepared": await read_ahead(server, params.question)}
 
 
 async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
@@ -107,6 +120,48 @@ async def select(server: WinnowServer, params: AskParams) -> dict[str, Any]:
             selected = await engine.queue.question(prepare, moved(server, engine, bar), Asker(server, in_turn=True))
         server.indexer.answered(seen, selected.stats)
         return {"question": question.text, **selection_json(selected, folders.location)}
+
+
+async def starters_of(server: WinnowServer) -> list[str]:
+    """Questions to begin with, from the workspace: once it is indexed and nobody asks."""
+
+    def prepare() -> Work[list[str]]:
+        sources, assistant = server.editor.sources(server.editor.folders), server.engine.assistant()
+        return lambda cancellation: starter_questions(assistant.read(sources, cancellation), cancellation)
+
+    with protocol_errors(), server.questions.unfinished(supersedes=False):
+        await server.editor.configured.wait()
+        return await server.engine.queue.background(prepare)
+
+
+async def read_ahead(server: WinnowServer, text: str) -> bool:
+    """Have a target in this process read the prompt of a first question while nobody asks; False if it does not.
+
+    Not once something was asked, whose prompt a follow-up continues, and not on battery.
+    """
+
+    def prepare() -> Work[bool]:
+        if server.conversations or is_url(server.editor.settings.models.target) or _on_battery():
+            return lambda _: False
+        sources, assistant = server.editor.sources(server.editor.folders), server.engine.assistant()
+        budget, sampling = settings_budget(server), replace(server.editor.settings.sampling, max_tokens=1)
+
+        def work(cancellation: Cancellation) -> bool:
+            for _ in range(2):  # how fast the target reads, which the first time shows, decides how much is kept
+                assistant.ask(sources, Question(text), budget, sampling, ignore, cancellation=cancellation)
+            return True
+
+        return work
+
+    with protocol_errors(), server.questions.unfinished(supersedes=False):
+        await server.editor.configured.wait()
+        return await server.engine.queue.background(prepare)
+
+
+def _on_battery() -> bool:
+    sensors = getattr(psutil, "sensors_battery", None)
+    battery = sensors() if sensors else None
+    return battery is not None and battery.power_plugged is False
 
 
 async def _question(server: WinnowServer, params: AskParams) -> Question:

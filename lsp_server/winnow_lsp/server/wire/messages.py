@@ -20,6 +20,7 @@ T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)
 _MOST_ATTEMPTS = 1_000_000
 ASK, SPANS, EDIT, SERVER = "winnow/ask", "winnow/spans", "winnow/edit", "winnow/server"
+STARTERS, PREPARE = "winnow/starters", "winnow/prepare"
 KEPT, STATUS = "winnow/kept", "winnow/status"
 
 
@@ -147,6 +148,7 @@ class WinnowRequest(Generic[T]):
 MESSAGES: Mapping[str, type] = {
     ASK: WinnowRequest[AskParams],
     SPANS: WinnowRequest[AskParams],
+    PREPARE: WinnowRequest[AskParams],
     EDIT: WinnowRequest[EditParams],
 }
 
