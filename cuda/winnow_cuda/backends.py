@@ -36,10 +36,7 @@ Notify = Callable[[str], None]
 
 
 def warm_up() -> None:
-    """Have the CPU's ops compiled if they will run here, which need not wait for the weights.
-
-    On a machine's first use that takes seconds, afterwards 0.25 s, in which Numba starts and reads what it compiled.
-    """
+    """Have the CPU's ops compiled if they will run here: seconds on first use, then 0.25 s."""
     if not availability().usable:
         warm_encoder(pack=runs_here())
 
@@ -88,10 +85,7 @@ def open_encoder(
 
 
 def open_bare_encoder(weights: Weights, binaries: MutableMapping[str, bytes], on_compile: Notify) -> RowEncoder:
-    """The encoder for `weights` without a prefix; it stays where it is, and raises DeviceError if the device fails.
-
-    `weights` have a shape that the device supports.
-    """
+    """The encoder for supported `weights` without a prefix; DeviceError if the device fails."""
     nothing = np.empty(0, np.int32)
     return _on_device(weights, nothing, binaries, on_compile) if availability().usable else CpuEncoder(weights, nothing)
 

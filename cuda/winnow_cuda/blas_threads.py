@@ -12,10 +12,7 @@ from threadpoolctl import ThreadpoolController
 
 
 class OneThread:
-    """Holds BLAS at one thread while anybody wants that. Whoever comes last gives the threads back.
-
-    Limits that each restore what they found would leave one thread for good, where they overlap without nesting.
-    """
+    """Holds BLAS at one thread while anybody wants that; whoever comes last gives the threads back."""
 
     def __init__(self) -> None:
         self._lock, self._users = threading.Lock(), 0

@@ -50,10 +50,7 @@ class Availability:
 
 
 def availability() -> Availability:
-    """Look for a driver, a device of compute capability 8.0 or later, and numba-cuda. Never raises.
-
-    numba-cuda comes last: importing it takes 0.3 s, which a machine without a device need not wait for.
-    """
+    """Look for driver, device of capability 8.0 or later, and last numba-cuda (0.3 s). Never raises."""
     if importlib.util.find_spec("cuda") is None:
         return Availability(False, "the extra 'cuda' is not installed (No module named 'cuda')")
     try:

@@ -72,10 +72,7 @@ def plain(matrix: Matrix) -> Float32:
 
 @dataclass(frozen=True, slots=True)
 class LayerWeights:
-    """One decoder layer, matrices as [out, in]; query, key and value stacked, gate and up stacked.
-
-    Vectors are float32. All matrices have one form (`MatrixForm`).
-    """
+    """One decoder layer; matrices [out, in] of one form, q, k, v stacked, gate and up; vectors float32."""
 
     attn_norm: Float32  # [width]
     qkv: Matrix  # [q_width + 2 kv_width, width]
@@ -121,10 +118,7 @@ class Readout:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A drafter's embedding, its first `shape.layers` layers, and the readout of the last one, if it was trained.
-
-    `rows` is a head that reads every row (`RowEncoder`).
-    """
+    """A drafter's embedding, first `shape.layers` layers, trained readout, and head `rows` (`RowEncoder`)."""
 
     shape: TransformerShape
     embedding: EmbeddingTable
@@ -199,10 +193,7 @@ def runs_between(offsets: Int64) -> Int64:
 
 
 class Encoder(Protocol):
-    """A drafter's first layers on some device. Safe to call from several threads.
-
-    batch_tokens is how many tokens to encode in one call; parallel says whether concurrent calls are faster.
-    """
+    """A drafter's first layers, thread-safe; `parallel` says whether concurrent calls are faster."""
 
     batch_tokens: int
     parallel: bool
@@ -221,25 +212,16 @@ class Encoder(Protocol):
 
 
 class RowEncoder(Protocol):
-    """Layers on some device, and a head that reads every row of the last. Safe to call from several threads.
-
-    batch_tokens is how many tokens to encode in one call.
-    """
+    """Layers on some device, thread-safe, and a head that reads every row; `batch_tokens` for one call."""
 
     batch_tokens: int
 
     def encode_rows(self, batch: Batch, between_layers: Callable[[], None] | None = None) -> Float32:
-        """Run `batch` and return what the weights' head `rows` makes of its rows, float32 [T, columns].
-
-        What `between_layers` raises ends the pass.
-        """
+        """Run `batch` → head `rows` of every row, float32 [T, columns]. What `between_layers` raises ends it."""
 
 
 class Scorer(Protocol):
-    """The ops of the same names over units of a workspace. Safe to call from several threads.
-
-    An array of keys must not change between calls: a device keeps it for as long as it lives on the host.
-    """
+    """Ops over units of a workspace, thread-safe. Keys must not change: a device keeps them while they live."""
 
     def maxsim(self, codes: Int8, scales: Float16, runs: Int64, queries: Float32, weights: Float32) -> Float32:
         """See `ops/scoring.py`. Of units far apart only the keys they have are read."""

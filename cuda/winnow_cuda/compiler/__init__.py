@@ -11,10 +11,7 @@ from winnow_cuda.numba_settings import ignore_settings_file
 
 
 def _load_numba_cuda() -> None:
-    """Import numba-cuda, which in version 0.30 asks NumPy for a name that NumPy 2.5 no longer has.
-
-    NumPy has that name for as long as the import takes; afterwards it is as it was.
-    """
+    """Import numba-cuda; version 0.30 needs a name that NumPy 2.5 lacks, there for the import alone."""
     if hasattr(np, "row_stack"):
         ignore_settings_file("numba.cuda.core.config")
         return

@@ -30,10 +30,7 @@ def _emit(
     tied: int = 0,
     pure: bool = False,
 ) -> Any:
-    """Inline PTX: $0… are `results`, then `arguments`; the first `tied` arguments share registers with results.
-
-    `pure` lets the compiler move the instruction: its results depend on its arguments alone.
-    """
+    """Inline PTX: $0… are `results`, then `arguments`, the first `tied` of them shared; `pure` may be moved."""
     letters = [f"={_LETTER[r]}" for r in results] + [str(i) for i in range(tied)]
     letters += [_LETTER[a] for a in arguments[tied:]] + ["~{memory}"] * (not pure)
     fields = [_LLVM[r] for r in results]
@@ -266,10 +263,7 @@ def warpgroup_product(columns: int, transposed_b: bool, a_in_registers: bool) ->
 
 @functools.cache
 def warpgroup_wait(pending: int, count: int) -> Any:
-    """(acc float32 [count], index): waits until at most `pending` committed groups are under way.
-
-    Names the accumulators so that nothing reads them earlier; their values are final only after `pending` = 0.
-    """
+    """(acc float32 [count], index): wait until at most `pending` groups are under way; acc is final at 0."""
 
     @intrinsic  # type: ignore[untyped-decorator]
     def call(typingctx: Any, acc: Any, index: Any) -> Any:

@@ -52,10 +52,7 @@ class Kernel:
 
 
 def compile_kernel(kernel: Kernel, capability: Capability) -> tuple[bytes, str]:
-    """Compile for a compute capability, no device needed → cubin and the assembler's log. Takes 0.2–5 s.
-
-    The cubin's entry point has the kernel's name.
-    """
+    """Compile without a device in 0.2–5 s → cubin, whose entry has the kernel's name, and the log."""
     arch = f"sm_{capability[0]}{capability[1]}{kernel.suffix}"
     return _link(_ptx(kernel, (*capability, kernel.suffix) if kernel.suffix else _BASELINE), arch)
 

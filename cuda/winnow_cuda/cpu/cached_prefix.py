@@ -23,10 +23,7 @@ class PrefixLayer:
 
 @dataclass(frozen=True, slots=True)
 class CachedPrefix:
-    """A batch of one sequence that others begin with.
-
-    layers: the prefix and its own rows, which whatever follows sees; hidden: its rows after the last layer.
-    """
+    """A sequence that others begin with: rows seen later by layer, and its `hidden` after the last."""
 
     batch: Batch
     layers: list[PrefixLayer]

@@ -60,10 +60,7 @@ EVERY = slice(None)
 
 
 def shared_rows(batch: Batch) -> tuple[Rows, Rows]:
-    """The rows of `batch` to compute, in ascending order, and for each row of `batch` its place among these.
-
-    A sequence is compared with the one before it: files come in path order.
-    """
+    """Rows of `batch` to compute, ascending, and each row's place among these; starts alike are shared."""
     twins = np.arange(len(batch.ids))
     for before, sequence in pairwise(pairwise(batch.offsets.tolist())):
         length = _common_start(batch, before, sequence)
@@ -102,10 +99,7 @@ class _Pass:
 
 
 class CpuEncoder:
-    """Runs `weights` behind a fixed prefix of token ids, whose keys and values are computed once.
-
-    `opening` is one sequence that questions begin with; it is run once, too.
-    """
+    """Runs `weights` behind a fixed prefix of ids. `opening` begins questions; both are computed once."""
 
     # One full segment, or many short ones: enough rows for products at full speed, small enough to cancel.
     batch_tokens = 2048

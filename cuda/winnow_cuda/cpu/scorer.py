@@ -22,10 +22,7 @@ class _Embedding:
 
 
 def warm_encoder(*, pack: bool) -> None:
-    """Compile the ops of an encoder, packed or not, or read them from Numba's cache: seconds on a machine's first use.
-
-    Matrices are read-only as those that are mapped from disk, because Numba compiles for these anew.
-    """
+    """Compile an encoder's ops, packed or not, for read-only matrices, or read them from the cache."""
     vector, square = np.ones(_WIDTH, np.float32), np.ones((_WIDTH, _WIDTH), np.float32)
     layer = LayerWeights(
         vector, np.tile(square, (3, 1)), None, None, None, square, vector, np.tile(square, (2, 1)), square

@@ -88,10 +88,7 @@ class GpuEncoder:
         taps: frozenset[int] = frozenset(),
         between_layers: Callable[[], None] | None = None,
     ) -> Encoded:
-        """As `Encoder.encode`. A batch that does not fit the device's memory is halved until it does.
-
-        OutOfDeviceMemoryError if not even its longest sequence fits.
-        """
+        """As `Encoder.encode`, halved until it fits; OutOfDeviceMemoryError if one sequence does not."""
         return self._fitting(
             batch,
             lambda: self._through(self._start(batch), taps, between_layers),

@@ -50,10 +50,7 @@ class Products:
 
 
 class HeldMatrix:
-    """W [N, K] on a device that others use, too, for products that the host wants: 0.1 ms for a row, on the CPU 0.6.
-
-    K is a multiple of 256.
-    """
+    """W [N, K] on a device for the host's products: 0.1 ms a row, CPU 0.6. K is a multiple of 256."""
 
     def __init__(self, device: Device, matrix: Float16) -> None:
         """Raises DeviceError if there is no room."""

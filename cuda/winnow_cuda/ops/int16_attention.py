@@ -172,10 +172,7 @@ def _one_head(q: Float32, k: Float32, v: Float32, group: int, out: Float32) -> N
 def int16_attention(
     q: Float32, k: Float32, v: Float32, offsets: Int64, prefix_k: Float32, prefix_v: Float32
 ) -> Float32:
-    """Attend: q [T, H, D]; k, v [T, HK, D]; offsets int64 [S+1]; prefix_k, prefix_v [P, HK, D] → [T, H, D].
-
-    D is even.
-    """
+    """q [T, H, D]; k, v [T, HK, D]; offsets int64 [S+1]; prefix_k, prefix_v [P, HK, D] → [T, H, D]; D is even."""
     tokens, heads, dim = q.shape
     kv_heads = k.shape[1]
     group = heads // kv_heads

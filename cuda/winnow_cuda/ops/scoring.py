@@ -26,10 +26,7 @@ NOTHING = np.float32(-1e30)
 def _decode(
     codes: Int8, bits: NDArray[np.uint16], runs: Int64, offsets: Int64, first: int, unit: int, keys: Float32
 ) -> None:
-    """Keys first… of all runs in turn, the first of them of `unit`, into keys [S_block, D]; the product is exact.
-
-    `bits` are those of the float16 scales; see `_products`.
-    """
+    """Keys first… of all runs, the first of `unit`, into keys [S_block, D]; `bits` are scales'."""
     shifted = np.empty(1, np.int32)
     scale = shifted.view(np.float32)
     for row in range(keys.shape[0]):

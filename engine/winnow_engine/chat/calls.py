@@ -49,10 +49,7 @@ def terminator(body: str) -> str:
 
 
 def decoded(body: str, tools: Tools) -> tuple[str, str] | None:
-    """The function that a body calls and its arguments, a JSON object as text; None if the body goes on.
-
-    Raises ValueError if the body is malformed, or calls a tool that is not on offer.
-    """
+    """The function and arguments (a JSON object) of a body; None if it goes on. ValueError if malformed."""
     if body.startswith("<"):
         return _from_tags(body, tools)
     try:

@@ -24,10 +24,7 @@ DEFAULT_ANSWER = 1024
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
-    """A conversation to complete. `limited` tells whether `sampling.max_tokens` was asked for, or is a default.
-
-    It is an upper bound: an answer gets no more than what the context has left.
-    """
+    """A conversation to complete. `limited`: `sampling.max_tokens`, an upper bound, was asked for."""
 
     messages: Sequence[Message]
     sampling: Sampling

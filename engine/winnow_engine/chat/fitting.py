@@ -32,10 +32,7 @@ _HASH_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class SentBefore:
-    """The text sent for the first `length` messages of a conversation, `age_s` seconds ago.
-
-    `cut` has the contents that were sent in place of others, by the message's number.
-    """
+    """The text sent for the first `length` messages `age_s` seconds ago; `cut` has changed contents by number."""
 
     length: int
     cut: Mapping[int, str]
@@ -165,10 +162,7 @@ class Fitting:
     def fit(
         self, messages: Sequence[Message], tools: Tools, original: Any, sent: SentConversations
     ) -> FittedConversation:
-        """The prompt to send. `original` is the one with everything; `sent` learns what is sent instead.
-
-        Raises PromptTooLongError if what is never cut does not fit, CancelledError, and what the models raise.
-        """
+        """The prompt to send, which `sent` learns. PromptTooLongError, CancelledError, and what the models raise."""
         before = sent.find(messages, tools)
         given, prompt, compression = self._choose(messages, tools, original, before)
         sent.remember(messages, tools, given)

@@ -18,10 +18,7 @@ _PATH = re.compile(r"(?<![\w./-])[\w./-]*[\w-]\.\w{1,8}")
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Part of a message that is cut into units on its own. `local_path` is what its fence says, or a made-up name.
-
-    `opening` and `closing` are the fence's lines; they stay as long as any of `text` does.
-    """
+    """Part of a message cut into units on its own, between fence lines `opening` and `closing`."""
 
     message: int
     path: str

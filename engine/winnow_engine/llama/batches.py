@@ -24,10 +24,7 @@ def row_batch(tokens: NDArray[np.int32], outputs: NDArray[np.int8]) -> llama_cpp
 def tree_batch(
     tokens: NDArray[np.int32], positions: NDArray[np.int32], branches: list[list[int]]
 ) -> tuple[llama_cpp.llama_batch, list[object]]:
-    """A batch of tokens that each belong to some branches, with all logits, and the arrays that it borrows.
-
-    The branches of all tokens stand in one array, because a pointer that NumPy makes for each token costs 4 µs.
-    """
+    """A batch of tokens that belong to branches, with all logits, and the arrays that it borrows."""
     outputs = np.ones(len(tokens), np.int8)
     counts = np.array([len(own) for own in branches], np.int32)
     flat = np.fromiter(chain.from_iterable(branches), np.int32)

@@ -43,10 +43,7 @@ class LlamaContext:
     """A model's KV memory for one sequence, which may branch at its end, and the evaluation of tokens into it."""
 
     def __init__(self, model: LlamaModel, n_ctx: int, options: TargetOptions, branches: int = 1) -> None:
-        """Make room for `n_ctx` tokens and, if `branches` is over 1, for trees of that many nodes.
-
-        Raises TargetError if there is no memory.
-        """
+        """Make room for `n_ctx` tokens and trees of `branches` nodes. TargetError if there is no memory."""
         silence()
         self.n_ctx = n_ctx
         self._states = model.keeps_states
@@ -147,11 +144,7 @@ class LlamaContext:
         return size - rows if size <= self.branches + 1 and held + size <= self.n_ctx else 0
 
     def keep_branch(self, node: int, start: int, length: int) -> bool:
-        """Keep the path of the last tree that leads to `node`, or to ROOT, and forget the rest of that tree.
-
-        All branches share the first `start` tokens; `length` tokens are kept. False if this memory cannot forget only
-        a part.
-        """
+        """Keep `length` tokens on the path to `node` or ROOT, `start` shared. False if memory cannot forget a part."""
         branch = self._first if node == ROOT else self._through[node][0]
         if branch != _SEQUENCE:
             begin = start - self._first  # the root is in sequence 0 only if that is a branch, too
@@ -169,10 +162,7 @@ class LlamaContext:
         return nullcontext() if self._choices is None else self._choices.instead_of_logits()
 
     def likeliest(self, row: int = -1) -> int:
-        """The token with the largest logit in a row that `logits` could be asked for, of equal ones the first.
-
-        A GPU may choose any of equal ones. Raises TargetError if it finds no logit that is a number.
-        """
+        """The token with the largest logit in a row, on a CPU the first of equals. TargetError if none is a number."""
         chosen = self._choices and self._choices.last()
         if not chosen:
             return int(self.logits(row).argmax())
@@ -182,10 +172,7 @@ class LlamaContext:
         return token
 
     def logits(self, row: int = -1) -> NDArray[np.float32]:
-        """A row of the last evaluation's logits, shape (vocabulary,); by default that of its last token.
-
-        The evaluation must have asked for it, and not while `choosing`. It is valid until the next one.
-        """
+        """Logits [vocabulary] of a row that the last evaluation was asked for, valid until the next; -1 is the last."""
         return np.ctypeslib.as_array(llama_cpp.llama_get_logits_ith(self.handle, row), (self._n_vocab,))
 
     def _evaluate(self, batch: llama_cpp.llama_batch, *_kept_alive: object) -> bool:
@@ -235,10 +222,7 @@ class LlamaContext:
         return bool(done)
 
     def _undo(self, length: int) -> bool:
-        """Whether the states behind the first `length` tokens are still there, which llama.cpp does not check.
-
-        An evaluation leaves the states behind each of its last tokens, to be used once. A failed one leaves none.
-        """
+        """Whether the states behind `length` tokens are left; an evaluation leaves its last ones, for one use."""
         if not self.can_truncate(length):
             return False
         self._undoable = self._undoable if self._length() <= length else 0

@@ -26,10 +26,7 @@ class KvCache:
         self.tokens = np.empty(0, np.int32)
 
     def reuse(self, prompt: Prompt) -> int:
-        """Forget all that is not a prefix of `prompt`. Returns how many of its tokens need no evaluation.
-
-        At least the last token is left to evaluate, because its logits choose the first token of the answer.
-        """
+        """Forget all that is no prefix of `prompt`, at least its last token. Returns how many tokens are held."""
         self.rewind(self.reusable(prompt))
         return len(self.tokens)
 
@@ -45,10 +42,7 @@ class KvCache:
         return done
 
     def extend(self, tokens: NDArray[np.int32], *, want_logits: bool, following: int = 0) -> bool:
-        """Evaluate at most `context.n_batch` tokens behind those held, as `LlamaContext.decode`. False if aborted.
-
-        After an abort or a TargetError the cache is as it was, or empty if its memory cannot forget only a part.
-        """
+        """Evaluate up to `context.n_batch` tokens. False if aborted: the cache is as before, or empty."""
         return self._extend(tokens, lambda: self.context.decode(tokens, want_logits=want_logits, following=following))
 
     def prefill(
@@ -79,11 +73,7 @@ class KvCache:
         return True
 
     def verify(self, token: int, tree: DraftTree) -> bool:
-        """Evaluate `token` behind those held, and all of `tree` behind it. False if aborted.
-
-        The logits are those of `LlamaContext.decode_tree`. If True, `keep` must come next; else the cache is as after
-        `extend`.
-        """
+        """Evaluate `token` and `tree` as `decode_tree`; False as `extend`, else `keep` must come next."""
         one = np.array([token], np.int32)
         if not len(tree):
             return self.extend(one, want_logits=True)

@@ -59,10 +59,7 @@ def wanted_layers(draft: LlamaModel) -> list[int]:
 
 @cache
 def given_by() -> frozenset[str]:
-    """The architectures whose graphs keep their layers' inputs, in llama-cpp-python 0.3.36 and in this build.
-
-    Others, asked for these, crash the process. A build by .ci/llama names those that it adds.
-    """
+    """The architectures whose graphs keep layers' inputs here. Others, asked for these, crash the process."""
     added = added_function("winnow_layer_inputs", ctypes.c_char_p, [])
     return _GIVEN_BY if added is None else _GIVEN_BY | set(added().decode().split(","))
 

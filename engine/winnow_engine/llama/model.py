@@ -44,10 +44,7 @@ class ContextWatcher(Protocol):
         """An empty context for `n_ctx` tokens was made. May raise TargetError, which closes it again."""
 
     def held(self, start: int, rows: NDArray[np.intp], tokens: NDArray[np.int32], following: int) -> None:
-        """Memory now holds `tokens` from position `start` on; they were these `rows` of the last evaluation.
-
-        So many tokens of a prompt are `following`, if it is evaluated to its end.
-        """
+        """`tokens` are held from `start` on, `rows` of the last evaluation; `following` more of the prompt come."""
 
     def forgot(self, length: int) -> None:
         """Memory now holds only the first `length` tokens."""
@@ -69,10 +66,7 @@ class LlamaModel:
         vocabulary_only: bool = False,
         repack: bool | None = None,
     ) -> None:
-        """By default weights are repacked for the CPU where that pays (llama/model.py).
-
-        Raises ModelNotFoundError, ModelDamagedError or UnsupportedModelError if `path` cannot be loaded.
-        """
+        """Load, by default repacked where that pays. ModelNotFoundError, ModelDamagedError, UnsupportedModelError."""
         if not is_file(path):
             raise ModelNotFoundError(
                 f"no model file at {path}: check the path, or get a model with `winnow models pull`"

@@ -74,10 +74,7 @@ class Choices:
             self._choose(self._handle, False)
 
     def last(self) -> Sequence[int] | None:
-        """For each row of logits that the last evaluation was asked for, the likeliest token, -1 if there is none.
-
-        They are valid until the next evaluation. None if it gave logits.
-        """
+        """The likeliest token of each row asked for, -1 if none, until the next evaluation; None if it gave logits."""
         return self._choices(self._handle) or None
 
 

@@ -53,10 +53,7 @@ class StoredRows:
 
 
 def unpacked(stored: NDArray[np.uint8], kind: GGMLQuantizationType) -> NDArray[np.float32]:
-    """Rows of bytes as stored, uint8 [rows, bytes a row], as float32 [rows, columns], a copy.
-
-    UnsupportedModelError if that type holds no weights.
-    """
+    """uint8 [rows, bytes] as stored → float32 [rows, columns]. UnsupportedModelError for other types."""
     block, size = GGML_QUANT_SIZES[kind]
     values = np.empty((len(stored), stored.shape[1] // size * block), np.float32)
     if kind is GGMLQuantizationType.F32:

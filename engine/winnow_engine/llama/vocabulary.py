@@ -21,11 +21,7 @@ class Vocabulary:
         self._handle = model.vocabulary
 
     def tokenize(self, text: str, *, special: bool = False) -> NDArray[np.int32]:
-        """Token ids of `text`, shape (tokens,), without BOS or EOS.
-
-        Text like `<|im_end|>` becomes a control token only with `special`. Lone surrogates, which UTF-8 lacks, are read
-        as "?".
-        """
+        """Ids int32 [tokens] without BOS or EOS; `<|im_end|>` is a control token only if `special`."""
         data = text.encode("utf-8", "replace")
         # No token is empty, but some vocabularies put a space in front.
         tokens = np.empty(len(data) + 8, np.int32)
@@ -36,10 +32,7 @@ class Vocabulary:
         return tokens[:count].copy()
 
     def tokenize_each(self, texts: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The ids of all texts in turn, int32 (tokens,), and how many each has, int32 (texts,); as `tokenize` does it.
-
-        One buffer takes all of them, so that a text costs little more than llama.cpp's work, which needs no GIL.
-        """
+        """The ids of all texts in turn, int32 [tokens], and how many each has, int32 [texts]; as `tokenize`."""
         counts = np.zeros(len(texts), np.int32)
         encoded = [text.encode("utf-8", "replace") for text in texts]
         tokens = np.empty(sum(map(len, encoded)) + 8 * len(texts), np.int32)

@@ -26,10 +26,7 @@ class FileState(StrEnum):
 
 
 def default_directory() -> Path:
-    """`$WINNOW_MODELS_DIR`, or `models` in the platform's cache directory for Winnow.
-
-    Raises ModelError for a user who has neither.
-    """
+    """`$WINNOW_MODELS_DIR`, or `models` in the user's cache for Winnow. ModelError without either."""
     if override := os.environ.get("WINNOW_MODELS_DIR"):
         return expanded(override)
     if folder := user_folder("cache"):
@@ -38,10 +35,7 @@ def default_directory() -> Path:
 
 
 def path(name: str, directory: Path | None = None) -> Path:
-    """The file of the model called `name`, whole by its size and header; its hash is not checked.
-
-    Raises ModelNotFoundError when the name is unknown or the file is not there, ModelDamagedError when it is not whole.
-    """
+    """The file of a registered model, by size and header. ModelNotFoundError or ModelDamagedError."""
     model = registry.find(name)
     file = (directory or default_directory()) / model.file
     remedy = f"run `winnow models pull {name}`"
@@ -53,10 +47,7 @@ def path(name: str, directory: Path | None = None) -> Path:
 
 
 def locate(name_or_file: str) -> Path:
-    """A GGUF's path as given, or the file of a registered model, whole by its header.
-
-    Raises ModelNotFoundError, which says how to get it, ModelDamagedError or, for a path, UnsupportedModelError.
-    """
+    """A GGUF's path, or a registered model's. ModelNotFoundError, ModelDamagedError, UnsupportedModelError."""
     found = given_file(name_or_file)
     if found is None:
         return path(name_or_file)
@@ -85,10 +76,7 @@ def quick_state(model: RegisteredModel, directory: Path) -> FileState:
 
 
 def remove(model: RegisteredModel, directory: Path) -> int:
-    """Delete a model's file, and the part of it that a pull received; their bytes. Raises ModelNotFoundError, OSError.
-
-    A process that has the file open keeps it until it ends.
-    """
+    """Delete a model's file and what a pull received; returns bytes. ModelNotFoundError, OSError."""
     found = [file for file in (directory / model.file, part_of(model, directory)) if is_file(file)]
     if not found:
         raise ModelNotFoundError(f"{model.name} is not in {directory}")

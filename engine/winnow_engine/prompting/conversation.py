@@ -63,10 +63,7 @@ class Conversation:
 
 
 def follow_up_budget(tokens: int, *, at_cursor: bool) -> int:
-    """Tokens that a follow-up may add where a first question, which brought the likeliest code, could keep `tokens`.
-
-    Code at the cursor has to fit whole.
-    """
+    """Tokens that a follow-up may add where a first question could keep `tokens`; code at the cursor fits whole."""
     return tokens if at_cursor or tokens < LEAST_BUDGET else max(tokens // _SHARE, LEAST_BUDGET)
 
 

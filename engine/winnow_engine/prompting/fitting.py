@@ -60,10 +60,7 @@ class Limits:
 
 
 def fit(ranked: Ranked, conversation: Conversation | None, limits: Limits) -> Fitted:
-    """The prompt for a question: the last one continued where the question follows it, else a fresh one.
-
-    Raises BudgetError if the target's context does not hold the question alone.
-    """
+    """The last prompt continued where the question follows it, else a fresh one. BudgetError if it cannot fit."""
     return _continued(ranked, conversation, limits) or _fresh(ranked, limits)
 
 

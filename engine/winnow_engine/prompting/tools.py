@@ -71,11 +71,7 @@ CallSink = Callable[[CallDelta], None]
 
 @dataclass(frozen=True, slots=True)
 class AnswerFormat:
-    """JSON that an answer must be: a value that `schema` allows, or any object.
-
-    `options` are OpenAI's `name`, `description` and `strict` for a schema. `field` is where the request has it, for
-    errors.
-    """
+    """JSON that `schema` allows, or any object; `options` are OpenAI's, `field` is named in errors."""
 
     schema: Mapping[str, Any] | None
     options: Mapping[str, Any]

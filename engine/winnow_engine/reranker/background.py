@@ -61,10 +61,7 @@ class BackgroundReranker:
             return self._loading
 
     def tokens(self, cancellation: Cancellation) -> int:
-        """The tokens that it reads for a question; 0 if it was given up, is slow, or is not loaded within two seconds.
-
-        Raises CancelledError.
-        """
+        """Tokens it reads for a question; 0 if given up, slow, or not loaded in 2 s. CancelledError."""
         return self._with_reranker(lambda reranker: self._affordable(), cancellation) or 0
 
     def scores(self, question: Int32, units: Sequence[UnitText], cancellation: Cancellation) -> Float32 | None:

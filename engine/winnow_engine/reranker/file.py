@@ -71,10 +71,7 @@ class RerankerFile:
 
 
 def read_reranker(path: Path, drafter: GgufHeader) -> RerankerFile:
-    """Read what `training.reranker.model.Reranker.save` writes. ProfileError unless it is a reranker of this drafter.
-
-    UnsupportedModelError if the drafter is none that can run.
-    """
+    """Read what training saved. ProfileError unless it is this drafter's, UnsupportedModelError."""
     try:
         tensors, scale = read_tensors(path)
         for name, tensor in tensors.items():

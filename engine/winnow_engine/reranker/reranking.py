@@ -61,10 +61,7 @@ def rerank(
 
 
 def addition(weight: float, said: Float32, read: Int64, units: int) -> Float32:
-    """The addition to each of so many units, float32 [units], for what the reranker `said` of those `read`, int64.
-
-    It is `weight` times what it said, less the mean; 0 for units that it did not read.
-    """
+    """float32 [units]: `weight` times what the reranker `said` of those `read`, less the mean; else 0."""
     added = np.zeros(units, np.float32)
     added[read] = np.float32(weight) * (said - said.mean())
     return added

@@ -75,10 +75,7 @@ class Generation:
 
 
 class TargetOf(PromptReader[P], Protocol[P]):
-    """A model that answers. Safe to call from any thread; a local target runs requests one after the other.
-
-    A prompt `P` is what `chat_prompt` returns and `generate` takes.
-    """
+    """A model that answers prompts `P`. Safe to call from any thread; a local one runs requests one by one."""
 
     @property
     def place(self) -> str:
@@ -92,10 +89,7 @@ class TargetOf(PromptReader[P], Protocol[P]):
         """How many tokens a thought may take beside the answer; 0 if the model is not known to think."""
 
     def forced_prefix(self, tools: Tools) -> str:
-        """The forced prefix of an answer that must be a call, which the prompt ends with; "" if there is none.
-
-        A server forces calls by itself.
-        """
+        """The prefix of an answer that must be a call, which the prompt ends with; "" if none or on a server."""
 
     def seconds_to_read(self, prompt: P) -> float | None:
         """How long the first token of an answer is expected to take, or None if nothing measured tells."""

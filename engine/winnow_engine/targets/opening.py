@@ -16,20 +16,14 @@ from winnow_engine.targets.residency import MemoryNeeds, decide, leaves_room_for
 
 
 def open_target(models: ModelConfig, options: TargetOptions | None = None) -> Target:
-    """Open the target of a configuration; `options` replace what it says of how a local one runs.
-
-    Raises what `check_target`, `LlamaTarget.open` and `HttpTarget.open` do.
-    """
+    """Open a configuration's target. Raises what `check_target`, `LlamaTarget.open` and `HttpTarget.open` do."""
     if is_url(models.target):
         return HttpTarget.open(parse(models.target), models.target_context)
     return LlamaTarget.open(locate(models.target), options or local_options(models))
 
 
 def check_target(models: ModelConfig) -> None:
-    """Raise what is wrong with a target that can be told without loading it.
-
-    ModelNotFoundError, ModelDamagedError, UnsupportedModelError or TargetAddressError.
-    """
+    """Raise the ModelError or TargetAddressError that can be told without loading the target."""
     if is_url(models.target):
         parse(models.target)
     else:
@@ -43,10 +37,7 @@ def local_options(models: ModelConfig) -> TargetOptions:
 
 
 def room_for_reranker(models: ModelConfig, *, answers: bool) -> bool:
-    """Whether the drafter's reranker fits on the GPU beside drafter and target; there is no target unless it `answers`.
-
-    A target that cannot be found counts as none. Raises ModelNotFoundError or ModelDamagedError for the drafter.
-    """
+    """Whether the reranker fits on the GPU beside drafter and, if it `answers`, target. ModelError for the drafter."""
     if answers and not is_url(models.target):
         try:
             options, memory = _plan(models)

@@ -62,11 +62,7 @@ class Residency:
 
 
 def decide(memory: MemoryNeeds) -> Residency:
-    """The fastest arrangement that fits. The drafter goes first, because without it every question takes minutes.
-
-    A target on demand gives its memory back after each answer, so that the drafter has room to work. A drafter whose
-    weights do not fit moves to the CPU by itself.
-    """
+    """The fastest arrangement that fits, the drafter first. A target on demand frees memory for its work."""
     if memory.free is None:
         return _beside_the_drafter(memory)
     free, has = memory.free - _RESERVE_BYTES, f"{memory.free / 1e9:.1f} GB free"
@@ -83,10 +79,7 @@ def decide(memory: MemoryNeeds) -> Residency:
 
 
 def leaves_room_for_reranker(memory: MemoryNeeds, target: Place) -> bool:
-    """Whether the drafter's reranker fits beside drafter and target, with the target where it lives.
-
-    It would take what a target on demand, or the keys and values of a resident one, find free when the plan is made.
-    """
+    """Whether the drafter's reranker fits beside drafter and target, with the target where it lives."""
     on_gpu = memory.target if memory.offload and target != "cpu" else 0
     needed = memory.drafter + memory.drafter_work + _RERANKER_BYTES + on_gpu
     return memory.free is not None and needed <= memory.free - _RESERVE_BYTES
@@ -103,10 +96,7 @@ def _beside_the_drafter(memory: MemoryNeeds) -> Residency:
 
 
 def measure(drafter: Path, target: Path | None, options: TargetOptions) -> MemoryNeeds:
-    """The numbers of this machine and these models, with the target, if it is local, opened by `options`.
-
-    Raises ModelNotFoundError, ModelDamagedError or UnsupportedModelError.
-    """
+    """Numbers of this machine and these models. ModelNotFoundError, ModelDamagedError, UnsupportedModelError."""
     return _needs(drafter.stat().st_size, 0 if target is None else _target_bytes(target, options))
 
 

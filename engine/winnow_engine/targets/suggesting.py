@@ -54,10 +54,7 @@ class Suggestion:
 
 
 def suggest(drafter: RegisteredModel, available: int, patience_s: float) -> list[Suggestion]:
-    """Every registered target beside `drafter`, the largest first, where `available` bytes of memory are free.
-
-    Reads what is on disk and what the GPU has free, and nothing else.
-    """
+    """Every registered target beside `drafter`, largest first, with `available` bytes of memory free."""
     targets = [model for model in MODELS if ModelRole.TARGET in model.roles]
     measured = measured_token_s()
     found = [_suggestion(model, expect(drafter, model), available, measured, patience_s) for model in targets]

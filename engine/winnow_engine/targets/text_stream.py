@@ -34,10 +34,7 @@ class StopStream:
 
 
 class TextStream:
-    """Decodes UTF-8 piece by piece, leaves `thoughts` to their stream, and ends the text before the first stop string.
-
-    The bytes of an incomplete character wait for the rest. At the end of the answer they are dropped.
-    """
+    """Decodes UTF-8 piece by piece, leaves `thoughts` to their stream, and ends before a stop string."""
 
     def __init__(self, stops: tuple[str, ...] = (), thoughts: ThoughtStream | None = None) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")

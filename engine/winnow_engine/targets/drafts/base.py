@@ -108,10 +108,7 @@ class DraftFile:
 
 @dataclass(frozen=True, slots=True)
 class NamedMethod:
-    """A draft method that reads no file, chosen by its name, which stands in `config.SPECULATE`.
-
-    It must propose in no time to speak of.
-    """
+    """A draft method that reads no file, and takes no time, chosen by its name in `config.SPECULATE`."""
 
     name: str
     open: Callable[[], Draft]

@@ -120,10 +120,7 @@ class BlockMemory(HiddenStateMemory):
         return True
 
     def evaluate(self, token: int, places: int, abort: AbortFlag) -> NDArray[np.float32] | None:
-        """The logits at up to `places` places behind `token`, which is behind all hidden states: (places, vocabulary).
-
-        They are valid until the next evaluation. None if aborted, or if no hidden state was waiting.
-        """
+        """Logits [places, vocabulary] behind `token`, valid until the next call; None if aborted or nothing waited."""
         most = min(_MOST_ROWS, self._context.n_batch)
         if not self._ready(abort):
             return None

@@ -37,10 +37,7 @@ Places: TypeAlias = Sequence[tuple[NDArray[np.int32], NDArray[np.float32]]]
 
 @dataclass(frozen=True, slots=True)
 class DFlashBlock:
-    """What a DFlash model says of itself: its block size in tokens, its mask token, the target's layers it reads.
-
-    In a `causal` block tokens attend to earlier ones only.
-    """
+    """Block size in tokens, mask token, target's layers read; in a `causal` block tokens see earlier ones."""
 
     size: int
     mask: int
@@ -59,10 +56,7 @@ class DFlashMemory(HiddenStateMemory):
         self._block = block
 
     def evaluate(self, token: int, abort: AbortFlag) -> NDArray[np.float32] | None:
-        """The logits of a block that begins with `token`, behind all hidden states: shape (block, vocabulary).
-
-        They are valid until the next evaluation. None if aborted.
-        """
+        """Logits [block, vocabulary] behind `token`, valid until the next call; None if aborted."""
         if not self._evaluate(token, abort):
             return None
         tokens = np.full(self._block.size, self._block.mask, np.int32)

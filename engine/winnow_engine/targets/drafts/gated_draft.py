@@ -39,10 +39,7 @@ def usual_costs(options: TargetOptions) -> list[float]:
 
 
 def learned(costs: Sequence[float], nodes: int, cost: float) -> list[float]:
-    """The costs once a pass with `nodes` drafted tokens has cost `cost`.
-
-    No smaller one costs more. Where it costs less than was thought larger ones do, too: they would never be tried.
-    """
+    """The costs once a pass with `nodes` drafted tokens has cost `cost`; no smaller pass costs more."""
     new = costs[nodes] + (_CHEAPER if cost < costs[nodes] else _DEARER) * (cost - costs[nodes])
     less = min(0.0, new - costs[nodes])
     return [min(one, new) for one in costs[:nodes]] + [max(one + less, new) for one in costs[nodes:]]

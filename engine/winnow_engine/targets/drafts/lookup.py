@@ -29,10 +29,7 @@ _MEMORY = 64  # tries, after which older ones count less
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The places behind the longest repeated suffix, the latest first, and the length of that suffix in tokens.
-
-    In a `gapped` match one token differs, which the length does not count.
-    """
+    """Places behind the longest repeated suffix, the latest first; in a `gapped` match one token differs."""
 
     places: list[int]
     length: int
@@ -67,10 +64,7 @@ class Rates:
 
 
 class LookupDraft:
-    """Drafts from prompt and answer.
-
-    Different continuations become branches, each weighted by the number of places that have it.
-    """
+    """Drafts from prompt and answer. Continuations are branches, weighted by their number of places."""
 
     def __init__(self) -> None:
         from winnow_cuda.ops.drafting import repeated_suffix  # here, since Numba comes with it

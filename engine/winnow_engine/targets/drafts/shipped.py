@@ -68,10 +68,7 @@ def discard(draft: Path) -> None:
 
 
 def put_together(shipped: Path, target: Path, out: Path) -> None:
-    """Write the files of a draft that is stored in `shipped`, for its target: `out` and the `.safetensors` beside it.
-
-    Raises OSError, SafetensorError, or DraftError if `shipped` is no draft.
-    """
+    """Write a draft stored in `shipped` for its target. OSError, SafetensorError, or DraftError if it is none."""
     with safe_open(shipped, framework="numpy") as file:
         metadata: dict[str, str] = file.metadata() or {}
         stored: dict[str, NDArray[Any]] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118

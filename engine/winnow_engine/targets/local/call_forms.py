@@ -21,10 +21,7 @@ _PARAMETER_END = "\n</parameter>"
 
 @dataclass(frozen=True, slots=True)
 class CallForm:
-    """A call is `opening`, the function's name, `middle`, its arguments, `closing`. `sign` stands in the templates.
-
-    The arguments are JSON, or one after the other if `in_tags`.
-    """
+    """A call is `opening`, name, `middle`, arguments, `closing`: JSON, or `in_tags`. Templates contain `sign`."""
 
     sign: str
     opening: str

@@ -130,10 +130,7 @@ def _catch_up(cache: KvCache, tokens: Prompt) -> bool:
 
 
 def _agree(tree: DraftTree, context: LlamaContext, sampler: Sampler, writer: _Writer, path: list[int]) -> bool:
-    """Write the tokens that the target chooses, from the root of `tree` down: one more than it has in common with it.
-
-    The common nodes are added to `path`. Returns whether the answer goes on.
-    """
+    """Write the target's choices from the root of `tree` down, add those in it to `path`; False at the end."""
     node, goes_on = ROOT, True
     while goes_on and not writer.overthinks:
         token = sampler.sample(context, node + 1)
@@ -148,10 +145,7 @@ def _agree(tree: DraftTree, context: LlamaContext, sampler: Sampler, writer: _Wr
 
 
 class _Writer:
-    """Turns tokens into text, until one of them ends the answer.
-
-    `overthinks` tells that a thought has to be ended before the next token.
-    """
+    """Turns tokens into text until one ends the answer. `overthinks`: a thought has to be ended first."""
 
     def __init__(
         self,

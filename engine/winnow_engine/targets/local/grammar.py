@@ -103,10 +103,7 @@ class GrammarVocabulary:
         self._tokens = LLTokenizer(wrapper, n_vocab=vocabulary.size, eos_token=ends, slices=LLTokenizer.json_slices())
 
     def follow(self, grammar: str, thoughts: ThoughtStream, field: str) -> AnswerGrammar:
-        """The start of an answer that `thoughts` tells from thoughts; the request has the grammar in `field`.
-
-        Raises SchemaError if it is too complex.
-        """
+        """The start of an answer apart from `thoughts`. SchemaError, naming `field`, if it is too complex."""
         matcher = LLMatcher(self._tokens, grammar, log_level=0, limits=LIMITS)
         return AnswerGrammar(matcher, self._vocabulary, thoughts, field)
 

@@ -16,11 +16,7 @@ from winnow_engine.targets.local.grammar import AnswerGrammar
 
 
 class Sampler:
-    """A chain of llama.cpp samplers with its random state. The same seed gives the same choices.
-
-    At temperature 0 there is no chain, because llama.cpp's would first write a candidate for each token of the
-    vocabulary.
-    """
+    """A chain of llama.cpp samplers, seeded; none at temperature 0, where it would copy the vocabulary."""
 
     def __init__(self, sampling: Sampling, grammar: AnswerGrammar | None = None) -> None:
         """With a `grammar`, only tokens that it allows are chosen; it is told of them."""

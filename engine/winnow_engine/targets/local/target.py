@@ -40,10 +40,7 @@ class LlamaTarget:
 
     @classmethod
     def open(cls, path: Path, options: TargetOptions | None = None) -> LlamaTarget:
-        """Load a GGUF file.
-
-        Raises ModelNotFoundError, ModelDamagedError, or UnsupportedModelError if llama.cpp cannot run it.
-        """
+        """Load a GGUF file. ModelNotFoundError, ModelDamagedError, or UnsupportedModelError."""
         options = options or TargetOptions()
         owner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="winnow-target")
         try:
@@ -57,10 +54,7 @@ class LlamaTarget:
 
     @property
     def prefill_tokens_per_s(self) -> float | None:
-        """As measured so far, on a CPU also by an earlier process; a guess for a CPU that has read nothing.
-
-        None for a GPU that has read nothing.
-        """
+        """As measured, on a CPU also by an earlier process or else guessed; None for a GPU that read nothing."""
         token_s = self._token_s
         return None if token_s is None else 1 / token_s
 

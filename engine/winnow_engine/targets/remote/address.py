@@ -41,10 +41,7 @@ def is_url(name: str) -> bool:
 
 
 def sent_to(name: str) -> str | None:
-    """The host to which the target of this name sends prompts, or None if they stay on this machine.
-
-    They also stay if the name is not a valid URL.
-    """
+    """The host to which the target of this name sends prompts, or None if they stay or it is no valid URL."""
     try:
         address = parse(name) if is_url(name) else None
     except TargetAddressError:
@@ -53,11 +50,7 @@ def sent_to(name: str) -> str | None:
 
 
 def parse(url: str) -> Address:
-    """Read a target's URL.
-
-    Raises TargetAddressError if it is malformed, holds a key or password, or names another machine by plain http that
-    `WINNOW_PLAIN_HTTP_HOSTS` does not list.
-    """
+    """Read a URL. TargetAddressError if malformed, with a key or password, or plain http to a host not listed."""
     parts = _split(url)
     name = parts.hostname or ""
     port = f":{parts.port}" if parts.port else ""

@@ -35,10 +35,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """The text of one event, and its thought where the server tells these apart.
-
-    `notice` tells of a `finish` for an unusual reason.
-    """
+    """Text, thought, calls and end of one event; `notice` tells of a `finish` for an unusual reason."""
 
     text: str = ""
     thought: str = ""
@@ -54,10 +51,7 @@ class Chunk:
 
 
 def read_chunk(data: bytes, address: Address, stops: Sequence[str], tools: Tools) -> Chunk:
-    """The chunk in an event's data, for a request with the stop strings `stops` and with `tools`.
-
-    Raises TargetProtocolError, or the error that the server sent.
-    """
+    """The chunk in an event's data. TargetProtocolError, or the error that the server sent."""
     return checked(data, address, lambda document: _chunk(document, stops, tools))
 
 

@@ -53,11 +53,7 @@ class RetryPolicy:
 
 
 class Client:
-    """Connections to one server, for use within `async with` on one event loop.
-
-    Every method raises the errors of `failures.failure`, TargetUnreachableError, TargetTimeoutError and
-    TargetProtocolError.
-    """
+    """Connections to one server, within `async with`. Methods raise `failures.failure`'s and Target…Error."""
 
     def __init__(self, address: Address, key: str | None, policy: RetryPolicy, tls: ssl.SSLContext) -> None:
         self.address, self.policy = address, policy
@@ -94,10 +90,7 @@ class Client:
     async def stream(
         self, url: str, document: Mapping[str, Any], framing: Framing
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The events that answer `document`. Leaving early closes the connection, so that the server stops.
-
-        They also end where the connection breaks: who reads them knows whether the answer is complete.
-        """
+        """Events that answer `document`, to the end or a break. Leaving early closes the connection."""
         response = await self._sent(self._http.build_request("POST", url, json=document))
         try:
             self._check_type(response)

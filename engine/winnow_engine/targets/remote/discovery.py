@@ -54,11 +54,7 @@ def hosts(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
 
 
 def discover(asked: tuple[str, ...] | None = None) -> tuple[FoundModel, ...]:
-    """The models on servers of this machine; `asked` are hosts and ports in place of `hosts()`.
-
-    It takes a second at most, and four where a server lists models and then hangs. Call it from a thread without an
-    event loop.
-    """
+    """Models on servers of this machine, `asked` in place of `hosts()`; 1 to 4 s, on a thread without event loop."""
     return asyncio.run(_discover(hosts() if asked is None else asked))
 
 

@@ -60,10 +60,7 @@ def refused_fields(said: bytes, names: Iterable[str]) -> set[str]:
 
 
 def reason(body: bytes) -> str:
-    """The message in an error's body, in one short line.
-
-    Servers put it under `error.message`, `error`, `message` or `detail`, and proxies into the title of a page.
-    """
+    """The message in an error's body, from `error`, `message`, `detail` or a page's title, in one line."""
     if page := _PAGE.match(body):
         title = _TITLE.search(body)
         return short(unescape((title or page)[1].decode("utf-8", "replace"))) or "a page of HTML"

@@ -19,11 +19,7 @@ _LINE_END = re.compile(rb"\r\n|\n|\r(?!$)")
 
 
 async def events(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The data of each event, with its lines joined. An event is complete once a blank line follows.
-
-    Servers that forget the blank line send whole JSON in each line. One that does not stream sends JSON alone. Raises
-    TargetProtocolError for an event over LONGEST_LINE.
-    """
+    """The data of each event: up to a blank line, or whole JSON. TargetProtocolError beyond LONGEST_LINE."""
     held, data, alone = b"", list[bytes](), False
     async for piece in stream:
         held += piece

@@ -17,11 +17,7 @@ _MOST_LISTED = 10
 
 
 async def find_model(client: Client, wanted: str | None) -> tuple[str, int | None]:
-    """The name of the model to ask, and its context in tokens if the server says so.
-
-    `wanted` must be one of the server's models; if it is None, the server must have exactly one. Raises
-    ModelNotFoundError and what `Client` does.
-    """
+    """Name and context in tokens, if told, of the `wanted` or only model. ModelNotFoundError, as `Client`."""
     try:
         listed = await client.get(f"{client.address.base}/models")
     except ModelNotFoundError:
@@ -58,10 +54,7 @@ def _models(document: Any, host: str) -> dict[str, dict[str, Any]]:
 
 
 def context_of_entry(entry: dict[str, Any]) -> int | None:
-    """The context in a model's entry.
-
-    vLLM and SGLang have `max_model_len`. llama-server has `meta`; it may run with less than its `n_ctx_train`.
-    """
+    """The context in a model's entry: `max_model_len` of vLLM and SGLang, `meta.n_ctx` of llama-server."""
     meta = entry.get("meta")
     return _positive(entry.get("max_model_len")) or _positive(meta.get("n_ctx") if isinstance(meta, dict) else None)
 

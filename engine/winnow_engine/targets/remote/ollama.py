@@ -44,10 +44,7 @@ class OllamaModel:
 
 
 async def find_ollama(client: Client, model: str) -> OllamaModel | None:
-    """Ollama's description of a model, or None from any other server.
-
-    Raises TargetAddressError for a model that Ollama runs on another machine.
-    """
+    """Ollama's model, None from other servers. TargetAddressError for one that it runs elsewhere."""
     if not await is_ollama(client):
         return None
     try:

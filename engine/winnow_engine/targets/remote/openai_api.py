@@ -49,10 +49,7 @@ class Attempt:
 
     @property
     def fields(self) -> Mapping[str, Any]:
-        """Fields that switch thinking on vLLM, SGLang, llama-server and Ollama, and limit it on some.
-
-        Others ignore these fields, or refuse them.
-        """
+        """Fields that switch and limit thinking on vLLM, SGLang, llama-server and Ollama; others may refuse them."""
         wanted = self.thinking == "on"
         fields: dict[str, Any] = {"chat_template_kwargs": {"enable_thinking": wanted, "thinking": wanted}}
         if not wanted:

@@ -105,10 +105,7 @@ class StreamedReply:
         return bool(self._said or self._thought or self._called)
 
     def end(self, whole: bool) -> bool:
-        """End an answer that has no finish. It is kept as if it were too long, unless the server said it was `whole`.
-
-        False if there is nothing to keep, or a call that may lack its end.
-        """
+        """End an answer without a finish, as too long unless `whole`. False if nothing, or half a call, came."""
         if not self.begun or (self._called and not whole):
             return False
         self._end_text()

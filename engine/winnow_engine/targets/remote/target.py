@@ -70,11 +70,7 @@ class HttpTarget:
 
     @classmethod
     def open(cls, address: Address, context_limit: int | None = None, policy: RetryPolicy | None = None) -> HttpTarget:
-        """Find the model and its context, unless `context_limit` is given. The key comes from the environment.
-
-        Raises ModelNotFoundError, TargetUnreachableError, TargetRefusedError, TargetTimeoutError, TargetProtocolError,
-        and TargetAddressError for a model that Ollama runs elsewhere.
-        """
+        """Find the model and, unless given, its context. Raises TargetError, ModelNotFoundError, TargetAddressError."""
         key = os.environ.get(KEY_VARIABLE, "").strip() or None
         target = cls(address, key, policy or RetryPolicy())
         target._run(lambda client: target._inquire(client, context_limit))
@@ -167,10 +163,7 @@ class HttpTarget:
         yield Attempt("off", _LONGEST_THOUGHT * limit, None, softly=True)
 
     def _ask(self, request: Request[RemotePrompt], reply: StreamedReply, attempt: Attempt) -> None:
-        """Make an attempt. If the server refuses fields that may be left out, make it again without them.
-
-        They are left out from then on if that helps. Raises SchemaError if it refuses the answer's format.
-        """
+        """Make an attempt, without fields that the server refuses. SchemaError if it refuses the answer's format."""
         left = self.context_limit - len(request.prompt) - request.sampling.max_tokens
         attempt = replace(attempt, room=min(attempt.room, left))
         document, left_out = self._api.body(self.model, request, attempt), set(self._refused)

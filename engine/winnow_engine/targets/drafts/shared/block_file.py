@@ -58,10 +58,7 @@ class BlockShape:
 def write_block(
     out: Path, shape: BlockShape, layers: Mapping[str, Stored], tables: Mapping[str, NDArray[Any]], target: Path
 ) -> None:
-    """Write `out`, which appears last and whole, and the `.safetensors` beside it.
-
-    `layers` are the GGUF's tensors without the output matrix, whose rows, of `tables["tokens"]`, `target` lends.
-    """
+    """Write `out`, last and whole, and the `.safetensors` beside it; `target` lends rows of the output matrix."""
     from gguf import GGUFWriter
 
     from winnow_engine.encoder.weights import GgufTensors  # here, since Numba comes with it

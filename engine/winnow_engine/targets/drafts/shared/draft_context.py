@@ -23,10 +23,7 @@ _MROPE_AXES = 4
 
 
 class DraftContext:
-    """Evaluates tokens or hidden states at positions that the caller names.
-
-    What is evaluated stands `shift` positions earlier in memory, which begins at 0.
-    """
+    """Evaluates tokens or hidden states at positions of the caller's, of which memory's are `shift` less."""
 
     shift = 0
 

@@ -39,10 +39,7 @@ class HiddenStateMemory(ABC):
         return self._evaluated + sum(len(tokens) for _, tokens in self._waiting)
 
     def add(self, start: int, read: States, tokens: NDArray[np.int32], following: int) -> None:
-        """Remember the hidden states of `tokens`, which `read` gives, from position `start` on.
-
-        So many tokens of the prompt are `following`. A gap before `start` forgets all that came before.
-        """
+        """Remember hidden states of `tokens` from `start` on; a gap before forgets all. `following` come behind."""
         if start != self.length:
             self._restart(start)
         self._waiting.append((read(slice(None)), tokens))
@@ -50,11 +47,7 @@ class HiddenStateMemory(ABC):
             self._evaluate(None, self._never)
 
     def truncate(self, length: int) -> None:
-        """Forget all but the target's first `length` tokens.
-
-        The last one left may have been evaluated with another token behind it, which makes the next guesses a little
-        worse.
-        """
+        """Forget all but the target's first `length` tokens; the last one may guess a little worse from then on."""
         if length >= self.length:
             return
         if length < self._evaluated:
