@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, MutableMapping
-from typing import TYPE_CHECKING, Generic, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -13,14 +14,8 @@ from winnow_cuda.device import DeviceError, availability, open_device
 from winnow_cuda.ops._int16 import runs_here
 from winnow_cuda.shapes import (
     Batch,
-    Encoded,
     Encoder,
-    Float16,
-    Float32,
-    Int8,
     Int32,
-    Int64,
-    Keys,
     MatrixForm,
     RowEncoder,
     Scorer,
@@ -30,8 +25,6 @@ from winnow_cuda.shapes import (
 if TYPE_CHECKING:
     from winnow_cuda.gpu.encoder import GpuEncoder
 
-B = TypeVar("B")
-T = TypeVar("T")
 Notify = Callable[[str], None]
 
 
@@ -78,7 +71,7 @@ def open_encoder(
         return CpuEncoder(weights, prefix, opening)
 
     try:
-        return SteadfastEncoder(_on_device(weights, prefix, binaries, on_compile), on_cpu, notify)
+        return cast(Encoder, Steadfast(_on_device(weights, prefix, binaries, on_compile), on_cpu, notify))
     except DeviceError as error:
         notify(given_up(error))
         return on_cpu()
@@ -106,26 +99,7 @@ def open_scorer(binaries: MutableMapping[str, bytes], notify: Notify, on_compile
 
     device = open_device()
     device.binaries, device.on_compile = binaries, on_compile
-    return SteadfastScorer(GpuScorer(device), CpuScorer, notify)
-
-
-class Fallback(Generic[B]):
-    """Holds the backend in use. `second` makes the other one; `notify` is called when that takes over."""
-
-    def __init__(self, first: B, second: Callable[[], B], notify: Notify) -> None:
-        self._backend, self._second, self._notify = first, second, notify
-        self._failed = False
-
-    def run(self, work: Callable[[B], T]) -> T:
-        """Run `work` on the backend in use, and again on the second one if the first's device fails."""
-        try:
-            return work(self._backend)
-        except DeviceError as error:
-            if not self._failed:
-                self._failed = True
-                self._backend = self._second()
-                self._notify(given_up(error))
-        return work(self._backend)
+    return cast(Scorer, Steadfast(GpuScorer(device), CpuScorer, notify))
 
 
 def given_up(error: DeviceError) -> str:
@@ -133,41 +107,25 @@ def given_up(error: DeviceError) -> str:
     return f"the drafter continues on the CPU, because the GPU failed ({error})"
 
 
-class SteadfastEncoder:
-    """An encoder that switches to the second one for good when the first one's device fails."""
+class Steadfast:
+    """An encoder or scorer: the first one, and for good the second one, once the first one's device fails."""
 
-    def __init__(self, first: Encoder, second: Callable[[], Encoder], notify: Notify) -> None:
-        self._fallback = Fallback(first, second, notify)
-        self.batch_tokens, self.parallel = first.batch_tokens, first.parallel
+    def __init__(self, first: Any, second: Callable[[], Any], notify: Notify) -> None:
+        self._backend, self._second, self._notify = first, second, notify
+        self._failed = False
+        for name in ("batch_tokens", "parallel"):
+            if hasattr(first, name):
+                setattr(self, name, getattr(first, name))
 
-    def encode(
-        self,
-        batch: Batch,
-        taps: frozenset[int] = frozenset(),
-        between_layers: Callable[[], None] | None = None,
-    ) -> Encoded:
-        """As `Encoder.encode`."""
-        return self._fallback.run(lambda encoder: encoder.encode(batch, taps, between_layers))
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return partial(self._run, name)
 
-    def encode_keys(self, batch: Batch, runs: Int32, between_layers: Callable[[], None] | None = None) -> Keys:
-        """As `Encoder.encode_keys`."""
-        return self._fallback.run(lambda encoder: encoder.encode_keys(batch, runs, between_layers))
-
-
-class SteadfastScorer:
-    """A scorer that switches to the second one for good when the first one's device fails."""
-
-    def __init__(self, first: Scorer, second: Callable[[], Scorer], notify: Notify) -> None:
-        self._fallback = Fallback(first, second, notify)
-
-    def maxsim(self, codes: Int8, scales: Float16, runs: Int64, queries: Float32, weights: Float32) -> Float32:
-        """As `Scorer.maxsim`."""
-        return self._fallback.run(lambda scorer: scorer.maxsim(codes, scales, runs, queries, weights))
-
-    def unit_mass(self, codes: Int8, scales: Float16, offsets: Int64, queries: Float32) -> tuple[Float32, Float32]:
-        """As `Scorer.unit_mass`."""
-        return self._fallback.run(lambda scorer: scorer.unit_mass(codes, scales, offsets, queries))
-
-    def unit_products(self, vectors: Float16, queries: Float32) -> Float32:
-        """As `Scorer.unit_products`."""
-        return self._fallback.run(lambda scorer: scorer.unit_products(vectors, queries))
+    def _run(self, name: str, *arguments: Any) -> Any:
+        try:
+            return getattr(self._backend, name)(*arguments)
+        except DeviceError as error:
+            if not self._failed:
+                self._failed = True
+                self._backend = self._second()
+                self._notify(given_up(error))
+        return getattr(self._backend, name)(*arguments)

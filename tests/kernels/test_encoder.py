@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from winnow_cuda.backends import SteadfastEncoder, SteadfastScorer
+from winnow_cuda.backends import Steadfast
 from winnow_cuda.cpu.scorer import CpuScorer
 from winnow_cuda.device import DeviceError, OutOfDeviceMemoryError, availability
 from winnow_cuda.shapes import Batch, Encoded, runs_between
@@ -36,7 +36,7 @@ class Working:
 
 def test_a_failing_device_is_given_up_once_and_said_so() -> None:
     failing, notices = Failing(OutOfDeviceMemoryError("cuMemAlloc: no room")), []
-    encoder = SteadfastEncoder(failing, Working, notices.append)
+    encoder = Steadfast(failing, Working, notices.append)
     assert encoder.encode(BATCH) is Working.encoded
     assert encoder.encode(BATCH) is Working.encoded
     assert failing.calls == 1
@@ -45,13 +45,13 @@ def test_a_failing_device_is_given_up_once_and_said_so() -> None:
 
 
 def test_keys_too_come_from_the_cpu_then() -> None:
-    encoder = SteadfastEncoder(Failing(DeviceError("lost")), Working, lambda notice: None)
+    encoder = Steadfast(Failing(DeviceError("lost")), Working, lambda notice: None)
     assert encoder.encode_keys(BATCH, np.array([[0, 1]], np.int32)) is Working.encoded
 
 
 def test_a_failing_device_scores_no_more() -> None:
     failing, notices = Failing(DeviceError("cuLaunchKernel: lost")), []
-    scorer, vectors, query = SteadfastScorer(failing, CpuScorer, notices.append), np.ones((2, 3)), np.ones((1, 3))
+    scorer, vectors, query = Steadfast(failing, CpuScorer, notices.append), np.ones((2, 3)), np.ones((1, 3))
     offsets, keys = np.array([0, 2]), np.ones((2, 64), np.float32)
     assert scorer.unit_products(vectors.astype(np.float16), query.astype(np.float32)).tolist() == [[3, 3]]
     ones = np.ones(2, np.float32)
@@ -62,7 +62,7 @@ def test_a_failing_device_scores_no_more() -> None:
 
 
 def test_other_errors_are_not_the_devices() -> None:
-    encoder = SteadfastEncoder(Failing(KeyError("cancelled")), Working, pytest.fail)
+    encoder = Steadfast(Failing(KeyError("cancelled")), Working, pytest.fail)
     with pytest.raises(KeyError):
         encoder.encode(BATCH)
 

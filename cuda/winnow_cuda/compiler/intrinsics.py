@@ -69,25 +69,30 @@ def _fill(builder: Any, slots: Sequence[Any], found: Any) -> None:
         builder.store(builder.extract_value(found, i), slot)
 
 
-def _matrix_load(modifier: str) -> Any:
-    template = f"ldmatrix.sync.aligned.m8n8.x4{modifier}.shared.b16 {{$0,$1,$2,$3}}, [$4];"
+def _load(template: str, count: int, address: Any) -> Any:
+    """An intrinsic (fragment uint32, index, address) that loads `count` registers."""
 
     @intrinsic  # type: ignore[untyped-decorator]
-    def call(typingctx: Any, fragment: Any, index: Any, address: Any) -> Any:
+    def call(typingctx: Any, fragment: Any, index: Any, at: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            slots = _slots(context, builder, fragment, values[0], values[1], 4)
-            _fill(builder, slots, _emit(builder, template, [_U32] * 4, [_U32], [values[2]], 0))
+            slots = _slots(context, builder, fragment, values[0], values[1], count)
+            _fill(builder, slots, _emit(builder, template, [_U32] * count, [address], [values[2]]))
             return context.get_dummy_value()
 
-        return types.void(fragment, types.intp, _U32), codegen
+        return types.void(fragment, types.intp, address), codegen
 
     return call
 
 
-ldmatrix_x4 = _matrix_load("")
+_MATRICES = "ldmatrix.sync.aligned.m8n8.x4{}.shared.b16 {{$0,$1,$2,$3}}, [$4];"
+ldmatrix_x4 = _load(_MATRICES.format(""), 4, _U32)
 """(fragment uint32, index, shared address): four 8x8 b16 matrices, whose rows the lanes' addresses name."""
-ldmatrix_x4_trans = _matrix_load(".trans")
+ldmatrix_x4_trans = _load(_MATRICES.format(".trans"), 4, _U32)
 """As `ldmatrix_x4`, each matrix transposed."""
+load_4 = _load("ld.global.v4.u32 {$0,$1,$2,$3}, [$4];", 4, _U64)
+"""(fragment uint32, index, global address): 16 bytes at a multiple of 16."""
+load_2 = _load("ld.global.v2.u32 {$0,$1}, [$2];", 2, _U64)
+"""(fragment uint32, index, global address): 8 bytes at a multiple of 8."""
 
 
 def _warp_product(shape: str, kinds: str, wide: Any) -> Any:
@@ -145,37 +150,12 @@ float_of = _instruction("mov.b32 $0, $1;", _F32, _U32, pure=True)
 bits_of = _instruction("mov.b32 $0, $1;", _U32, _F32, pure=True)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def load_4(typingctx: Any, fragment: Any, index: Any, address: Any) -> Any:
-    """(fragment uint32, index, global address): 16 bytes at a multiple of 16."""
-
-    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        slots = _slots(context, builder, fragment, values[0], values[1], 4)
-        template = "ld.global.v4.u32 {$0,$1,$2,$3}, [$4];"
-        _fill(builder, slots, _emit(builder, template, [_U32] * 4, [_U64], [values[2]], 0))
-        return context.get_dummy_value()
-
-    return types.void(fragment, types.intp, _U64), codegen
-
-
 def _global_store(count: int) -> Any:
     registers = ",".join(f"${i + 1}" for i in range(count))
     return _instruction(f"st.global.v{count}.u32 [$0], {{{registers}}};", types.void, _U64, *[_U32] * count)
 
 
 _store_4, _store_2 = _global_store(4), _global_store(2)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def load_2(typingctx: Any, fragment: Any, index: Any, address: Any) -> Any:
-    """(fragment uint32, index, global address): 8 bytes at a multiple of 8."""
-
-    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        slots = _slots(context, builder, fragment, values[0], values[1], 2)
-        _fill(builder, slots, _emit(builder, "ld.global.v2.u32 {$0,$1}, [$2];", [_U32] * 2, [_U64], [values[2]], 0))
-        return context.get_dummy_value()
-
-    return types.void(fragment, types.intp, _U64), codegen
 
 
 @intrinsic  # type: ignore[untyped-decorator]

@@ -28,19 +28,8 @@ _MAGIC = b"GGUF"
 _VERSIONS = (2, 3)
 _DEFAULT_ALIGNMENT = 32
 _MAX_DIMENSIONS = 4
-_LAYOUTS = {
-    GGUFValueType.UINT8: struct.Struct("<B"),
-    GGUFValueType.INT8: struct.Struct("<b"),
-    GGUFValueType.UINT16: struct.Struct("<H"),
-    GGUFValueType.INT16: struct.Struct("<h"),
-    GGUFValueType.UINT32: struct.Struct("<I"),
-    GGUFValueType.INT32: struct.Struct("<i"),
-    GGUFValueType.FLOAT32: struct.Struct("<f"),
-    GGUFValueType.BOOL: struct.Struct("<?"),
-    GGUFValueType.UINT64: struct.Struct("<Q"),
-    GGUFValueType.INT64: struct.Struct("<q"),
-    GGUFValueType.FLOAT64: struct.Struct("<d"),
-}
+_NUMBERS = [kind for kind in GGUFValueType if kind not in (GGUFValueType.STRING, GGUFValueType.ARRAY)]
+_LAYOUTS = {kind: struct.Struct(f"<{letter}") for kind, letter in zip(_NUMBERS, "BbHhIif?Qqd", strict=True)}
 
 
 @dataclass(frozen=True, slots=True)
