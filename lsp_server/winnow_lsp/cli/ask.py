@@ -21,11 +21,10 @@ from winnow_lsp.cli.options import (
     place_options,
     question_of,
     server_option,
-    shared,
     workspaces_option,
 )
 from winnow_lsp.cli.report import ProgressView, notice_lines, spans_lines, stats_line
-from winnow_lsp.cli.setting_options import config_of, setting_options
+from winnow_lsp.cli.setting_options import config_of, setting_options, shared
 from winnow_lsp.cli.shared_server import answered
 from winnow_lsp.cli.terminal import cancel_on_interrupt, show, show_json
 from winnow_lsp.client.connection import Listener

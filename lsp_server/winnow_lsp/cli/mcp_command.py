@@ -14,8 +14,8 @@ from winnow_engine.core import Cancellation
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.targets.remote.address import is_url, parse
 from winnow_lsp.cli.addresses import Address, address_option, bound, guard_for, say_ready
-from winnow_lsp.cli.options import on_command_line, server_option, shared, uses_server, workspace_option
-from winnow_lsp.cli.setting_options import Decorator, config_of, setting_options, written
+from winnow_lsp.cli.options import on_command_line, server_option, uses_server, workspace_option
+from winnow_lsp.cli.setting_options import Decorator, config_of, setting_options, shared, written
 from winnow_lsp.cli.shared_server import connected
 from winnow_lsp.mcp import setup
 from winnow_lsp.mcp.relay import AgentRelay

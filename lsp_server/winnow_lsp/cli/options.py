@@ -7,7 +7,7 @@ import re
 import select
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from winnow_engine.platform import is_file, user
 from winnow_engine.question import Cursor, Question, about_changes
 from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.cli import completion
-from winnow_lsp.cli.setting_options import Decorator, config_of, setting_options
+from winnow_lsp.cli.setting_options import config_of, setting_options, shared
 from winnow_lsp.host.roots import is_everything, named_folders, workspace_path
 from winnow_lsp.host.socket_path import SWITCH
 from winnow_lsp.host.user_files import workspace_set
@@ -94,17 +94,6 @@ def _has_text() -> bool:
     if not begins:
         click.echo(f"winnow: nothing was piped in for {_FIRST_BYTE_S:.0f} s: asking without it", err=True)
     return begins
-
-
-def shared(*decorators: Decorator) -> Decorator:
-    """One decorator that applies several options, shown in this order."""
-
-    def apply(function: Callable[..., Any]) -> Callable[..., Any]:
-        for decorator in reversed(decorators):
-            function = decorator(function)
-        return function
-
-    return apply
 
 
 workspaces_option = click.option(

@@ -21,8 +21,8 @@ from winnow_lsp.cli.setting_options import setting_options, user_settings
 from winnow_lsp.host.engines import Engines
 from winnow_lsp.host.settings import BY_NAME, Settings
 from winnow_lsp.host.socket_path import server_files
-from winnow_lsp.server.serving import IDLE_S, serve_shared, serve_stdio, serve_tcp
-from winnow_lsp.server.wire.transport import Serve
+from winnow_lsp.server.serving import IDLE_S, serve_shared, server_maker
+from winnow_lsp.server.wire.transport import Serve, serve_stdio, serve_tcp
 
 _LEVELS = ["error", "warning", "info", "debug"]
 
@@ -98,10 +98,11 @@ def serve(
         if shared:
             asyncio.run(serve_shared(store, server_files(), 60 * options["idle"], _agents))
             return 0
+        make_server = server_maker(Engines(store))
         if tcp is None:
-            return asyncio.run(serve_stdio(store))
+            return asyncio.run(serve_stdio(make_server))
         with bound(*tcp):
-            asyncio.run(serve_tcp(store, *tcp, say_ready))
+            asyncio.run(serve_tcp(make_server, *tcp, say_ready))
     return 0
 
 

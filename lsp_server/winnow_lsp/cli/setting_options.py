@@ -44,6 +44,17 @@ class _Value(click.ParamType[Any]):
             self.fail(str(error), param, ctx)
 
 
+def shared(*decorators: Decorator) -> Decorator:
+    """One decorator that applies several options, shown in this order."""
+
+    def apply(function: Callable[..., Any]) -> Callable[..., Any]:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return apply
+
+
 def option_of(name: str, default: Any = None) -> Decorator:
     """The option of one setting."""
     setting = BY_NAME[name]
@@ -74,11 +85,7 @@ def setting_options(*names: str, file: bool = True) -> Decorator:
             settings = {**(user_settings() if reads else {}), **assigned, **given}
             return function(*arguments, settings=settings, **options)
 
-        decorated: Callable[..., Any] = command
-        options: list[Decorator] = [*map(option_of, names), _SET]
-        for option in reversed(options):
-            decorated = option(decorated)
-        return decorated
+        return shared(*map(option_of, names), _SET)(command)
 
     return decorate
 

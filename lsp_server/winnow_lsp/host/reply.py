@@ -36,6 +36,26 @@ ON_THE_WIRE: Mapping[str, str] = {
 _MEANS_SOMETHING = re.compile(r"[\\`\[\]<>]")
 
 
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer. `stats` are those of `host/reply.py`; `finish` says why it ended, `thinking` is the thought before."""
+
+    answer: str
+    citations: tuple[Citation, ...]
+    spans: tuple[Span, ...]
+    stats: Mapping[str, Any]
+    finish: str
+    notices: tuple[str, ...]
+    thinking: Thought | None = None
+
+
+def place(item: Citation | Span) -> str:
+    """`path:start-end`, which terminals and editors open; before it the commit that has the lines, if they are gone."""
+    commit = f"{item.commit[:10]}:" if isinstance(item, Citation) and item.commit else ""
+    last = "" if item.start_line == item.end_line else f"-{item.end_line}"
+    return f"{commit}{item.path}:{item.start_line}{last}"
+
+
 def flat_stats(stats: Stats | SelectionStats) -> dict[str, Any]:
     """The stats of an answer, or of a selection alone, by name. Seconds are rounded to the millisecond."""
     from winnow_engine.targets.answer import Stats
@@ -55,6 +75,16 @@ def flat_stats(stats: Stats | SelectionStats) -> dict[str, Any]:
     }
     own = {name: getattr(selection, name) for name in _OF_SELECTION}
     return own | {name: getattr(generation, name) for name in _OF_GENERATION} | computed
+
+
+def for_wire(stats: Mapping[str, Any]) -> dict[str, Any]:
+    """The stats in camelCase, without those that say nothing."""
+    return {name: stats[key] for key, name in ON_THE_WIRE.items() if stats[key] is not None}
+
+
+def from_wire(stats: Mapping[str, Any]) -> dict[str, Any]:
+    """The stats in snake_case; None for those that are not there."""
+    return {key: stats.get(name) for key, name in ON_THE_WIRE.items()}
 
 
 class Waiting:
@@ -127,16 +157,6 @@ def _about(seconds: float) -> str:
     return f", about {whole} s" if whole < _LONG_S else f", about {round(whole / 60)} min"
 
 
-def for_wire(stats: Mapping[str, Any]) -> dict[str, Any]:
-    """The stats in camelCase, without those that say nothing."""
-    return {name: stats[key] for key, name in ON_THE_WIRE.items() if stats[key] is not None}
-
-
-def from_wire(stats: Mapping[str, Any]) -> dict[str, Any]:
-    """The stats in snake_case; None for those that are not there."""
-    return {key: stats.get(name) for key, name in ON_THE_WIRE.items()}
-
-
 def code(text: str) -> str:
     """The text as a code span, whatever backticks are in it."""
     fence = _fence(text)
@@ -157,23 +177,3 @@ def _fence(text: str) -> str:
 def plain(text: str) -> str:
     """The text with escapes for what would begin or end a link or tag."""
     return _MEANS_SOMETHING.sub(r"\\\g<0>", text)
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """An answer. `stats` are those of `host/reply.py`; `finish` says why it ended, `thinking` is the thought before."""
-
-    answer: str
-    citations: tuple[Citation, ...]
-    spans: tuple[Span, ...]
-    stats: Mapping[str, Any]
-    finish: str
-    notices: tuple[str, ...]
-    thinking: Thought | None = None
-
-
-def place(item: Citation | Span) -> str:
-    """`path:start-end`, which terminals and editors open; before it the commit that has the lines, if they are gone."""
-    commit = f"{item.commit[:10]}:" if isinstance(item, Citation) and item.commit else ""
-    last = "" if item.start_line == item.end_line else f"-{item.end_line}"
-    return f"{commit}{item.path}:{item.start_line}{last}"

@@ -21,22 +21,12 @@ from winnow_lsp.server.wire import transport
 IDLE_S = 600.0  # after the last client the shared server stays this long, with the models of the last question loaded
 
 
-async def serve_stdio(store: Store) -> int:
-    """Serve the client on standard input and output; returns the exit code once it has left."""
-    return await transport.serve_stdio(_server_maker(Engines(store)))
-
-
-async def serve_tcp(store: Store, host: str, port: int, ready: Callable[[str, int], None]) -> None:
-    """Serve clients until cancelled; `ready` is called with the address. Raises OSError if it cannot be had."""
-    await transport.serve_tcp(_server_maker(Engines(store)), host, port, ready)
-
-
 async def serve_shared(
     store: Store, place: ServerFiles, idle_s: float, serve_agent: Callable[[Engines], transport.Serve]
 ) -> None:
     """Serve this user's commands and agents until idle or told to stop; not if another server does. Raises OSError."""
     engines = Engines(store, keep_last=True)
-    make_server = _server_maker(engines, lingers=True)
+    make_server = server_maker(engines, lingers=True)
 
     async def serve_command(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await transport.converse(make_server(), reader, writer)
@@ -81,7 +71,9 @@ def _listening(place: Path) -> Iterator[socket.socket]:
             place.unlink(missing_ok=True)
 
 
-def _server_maker(engines: Engines, *, lingers: bool = False) -> Callable[[], WinnowServer]:
+def server_maker(engines: Engines, *, lingers: bool = False) -> Callable[[], WinnowServer]:
+    """Makes a server with every feature for each client."""
+
     def made() -> WinnowServer:
         server = WinnowServer(engines, lingers=lingers)
         register_all(server)

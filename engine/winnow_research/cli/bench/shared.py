@@ -23,7 +23,7 @@ from winnow_engine.reranker.background import BackgroundReranker, open_reranker
 from winnow_engine.storage.store import Store
 from winnow_engine.targets.base import Target
 from winnow_engine.targets.opening import open_target
-from winnow_lsp.cli.options import shared
+from winnow_lsp.cli.setting_options import shared
 from winnow_lsp.cli.terminal import cancel_on_interrupt
 from winnow_research.evaluation.cache import MOST_BYTES, cache_path
 from winnow_research.evaluation.corpus import Corpus, corpus_of

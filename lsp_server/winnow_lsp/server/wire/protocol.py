@@ -36,39 +36,6 @@ from winnow_lsp.server.wire.messages import MESSAGES, AskParams, EditParams
 _log = logging.getLogger(__name__)
 
 
-@contextmanager
-def protocol_errors() -> Iterator[None]:
-    """Turn the engine's errors into responses that a user can read; `data.kind` names the error's class."""
-    try:
-        yield
-    except PositionError as error:
-        raise _invalid(error) from error
-    except WinnowError as error:
-        raise JsonRpcException(str(error), LSPErrorCodes.RequestFailed.value, _kind(error)) from error
-
-
-@contextmanager
-def parsing() -> Iterator[None]:
-    """Turn a ValueError into InvalidParams. For reading requests only: elsewhere a ValueError is a bug of ours."""
-    try:
-        yield
-    except ValueError as error:
-        raise _invalid(error) from error
-
-
-def superseded() -> JsonRpcException:
-    """The error of a question that a newer one has replaced."""
-    return JsonRpcException("superseded by a newer question", LSPErrorCodes.ServerCancelled.value)
-
-
-def _invalid(error: Exception) -> JsonRpcInvalidParams:
-    return JsonRpcInvalidParams(str(error), data=_kind(error))
-
-
-def _kind(error: Exception) -> dict[str, str]:
-    return {"kind": type(error).__name__}
-
-
 @cache
 def converter() -> cattrs.Converter:
     """Converts between JSON and types. All clients share it, because it grows to megabytes as it meets types."""
@@ -249,3 +216,36 @@ def _reason(error: BaseException, expected: type | None) -> str:
     """One thing that is wrong: in the words of our own checks, or in those of cattrs."""
     own = type(error) is ValueError and expected in (AskParams, EditParams)
     return str(error) if own else cattrs.v.format_exception(error, expected)
+
+
+@contextmanager
+def protocol_errors() -> Iterator[None]:
+    """Turn the engine's errors into responses that a user can read; `data.kind` names the error's class."""
+    try:
+        yield
+    except PositionError as error:
+        raise _invalid(error) from error
+    except WinnowError as error:
+        raise JsonRpcException(str(error), LSPErrorCodes.RequestFailed.value, _kind(error)) from error
+
+
+@contextmanager
+def parsing() -> Iterator[None]:
+    """Turn a ValueError into InvalidParams. For reading requests only: elsewhere a ValueError is a bug of ours."""
+    try:
+        yield
+    except ValueError as error:
+        raise _invalid(error) from error
+
+
+def superseded() -> JsonRpcException:
+    """The error of a question that a newer one has replaced."""
+    return JsonRpcException("superseded by a newer question", LSPErrorCodes.ServerCancelled.value)
+
+
+def _invalid(error: Exception) -> JsonRpcInvalidParams:
+    return JsonRpcInvalidParams(str(error), data=_kind(error))
+
+
+def _kind(error: Exception) -> dict[str, str]:
+    return {"kind": type(error).__name__}
