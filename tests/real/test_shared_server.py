@@ -144,8 +144,7 @@ def test_the_index_is_completed_once_the_command_has_its_answer(user: User, tmp_
     for number in range(50):
         lines = (f"def of_{number}_{i}(value):\n    return value + {number * i}\n\n\n" for i in range(20))
         (project / f"step_{number}.py").write_text("".join(lines))
-    models = ("--drafter", "qwen2.5-coder-0.5b", *MODELS[2:])  # slow enough to index that nobody is to wait for it
-    ask = ("ask", "What does of_7_3 give?", "-w", str(project), "--set", "maxTokens=4", *models)
+    ask = ("ask", "What does of_7_3 give?", "-w", str(project), "--set", "maxTokens=4", *MODELS)
     first = user.run(*ask)
     assert first.returncode == 0, first.stderr
     assert "the index is not complete" in first.stderr

@@ -10,7 +10,6 @@ from .capabilities import EDITORS, PLAIN
 
 pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
 
-INVALID_PARAMS = -32602
 PLACE = types.Range(types.Position(11, 4), types.Position(11, 4))
 PROBLEM = types.Diagnostic(
     types.Range(types.Position(6, 0), types.Position(6, 10)), "`unit_price` is not accessed\nin this file"
@@ -121,20 +120,3 @@ async def test_nothing_is_offered_outside_the_workspace(client, uri: str) -> Non
 async def test_an_action_that_is_not_ours_is_resolved_to_itself(client) -> None:
     action = types.CodeAction("Rename", kind="refactor")
     assert await client.code_action_resolve_async(action) == action
-
-
-@pytest.mark.parametrize(
-    ("method", "params"),
-    [
-        ("textDocument/codeAction", None),
-        ("textDocument/codeAction", {"textDocument": {"uri": "file:///a"}}),
-        ("textDocument/codeAction", {"textDocument": 5, "range": PLACE, "context": {"diagnostics": []}}),
-        ("textDocument/codeAction", {"textDocument": {"uri": "x"}, "range": [], "context": {"diagnostics": []}}),
-        ("textDocument/codeAction", {"textDocument": {"uri": "x"}, "range": PLACE, "context": {"diagnostics": 5}}),
-        ("codeAction/resolve", None),
-        ("codeAction/resolve", {"kind": "winnow.explain"}),
-    ],
-    ids=str,
-)
-async def test_malformed_parameters_are_refused(client, method: str, params: Any) -> None:
-    assert (await client.refusal(client.start(method, params)[1])).code == INVALID_PARAMS

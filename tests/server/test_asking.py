@@ -260,16 +260,6 @@ async def test_a_model_that_is_not_there_is_named(connect, role: str, name: str)
     assert name in status["models"][role]["error"]
 
 
-async def test_half_a_model_file_is_called_damaged(connect, tmp_path: Path) -> None:
-    whole, half = cache.path(MODEL), tmp_path / "half.gguf"
-    with whole.open("rb") as stream:
-        half.write_bytes(stream.read(whole.stat().st_size // 2))
-    client = await connect(options=SETTINGS | {"target": str(half)})
-    error = await client.refusal(client.ask(QUESTION))
-    assert (error.code, error.data) == (REQUEST_FAILED, {"kind": "ModelDamagedError"})
-    assert str(half) in error.message
-
-
 async def test_a_model_that_was_not_there_is_used_once_it_is(connect, tmp_path: Path) -> None:
     late = tmp_path / "late.gguf"
     client = await connect(options=SETTINGS | {"target": str(late)})

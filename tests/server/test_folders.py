@@ -30,11 +30,6 @@ def files(*folders: Path) -> set[str]:
     return {file.as_uri() for folder in folders for file in folder.rglob("*.py")}
 
 
-async def test_all_folders_count_even_two_of_one_name(connect, folder: Path, second: Path) -> None:
-    client = await connect(folder, second)
-    assert await uris(client) == files(folder, second)
-
-
 async def test_a_folder_counts_from_when_it_is_added_until_it_is_removed(connect, folder: Path, second: Path) -> None:
     client = await connect(folder)
     assert await uris(client) == files(folder)
@@ -52,22 +47,6 @@ async def test_documents_of_a_removed_folder_are_outside(connect, folder: Path, 
     assert (await client.spans("Explain this.", **place))["spans"]
     client.folders([], [second])
     assert (await client.refusal(client.spans("Explain this.", **place))).code == INVALID_PARAMS
-
-
-async def test_the_cursors_file_is_found_in_its_folder(connect, folder: Path, second: Path) -> None:
-    client = await connect(folder, second)
-    uri = (second / "stock.py").as_uri()
-    place = {"textDocument": {"uri": uri}, "position": {"line": 1, "character": 0}}
-    result = await client.spans("Explain this.", **place)
-    assert uri in {span["location"]["uri"] for span in result["spans"]}
-
-
-async def test_an_inner_folder_is_not_counted_twice(connect, folder: Path) -> None:
-    client = await connect(folder, folder / "shop")
-    result = await client.spans("Anything?", **EVERY_SPAN)
-    places = [(s["location"]["uri"], s["location"]["range"]["start"]["line"]) for s in result["spans"]]
-    assert len(places) == len(set(places))
-    assert {uri for uri, _ in places} == files(folder)
 
 
 async def test_a_folder_that_is_not_there_fails_by_name(connect, tmp_path: Path) -> None:

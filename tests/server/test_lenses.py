@@ -10,8 +10,6 @@ from .conftest import SETTINGS
 
 pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
 
-INVALID_PARAMS = -32602
-
 
 async def lenses(client, uri: str) -> Any:
     return await client.text_document_code_lens_async(types.CodeLensParams(types.TextDocumentIdentifier(uri)))

@@ -11,8 +11,7 @@ from .client import RawClient
 
 pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
 
-PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
-NOT_INITIALIZED = -32002
+PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND = -32700, -32600, -32601
 INITIALIZE = {"capabilities": {}, "initializationOptions": {"drafter": "no-such-model", "target": "no-such-model"}}
 
 

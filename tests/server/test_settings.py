@@ -30,11 +30,6 @@ async def told(client, words: str) -> str:
     return await client.until(lambda: next((m.message for m in client.messages if words in m.message), None))
 
 
-async def test_a_setting_from_the_start_counts(connect) -> None:
-    small, large = [await connect(options=SETTINGS | {"budget": n}) for n in (40, 10_000)]
-    assert await kept(small) <= 40 < await kept(large)
-
-
 async def test_bad_settings_are_reported_with_the_default_that_is_used(connect) -> None:
     client = await connect(options=SETTINGS | {"codeLens": {"enabled": "yes"}, "bugdet": 5})
     said = (

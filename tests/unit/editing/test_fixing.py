@@ -30,7 +30,6 @@ class Till:
 def label(price):
     return f"{price} EUR"
 '''
-FIXED = "    def cents(price):\n        return math.ceil(price * 100)\n"
 
 
 def task(reading, text: str | bytes = PRICING, line: int = 13, path: str = "pricing.py", last: int | None = None):

@@ -198,7 +198,7 @@ def test_the_shared_excludes_of_a_worktree_count(tmp_path: Path) -> None:
     assert kept_by_winnow(other) == {"a.py"}
 
 
-SYSTEM, INCLUDED, IN_COUNT = "GIT_CONFIG_SYSTEM", "include.path", "GIT_CONFIG_COUNT"
+SYSTEM, IN_COUNT = "GIT_CONFIG_SYSTEM", "GIT_CONFIG_COUNT"
 
 
 @pytest.mark.parametrize("place", ["docs", ""])

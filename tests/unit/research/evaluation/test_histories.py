@@ -36,12 +36,6 @@ TICKET = """def price_of(ticket):
 def receipt(ticket):
     return f"{ticket.name}: {price_of(ticket)}"
 """
-TEST = """from shop.ticket import receipt
-
-
-def test_receipt(ticket):
-    assert receipt(ticket) == "day: 6"
-"""
 
 
 @pytest.fixture

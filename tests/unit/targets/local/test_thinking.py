@@ -23,7 +23,7 @@ from winnow_engine.targets.thinking import MARKERS, Markers, ThoughtStream
 from ..conftest import write_llama
 from ..loaded import PROMPT, Loaded, Oracle
 
-THINK, GPT_OSS = MARKERS[0], MARKERS[-1]
+THINK = MARKERS[0]
 ASKED = [Message("system", "Be brief."), Message("user", "Why? <think>")]
 EARLIER = [*ASKED, Message("assistant", "So."), Message("user", "And?")]
 # Each switches thinking as the named family does.
