@@ -7,7 +7,7 @@ import signal
 import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -89,11 +89,10 @@ def answer_shared(
 
 def show() -> int:
     """Say whether a shared server runs, and what it has loaded. The exit code is 1 if there is none."""
-    with _running() as found:
-        if found is None:
-            click.echo("no shared server runs")
-            return 1
-        place, server = found
+    if (found := _running()) is None:
+        return 1
+    place, server = found
+    with closing(server):
         try:
             state = _state(server)
         except ConnectionLostError as error:
@@ -106,11 +105,10 @@ def show() -> int:
 
 def stop() -> int:
     """End the shared server; returns once it has. The exit code is 1 if it does not end."""
-    with _running() as found:
-        if found is None:
-            click.echo("no shared server runs")
-            return 0
-        place, server = found
+    if (found := _running()) is None:
+        return 0
+    place, server = found
+    with closing(server):
         process = Peer.of(server).process
         os.kill(process, signal.SIGTERM)
     latest = time.monotonic() + _END_S
@@ -121,18 +119,17 @@ def stop() -> int:
     return 0 if ended else 1
 
 
-@contextmanager
-def _running() -> Iterator[tuple[ServerFiles, socket.socket] | None]:
+def _running() -> tuple[ServerFiles, socket.socket] | None:
+    """The files of the shared server, and a connection to it; that none runs is said."""
     try:
         place = server_files() if has_private_sockets() else None
         server = running(place.socket) if place else None
     except (NoServerError, UnsafeFolderError, OSError) as error:
         raise click.ClickException(str(error)) from error
     if place is None or server is None:
-        yield None
-        return
-    with closing(server):
-        yield place, server
+        click.echo("no shared server runs")
+        return None
+    return place, server
 
 
 def _state(server: socket.socket) -> dict[str, Any]:
