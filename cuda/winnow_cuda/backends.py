@@ -52,11 +52,9 @@ def open_encoder(
     notify: Notify,
     on_compile: Notify,
 ) -> Encoder:
-    """The encoder for `weights` behind `prefix` on this machine. Questions begin with `opening`, if with anything.
+    """The encoder for `weights` behind `prefix`. Questions begin with `opening`.
 
-    `binaries` keeps compiled GPU kernels between processes. Without them the first use takes some ten seconds longer;
-    `on_compile` is called with the name of each kernel before it is compiled. `notify` is called with one sentence if
-    the CPU takes over from the GPU, now or later.
+    `binaries` keeps compiled GPU kernels (10 s); `on_compile` gets their names, `notify` that the CPU takes over.
     """
     if not availability().usable:
         return CpuEncoder(weights, prefix, opening)

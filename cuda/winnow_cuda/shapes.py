@@ -49,11 +49,7 @@ class TransformerShape:
 
 @dataclass(frozen=True, slots=True)
 class PackedMatrix:
-    """A matrix [N, K] as `ops/int16_products.py` multiplies it.
-
-    codes [panels, chunks, pairs, 64]: the columns of a chunk by two, of 32 rows side by side. scales float32
-    [chunks, N].
-    """
+    """A matrix [N, K] for `ops/int16_products.py`: codes [panels, chunks, pairs, 64], scales [chunks, N]."""
 
     codes: Int16
     scales: Float32
@@ -106,11 +102,7 @@ class KeyHead:
 
 @dataclass(frozen=True, slots=True)
 class Readout:
-    """The heads that turn hidden states into keys.
-
-    token: 64 columns, the key of a token. unit: 257 columns; the first 256 are what a token adds to its unit's vector,
-    the last is the logit of its weight there.
-    """
+    """Heads for keys: token has 64 columns; unit 256, added to its unit's vector, and a logit of the weight."""
 
     token: KeyHead
     unit: KeyHead

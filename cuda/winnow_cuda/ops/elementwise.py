@@ -112,11 +112,10 @@ def swiglu(gate_up: Float32) -> Float32:
 
 
 def key_centre(bias: Float32, shape: TransformerShape) -> Float32:
-    """The average push of the projections' bias on keys over the positions of a segment, float32 [kv_width].
+    """The average push of the projections' bias on a segment's keys, float32 [kv_width].
 
-    Attention stays the same if it is taken off all keys, because every score of a query moves by the same amount; and
-    numbers of few bits keep more of what tells keys apart. In Qwen2.5-Coder-0.5B's second layer this is 158 of the 160
-    that a key's column reaches.
+    Attention stays the same if it is taken off all keys, and numbers of few bits keep more of what tells them apart: in
+    Qwen2.5-Coder-0.5B's second layer it is 158 of 160.
     """
     part = bias[shape.q_width : shape.q_width + shape.kv_width].reshape(1, shape.kv_heads, shape.head_dim)
     table = rope_table(np.arange(_CENTRED, dtype=np.int32), shape.head_dim, shape.rope_base)

@@ -98,11 +98,7 @@ WholeCallSink = Callable[[str, str], None]
 
 
 class CallReader:
-    """Passes on text, and calls of `tools` once they are complete. What turns out not to be a valid call is text.
-
-    Text is held back while it may be the beginning of a call, and white space while a call may follow. The outcome
-    does not depend on where the text is cut into pieces.
-    """
+    """Passes on text and whole calls of `tools`, however the text is cut; what is no valid call is text."""
 
     def __init__(self, tools: Tools, on_text: TextSink, on_call: WholeCallSink) -> None:
         self._tools, self._on_text, self._on_call = tools, on_text, on_call

@@ -35,11 +35,7 @@ class CompletionRequest:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The target's turn. `original_tokens` is the prompt's length as it came, in the target's tokens.
-
-    `calls` are calls of tools on offer. If they were read from the target's text, their arguments are JSON objects. The
-    text of `generation` does not contain them.
-    """
+    """The target's turn, `calls` apart from its text; `original_tokens` is the prompt's length as it came."""
 
     generation: Generation
     original_tokens: int
@@ -55,11 +51,7 @@ def complete(
     on_piece: TurnPieceSink,
     cancellation: Cancellation,
 ) -> Completion:
-    """Have the target continue a conversation, compressed as `fitting` says; `sent` is what that remembers.
-
-    Raises PromptTooLongError if what is never cut does not fit, UnsupportedModelError if the target does not take such
-    conversations, CancelledError, and what the models raise.
-    """
+    """Have the target continue a conversation, compressed by `fitting`. PromptTooLongError, UnsupportedModelError."""
     assert assistant.target is not None
     target = assistant.target.wait_for(cancellation)
     sampling = asked.sampling

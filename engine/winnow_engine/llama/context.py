@@ -115,9 +115,8 @@ class LlamaContext:
         return done
 
     def decode_tree(self, token: int, tree: DraftTree, position: int) -> bool:
-        """Evaluate `token` at `position`, the next one, and each node of `tree` behind its ancestors only.
+        """Evaluate `token` at `position` and `tree` with all logits, node n's in row n + 1. False if aborted.
 
-        Keeps all logits: row 0 is that of `token`, row n + 1 that of node n. False if aborted. Whatever happens,
         `keep_branch` or `truncate` must follow.
         """
         assert 1 <= len(tree) <= self.branches

@@ -19,10 +19,9 @@ ROOT = -1
 
 @dataclass(frozen=True, slots=True)
 class DraftTree:
-    """Drafted tokens. Each node stands after its parent; children of one parent have different tokens.
+    """Drafted tokens, each after its parent; siblings differ.
 
-    `worth[i]` is the draft's estimate, in (0, 1], of the probability that all tokens from the root down to node i are
-    right. No node is worth more than one before it, so that the first n nodes are the best tree of n nodes.
+    `worth`, in (0, 1], estimates that all tokens down to a node are right; it never rises.
     """
 
     tokens: tuple[int, ...] = ()

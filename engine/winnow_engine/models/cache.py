@@ -56,11 +56,7 @@ def locate(name_or_file: str) -> Path:
 
 
 def given_file(name_or_file: str) -> Path | None:
-    """The path that was given, None if it is a model's name.
-
-    A registered name is never a path: a file of that name in the working directory, which may be somebody's
-    repository, does not take the model's place.
-    """
+    """The path that was given, None for a model's name, which a file of that name never replaces."""
     if any(name_or_file == model.name for model in registry.MODELS):
         return None
     file = expanded(name_or_file)

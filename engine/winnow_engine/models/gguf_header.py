@@ -55,11 +55,7 @@ class GgufHeader:
 
 
 def read_header(path: Path) -> GgufHeader:
-    """Header of a GGUF file that is whole: every tensor ends within it.
-
-    Raises ModelNotFoundError if there is no such readable file, ModelDamagedError if it is cut short or no GGUF, and
-    UnsupportedModelError for another version, tensors of an unknown type, or no language model.
-    """
+    """Header of a whole GGUF. ModelNotFoundError, ModelDamagedError, UnsupportedModelError if none to run."""
     try:
         status = path.stat()
     except PermissionError as error:

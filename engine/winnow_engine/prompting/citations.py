@@ -26,11 +26,7 @@ _Places = Mapping[str, Mapping[Citation, None]]
 def cite(
     answer: str, workspace: Workspace, spans: Sequence[Span], change: Change | None = None
 ) -> tuple[Citation, ...]:
-    """Citations: commits named by id or quoted, places written as path:line, quoted lines, names of kept units.
-
-    In this order, and each in the order of the answer. Lines that a change removed are cited in the commit that has
-    them.
-    """
+    """Commits, places as path:line, quoted lines (removed ones in their commit), names of kept units, in this order."""
     quotes = _quotes(answer, _by_line(_removed(change)) | _by_line(_shown(workspace, spans)))
     places = (place.lines for place in PlaceReader(workspace).places(answer) if place.lines)
     found = [*_commits(answer, change), *places, *quotes, *_names(answer, spans)]

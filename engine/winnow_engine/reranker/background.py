@@ -115,11 +115,7 @@ OpenReranker = Callable[[Drafter], BackgroundReranker | None]
 def open_reranker(
     drafter: Drafter, seconds: float = math.inf, on_compile: Callable[[str], None] = lambda kernel: None
 ) -> BackgroundReranker | None:
-    """The reranker of the drafter's profile, not loaded yet. It takes about `seconds` for a question at most.
-
-    None without one, and on the CPU, where it would read for a minute. None also if its file or the model whose layers
-    it has is missing, damaged or another's, which the drafter's notice then says.
-    """
+    """The reranker of a GPU drafter's profile, not loaded yet; None, with a notice if it is missing or damaged."""
     use = drafter.reranker
     if use is None or drafter.place != "resident":
         return None

@@ -68,10 +68,9 @@ class _Open:
 def segments_of(
     prefix: Int32, question: Int32, units: Sequence[UnitText], closing: Int32, most: int
 ) -> Iterator[RerankerSegment]:
-    """Units in the order given, in segments of at most `most` tokens.
+    """Units in the order given, in segments of `most` tokens, each file's header before its first unit there.
 
-    A file's header stands before its first unit in a segment. `closing` follows each unit and counts as its last
-    tokens. Long units are cut, and a question takes at most half of a segment.
+    `closing` ends each unit. Long units are cut; a question takes at most half.
     """
     opening = np.concatenate([prefix, question[: most // 2 - len(prefix)]])
     room = min(MOST_UNIT_TOKENS, most // 4)

@@ -19,14 +19,10 @@ def ignore(_: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Request(Generic[P]):
-    """What `generate` is asked: a prompt, which is not empty, and who is told what while it is answered.
+    """A prompt, not empty, and sinks, which run on the target's thread: quick, and without calls of the target.
 
-    `on_text` gets each new piece of the answer, `on_thought` those of a thought before it. `on_call` gets the calls
-    that a server reads from its model's answer, for a prompt with tools; a local target's calls are part of its text
-    (`chat/calls.py`). The sinks run on the target's own thread: they must be quick and must not call the target.
-
-    `tools` are those of the prompt; a call that must be made follows its tool's schema, and so do all of `strict`
-    tools. The text of an answer with a `format` follows that.
+    A local target's calls are part of its text (`chat/calls.py`). A required call, and all of `strict` tools, follow
+    the tool's schema; the answer's text follows `format`.
     """
 
     prompt: P
@@ -42,14 +38,11 @@ class Request(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """An answer, and where its time went in seconds of wall clock.
+    """An answer, and its times in seconds of wall clock.
 
-    Of the prompt's tokens, `reused_tokens` were in memory already, and of these `restored_tokens` came from disk;
-    `prefill_s` is the evaluation of the others. `first_token_s` counts from the call of `generate`; it is None if the
-    request was cancelled before. `decode_s` starts at the first token. `rounds` counts the evaluations after the first
-    token, for which `drafted_tokens` were proposed and `accepted_tokens` were right. `draft` is the name of the draft,
-    or the reason why there was none. `thought` came before the answer: the first token and `decode_tokens` may be its
-    own. `notices` are what the user should know of how the answer came about.
+    Of `prompt_tokens`, `reused_tokens` were in memory, `restored_tokens` of them from disk; `prefill_s` is the rest's.
+    `first_token_s` counts from the call, None if cancelled before; `decode_s` from the first token, which may be of
+    `thought`. `rounds` evaluations followed. `draft` is its name, or the reason for none. `notices` are for the user.
     """
 
     text: str
@@ -98,10 +91,7 @@ class TargetOf(PromptReader[P], Protocol[P]):
         """How many of the prompt's tokens are neither in memory nor on disk, or None if nothing tells."""
 
     def generate(self, request: Request[P]) -> Generation:
-        """Answer a request. Cancelling ends it within 200 ms with `finish="cancelled"` and the answer so far.
-
-        Raises BudgetError if prompt and answer exceed `context_limit`, TargetError if the model fails.
-        """
+        """Answer a request; cancelling ends it within 200 ms. BudgetError beyond `context_limit`, TargetError."""
 
     def close(self) -> None:
         """Free the model, after a running request. Calling it again does nothing."""

@@ -33,11 +33,9 @@ _BYTES_A_VALUE: dict[KvType, float] = {"f16": 2, "q8_0": 34 / 32, "q4_0": 18 / 3
 
 @dataclass(frozen=True, slots=True)
 class MemoryNeeds:
-    """What the GPU has and the models need, in bytes.
+    """What the GPU has `free` and models need, in bytes; None without one, for `why`.
 
-    `free` is None without a GPU, for the reason in `why`. `drafter` is the size of the drafter's weights,
-    `drafter_work` what it takes in addition while it works. `offload` says whether this build of llama.cpp can use a
-    GPU, and `other` is one that it uses where the drafter can use none.
+    `offload`: this llama.cpp can use a GPU; `other` is one that the drafter cannot.
     """
 
     free: int | None

@@ -31,11 +31,9 @@ no slower than a larger one.
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A target, whether it fits and where, and what the first token would take.
+    """A target, its `place` if it fits, and `needs_bytes` of the GPU or, with the drafter, the machine.
 
-    `place` is None if it does not fit, and `reason` says why it is that. `needs_bytes` are the GPU's if it lives there,
-    else the machine's, with the drafter's. `prompt_tokens` is the most that the budget `auto` keeps at `tokens_per_s`,
-    and `first_token_s` the time to read so many.
+    `prompt_tokens` is the most that `auto` keeps at `tokens_per_s`.
     """
 
     model: RegisteredModel

@@ -19,11 +19,9 @@ _QUICKER, _SLOWER = 0.5, 0.1
 
 
 class PrefillThroughput:
-    """How long the target takes to read a token of a typical prompt. Only the target's owner thread changes it.
+    """Seconds a token to read a prompt, with 1,000 before it and `attention_s` for each more.
 
-    `measured_s` is a running mean over this process's prompts in seconds per token, or None before the first one.
-    `assumed_s` is what a CPU is taken to need until then. Both are those of a token with 1,000 before it; each token
-    more takes `attention_s` longer.
+    `measured_s` is this process's running mean, None at first; `assumed_s` is a CPU's until then.
     """
 
     def __init__(self) -> None:

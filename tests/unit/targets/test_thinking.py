@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow_engine.targets.thinking import MARKERS, Markers, ThoughtStream, markers_in, opened_at_end, without_thought
+from winnow_engine.targets.text_stream import (
+    MARKERS,
+    Markers,
+    ThoughtStream,
+    markers_in,
+    opened_at_end,
+    without_thought,
+)
 
 THINK, GPT_OSS = MARKERS[0], MARKERS[-1]
 PIECES = [*"<>/|[]thinkTHINK \n", "think", "</", "<|", "ü", "🦊", "code `x < y`", "analysis", "final", "<|channel|>"]

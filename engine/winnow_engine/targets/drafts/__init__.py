@@ -44,12 +44,7 @@ _log = logging.getLogger(__name__)
 
 
 def open_draft(options: TargetOptions, target: LlamaModel) -> Draft:
-    """The draft that `options.speculate` chooses for `target`.
-
-    A method chosen by its name drafts in every round; `auto` and draft files draft as far as it pays. `auto` looks up,
-    and asks the target's draft, too, if it has one. Raises ModelNotFoundError, ModelDamagedError,
-    UnsupportedModelError, also if `target` is a draft file itself, or DraftError if draft and target do not fit.
-    """
+    """The draft that `options.speculate` chooses, `auto` and files gated by what pays. ModelError, DraftError."""
     if _method_name(target) in _file_methods():
         raise UnsupportedModelError(
             f"a model of the architecture {_method_name(target)!r} answers nothing by itself: "

@@ -43,11 +43,7 @@ MOST_NODES = 16
 
 
 class Draft(Protocol):
-    """Guesses how an answer goes on. Wrong guesses cost time, never correctness.
-
-    It belongs to the target's owner thread. For each answer, `begin` is called once, then `accept` and `propose` in
-    turn.
-    """
+    """Guesses how an answer goes on, on the target's owner thread: `begin`, then `accept`, `propose` in turn."""
 
     def begin(self, prompt: Prompt, abort: AbortFlag) -> None:
         """Begin an answer to `prompt`. Once `abort` is set, `propose` must return soon."""

@@ -37,11 +37,7 @@ class Match:
 
 
 class Rates:
-    """How often a match was right, by its length and whether it was gapped.
-
-    A match is right if the text went on as at one of its places. Every token of an answer teaches, drafted or not.
-    Before there are any, the rate of a match of n tokens is n / (n + 2).
-    """
+    """How often matches of a length, gapped or not, were right: n / (n + 2) before any token taught."""
 
     def __init__(self) -> None:
         lengths = range(_LONGEST + 1)

@@ -37,11 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 def draft_of(target: Path) -> Path | None:
-    """The GGUF of a draft for the target at this path: NAME.draft.gguf beside NAME.gguf, or what ships for it.
-
-    What ships is made now, 96 MB in 0.7 s, unless it is in the cache, which has no more than `_KEPT`. None if there is
-    neither, or if it cannot be made, which is logged.
-    """
+    """NAME.draft.gguf beside NAME.gguf, or what ships, made now in 0.7 s or before; None, logged, if neither."""
     beside = target.with_suffix(".draft.gguf")
     if beside.is_file():
         return beside

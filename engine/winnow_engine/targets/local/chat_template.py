@@ -25,7 +25,7 @@ from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
 from winnow_engine.targets.local.bounded_templates import BoundedEnvironment
 from winnow_engine.targets.local.call_forms import FORMS
 from winnow_engine.targets.local.placeholders import Placeholders, first_of, shown, to_json
-from winnow_engine.targets.thinking import markers_in, opened_at_end
+from winnow_engine.targets.text_stream import markers_in, opened_at_end
 
 CHATML = (
     "{% for message in messages %}"

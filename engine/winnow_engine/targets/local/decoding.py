@@ -27,8 +27,7 @@ from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.targets.drafts.base import Draft
 from winnow_engine.targets.local.grammar import AnswerGrammar
 from winnow_engine.targets.local.sampler import Sampler
-from winnow_engine.targets.text_stream import TextStream
-from winnow_engine.targets.thinking import ThoughtStream
+from winnow_engine.targets.text_stream import TextStream, ThoughtStream
 
 _MOST_ENDINGS = 3  # of thoughts, from outside; a model that begins to think once more is stopped
 
@@ -37,10 +36,8 @@ _MOST_ENDINGS = 3  # of thoughts, from outside; a model that begins to think onc
 class DecodedAnswer:
     """An answer as it grows.
 
-    `tokens` includes those of a thought, which are the first `thought_tokens`, and the token that ends the answer.
-    `cut_off` tells whether the thought reached its limit. `first_token_at` is a `time.perf_counter` reading, None
-    before the first token. `rounds` counts the evaluations after the prompt's, `drafted` the tokens proposed for these,
-    and `accepted` the proposed tokens that the target chose too.
+    `tokens` begin with `thought_tokens` of a thought, `cut_off` at its limit. `rounds` followed the prompt's:
+    `drafted` tokens were proposed for them, `accepted` chosen. `first_token_at` is a `time.perf_counter` reading.
     """
 
     on_text: TextSink
@@ -87,12 +84,9 @@ def decode(
     thought_limit: int = 0,
     grammar: AnswerGrammar | None = None,
 ) -> None:
-    """Decode `answer` behind the prompt in `cache`, with at most `thought_limit` tokens of thought.
+    """Decode `answer` behind the prompt in `cache`, which has logits, with `draft` begun and at most `thought_limit`.
 
-    A `grammar` says which tokens may follow; it must share `thoughts`.
-
-    The cache's last evaluation must have asked for logits, and `draft` must have begun the answer. Afterwards `cache`
-    holds all tokens but the last, and perhaps some drafted ones behind a stop string.
+    `grammar` must share `thoughts`. Afterwards `cache` holds all tokens but the last, and perhaps drafted ones.
     """
     writer, prompt, accepted = _Writer(answer, vocabulary, sampling, thoughts, thought_limit), cache.tokens, 0
     with closing(Sampler(sampling, grammar)) as sampler, sampler.sampled(cache.context):

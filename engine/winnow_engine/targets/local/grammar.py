@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from winnow_engine.errors import SchemaError
 from winnow_engine.llama.vocabulary import Vocabulary
-from winnow_engine.targets.thinking import ThoughtStream
+from winnow_engine.targets.text_stream import ThoughtStream
 
 LIMITS = LLParserLimits(verbose_errors=False)
 # Small models would indent for ever. It also takes the place of options that a client's schema holds.

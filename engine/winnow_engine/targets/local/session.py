@@ -26,7 +26,7 @@ from winnow_engine.targets.local.decoding import DecodedAnswer, decode
 from winnow_engine.targets.local.grammar import AnswerGrammar, GrammarVocabulary
 from winnow_engine.targets.snapshots.policy import open_policy
 from winnow_engine.targets.snapshots.writer import SnapshotWriter
-from winnow_engine.targets.thinking import ThoughtStream, cut_notice, opened_at_end
+from winnow_engine.targets.text_stream import ThoughtStream, cut_notice, opened_at_end
 from winnow_engine.targets.throughput import PrefillThroughput
 
 # Coarse, so that a growing conversation seldom needs a new, larger context.

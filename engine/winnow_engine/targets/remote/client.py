@@ -32,12 +32,7 @@ _RETRIED = (429, 500, 502, 503, 504)
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Deadlines for a server in seconds, and pauses between attempts.
-
-    The first four are for a connection, a short response, the first token, and each next token. `after_last_s` is for
-    the usage that may follow an answer. `retries` are the pauses before each new attempt, and `retry_after_s` is the
-    longest pause that a server may ask for.
-    """
+    """Deadlines and pauses between attempts, in seconds; `after_last_s` is for usage behind an answer."""
 
     connect_s: float = 5.0
     short_s: float = 10.0

@@ -11,8 +11,7 @@ from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.remote.chunks import Chunk, Usage
 from winnow_engine.targets.remote.client import RetryPolicy
 from winnow_engine.targets.remote.openai_api import Attempt, RemotePrompt
-from winnow_engine.targets.text_stream import StopStream
-from winnow_engine.targets.thinking import MARKERS, ThoughtStream
+from winnow_engine.targets.text_stream import MARKERS, StopStream, ThoughtStream
 
 # A server that does not stop by itself is stopped after this many characters per token that it may send.
 _MOST_CHARACTERS_A_TOKEN = 64

@@ -33,7 +33,7 @@ from winnow_engine.targets.remote.model_lookup import UNKNOWN_CONTEXT, Route, es
 from winnow_engine.targets.remote.ollama import OllamaApi, find_ollama
 from winnow_engine.targets.remote.openai_api import Api, Attempt, OpenAiApi, RemotePrompt, without
 from winnow_engine.targets.remote.reply import StreamedReply
-from winnow_engine.targets.thinking import cut_notice
+from winnow_engine.targets.text_stream import cut_notice
 
 T = TypeVar("T")
 
@@ -128,12 +128,9 @@ class HttpTarget:
         return None
 
     def generate(self, request: Request[RemotePrompt]) -> Generation:
-        """Answer a request, as `Target.generate` says.
+        """Answer a request. Attempts are repeated before the first token only.
 
-        Most servers do not say whether a stop string or the model ended the answer; if there are stop strings, the
-        finish is then "stop". Cancelling closes the connection. Failed attempts are repeated only before the first
-        token. A model that thinks unasked is asked again, with room for a thought; one that thinks for too long, or
-        ends without an answer, once more not to think.
+        A model that thinks unasked is asked again with room for that; one that thinks too long, once more not to think.
         """
         need, most = len(request.prompt), request.sampling.max_tokens
         if need + most > self.context_limit:

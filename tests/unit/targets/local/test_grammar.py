@@ -18,7 +18,7 @@ from winnow_engine.targets.drafts.base import Draft, NoDraft
 from winnow_engine.targets.local.call_forms import FORMS, CallForm, answer_grammar
 from winnow_engine.targets.local.decoding import DecodedAnswer, decode
 from winnow_engine.targets.local.grammar import GrammarVocabulary
-from winnow_engine.targets.thinking import MARKERS, ThoughtStream
+from winnow_engine.targets.text_stream import MARKERS, ThoughtStream
 
 from ..loaded import PROMPT, Loaded, Oracle
 

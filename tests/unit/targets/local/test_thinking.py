@@ -18,7 +18,7 @@ from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate, Loca
 from winnow_engine.targets.local.decoding import DecodedAnswer, decode
 from winnow_engine.targets.local.sampler import Sampler
 from winnow_engine.targets.local.target import LlamaTarget
-from winnow_engine.targets.thinking import MARKERS, Markers, ThoughtStream
+from winnow_engine.targets.text_stream import MARKERS, Markers, ThoughtStream
 
 from ..conftest import write_llama
 from ..loaded import PROMPT, Loaded, Oracle

@@ -28,11 +28,7 @@ class DraftContext:
     shift = 0
 
     def __init__(self, model: LlamaModel, target: int, n_ctx: int, outputs: int, options: TargetOptions) -> None:
-        """Make room for `n_ctx` positions and `outputs` rows of logits.
-
-        `target` is the handle of the target's context, which lends `model` its embeddings and output matrix where the
-        draft file has none. Raises TargetError if there is no memory.
-        """
+        """Make room for `n_ctx` positions, `outputs` logits; `target` lends embeddings. TargetError without memory."""
         self.n_batch = options.n_ubatch
         self.n_vocab = int(llama_cpp.llama_vocab_n_tokens(model.vocabulary))
         mrope = llama_cpp.llama_model_rope_type(model.handle) == llama_cpp.LLAMA_ROPE_TYPE_MROPE

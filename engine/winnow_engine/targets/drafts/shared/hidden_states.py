@@ -110,11 +110,7 @@ M = TypeVar("M", bound=HiddenStateMemory)
 
 
 class HiddenStateDraft(ABC, Generic[M]):
-    """A draft that is also a `ContextWatcher`: its memory follows that of each context that the target gets.
-
-    A method says in `_open` what its memory is, and in `_guess` what it makes of it. `_last` is the answer's last
-    token.
-    """
+    """A draft whose memory (`_open`) follows the target's contexts; `_guess` goes on behind `_last`."""
 
     def __init__(self, model: LlamaModel, target: LlamaModel, layers: Sequence[int]) -> None:
         """Draft with `model`, which `close` closes, by what `layers` of `target` read. Watches `target` from now on."""
