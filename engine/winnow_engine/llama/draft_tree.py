@@ -124,18 +124,8 @@ def grow(start: S, expand: Expand[S], limit: int, least: float) -> DraftTree:
 _CHOICES = 4  # tokens at each depth
 
 
-@dataclass(frozen=True, slots=True)
-class Guess:
-    """A token `depth` places behind the answer's last one.
-
-    The likeliest token of each depth goes on the chain, the others stand beside it. `worth` is the probability that
-    this token and all before it on the chain are right.
-    """
-
-    token: int
-    worth: float
-    depth: int
-    on_chain: bool
+Guess = tuple[float, int, int, bool]
+"""Worth (the probability of this token and all before it on the chain), token, depth (from 1), whether on the chain."""
 
 
 def guess_chain(
@@ -151,7 +141,7 @@ def guess_chain(
         tokens, probabilities = likeliest(logits, _CHOICES)
         for rank, (token, probability) in enumerate(zip(tokens.tolist(), probabilities.tolist(), strict=True)):
             if worth * probability >= least and probability > 0:
-                yield Guess(token, worth * probability, depth, rank == 0)
+                yield worth * probability, token, depth, rank == 0
         worth *= float(probabilities[0])
         following = behind(int(tokens[0])) if worth >= least and depth < limit else None
         if following is None:
@@ -161,10 +151,10 @@ def guess_chain(
 
 def best_tree(guesses: Iterable[Guess], limit: int) -> DraftTree:
     """The tree of the `limit` guesses worth most. Ties stay in order, so that a parent stands before its children."""
-    best = sorted(guesses, key=lambda guess: -guess.worth)[:limit]
-    chain = {guess.depth: node for node, guess in enumerate(best) if guess.on_chain}
-    parents = tuple(chain.get(guess.depth - 1, ROOT) for guess in best)
-    return DraftTree(tuple(guess.token for guess in best), parents, tuple(guess.worth for guess in best))
+    best = sorted(guesses, key=lambda guess: -guess[0])[:limit]
+    chain = {depth: node for node, (_, _, depth, on_chain) in enumerate(best) if on_chain}
+    parents = tuple(chain.get(depth - 1, ROOT) for _, _, depth, _ in best)
+    return DraftTree(tuple(token for _, token, _, _ in best), parents, tuple(worth for worth, _, _, _ in best))
 
 
 def likeliest(logits: NDArray[np.float32], choices: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:

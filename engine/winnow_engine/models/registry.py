@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit
 
 from winnow_engine.errors import ModelNotFoundError
@@ -209,3 +213,23 @@ def find(name: str) -> RegisteredModel:
             return model
     known = ", ".join(model.name for model in MODELS)
     raise ModelNotFoundError(f"there is no model called {name!r}, only {known}")
+
+
+Kind = Literal["adapter", "reranker", "draft"]
+_DOCUMENTS: dict[Kind, str] = {"adapter": "profile.json", "reranker": "reranker.json", "draft": "draft.json"}
+
+
+@cache
+def weight_folders(kind: Kind) -> tuple[Path, ...]:
+    """The installed folders with a kind's document, one a model. Of two with one name, the first on the path counts."""
+    spec = find_spec("winnow_weights")
+    found: dict[str, Path] = {}
+    for root in (spec.submodule_search_locations or ()) if spec else ():
+        for document in sorted(Path(root, kind).glob(f"*/{_DOCUMENTS[kind]}")):
+            found.setdefault(document.parent.name, document.parent)
+    return tuple(found.values())
+
+
+def weights_remedy(kind: Kind) -> str:
+    """Names the distribution that brings the weights of a kind."""
+    return f"`pip install winnow-weights-{kind}` brings it"

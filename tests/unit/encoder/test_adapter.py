@@ -14,7 +14,7 @@ from winnow_cuda.shapes import Encoded, Scorer
 from winnow_engine.encoder.adapter import AdapterProfile
 from winnow_engine.encoder.profile import QuestionStates, TwoLevelProfile
 from winnow_engine.errors import ProfileError
-from winnow_engine.models.weights import weight_folders
+from winnow_engine.models.registry import weight_folders
 
 OFFSETS = np.cumsum([0, 3, 0, 40, 1, 17, 9])
 UNITS = np.array([5, 0, 2, 1])

@@ -23,7 +23,7 @@ from winnow_engine.encoder.profiles import (
 )
 from winnow_engine.encoder.weights import GgufTensors
 from winnow_engine.errors import ProfileError
-from winnow_engine.models.weights import Kind, weight_folders
+from winnow_engine.models.registry import Kind, weight_folders
 from winnow_research.calibration.profile_writing import write_profile
 
 KINDS: tuple[Kind, ...] = ("adapter", "reranker", "draft")

@@ -200,10 +200,8 @@ def unit_mass(head_dim: int) -> Kernel:
 
 @cache
 def unit_products(columns: int) -> Kernel:
-    """Parameters: vectors float16 [U, columns], queries float32 [N, columns], out float32 [U, N], U.
-
-    Grid: (ceil(U / UNITS), N). columns is a multiple of 256.
-    """
+    """Parameters: vectors float16 [U, columns], a multiple of 256, queries float32 [N, columns], out float32 [U, N], U.
+    Grid: (ceil(U / UNITS), N)."""
     pieces = columns // 256
 
     def body(vectors: Any, queries: Any, out: Any, U: Any) -> None:

@@ -11,7 +11,7 @@ A profile is a folder with a `profile.json`, the adapter that this names if it h
      "fusion": {…}}                          the weights of all features (`selection/fusion_weights.py`)
 
 The user's folders lie in `user_directory()` and are searched before those that ship: here, and with the weights of
-adapters (`models/weights.py`), which use the reranker that is installed for the same drafter. A drafter that has
+adapters (`models/registry.py`), which use the reranker that is installed for the same drafter. A drafter that has
 neither is scored with every head of some layers, and the fusion weights of `generic`.
 """
 
@@ -31,7 +31,7 @@ from winnow_engine.encoder.profile import Profile
 from winnow_engine.encoder.weights import GgufTensors
 from winnow_engine.errors import NotJsonError, ProfileError
 from winnow_engine.models.gguf_header import read_header
-from winnow_engine.models.weights import weight_folders, weights_remedy
+from winnow_engine.models.registry import weight_folders, weights_remedy
 from winnow_engine.platform import user_folder
 from winnow_engine.untrusted import read_json
 

@@ -22,8 +22,7 @@ from safetensors import SafetensorError, safe_open
 
 from winnow_engine.errors import DraftError
 from winnow_engine.llama.stored_rows import unpacked
-from winnow_engine.models.registry import MODELS
-from winnow_engine.models.weights import weight_folders
+from winnow_engine.models.registry import MODELS, weight_folders
 from winnow_engine.storage.folders import cache_folder, delete, make_folder, used_last_first
 from winnow_engine.targets.drafts.shared.block_file import BlockShape, write_block
 

@@ -16,8 +16,7 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.core import Sampling
 from winnow_engine.encoder.weights import GgufTensors
 from winnow_engine.models.gguf_header import read_header
-from winnow_engine.models.registry import MODELS, find
-from winnow_engine.models.weights import weight_folders
+from winnow_engine.models.registry import MODELS, find, weight_folders
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts import shipped
 from winnow_engine.targets.drafts.shipped import draft_of, put_together
