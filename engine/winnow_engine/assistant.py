@@ -26,7 +26,7 @@ from winnow_engine.index.indexing import ReadContext, record_names, restore_reco
 from winnow_engine.index.parse_pool import ParsePool, open_parse_pool
 from winnow_engine.index.scope import in_scope
 from winnow_engine.index.workspace import Sources, Workspace, begun_again, read_workspace
-from winnow_engine.keys.encoders import Encoders, OpenFleet, StreamingEncoder, first_to_index
+from winnow_engine.keys.encoders import Encoders, OpenFleet, StreamingEncoder
 from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.models.cache import locate
 from winnow_engine.prompting.citations import cite
@@ -195,14 +195,13 @@ class Assistant:
         progress: ProgressSink = ignore_progress,
         cancellation: Cancellation | None = None,
     ) -> Workspace:
-        """Bring the cached keys of the workspace up to date, first those of files that are open or changed lately."""
+        """Bring the cached keys of the workspace up to date, first those of files that are open in editors."""
         cancellation = cancellation or Cancellation()
 
         def indexing() -> Workspace:
             with StreamingEncoder(self.keys, progress, cancellation) as early:
                 workspace = self.read(sources, cancellation, ReadContext(self._parse_pool, early.begin))
-            first = first_to_index(sources, workspace.files)
-            self.keys.wait_for(cancellation).of(workspace, progress, cancellation, first)
+            self.keys.wait_for(cancellation).of(workspace, progress, cancellation, tuple(sources.open_documents))
             return workspace
 
         return begun_again(indexing, cancellation)

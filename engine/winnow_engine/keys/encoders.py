@@ -1,4 +1,4 @@
-"""The drafter, the fleet that encodes in its place where much is new, and the order of indexing.
+"""The drafter, and the fleet that encodes in its place where much is new.
 
 A device begins with the first parsed file, while others are still being read. A CPU would gain nothing: reading takes
 a thousandth of the time there, and the same cores.
@@ -6,9 +6,8 @@ a thousandth of the time there, and the same cores.
 
 from __future__ import annotations
 
-import statistics
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from queue import SimpleQueue
@@ -19,34 +18,10 @@ from winnow_engine.encoder.file_encoder import EncodesFiles
 from winnow_engine.fleet.fleet import Fleet
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.indexing import Taker
-from winnow_engine.index.workspace import Sources
 from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE
 from winnow_engine.runtime import Loading
 from winnow_engine.storage.store import Store
-
-_APART_S = 3600.0  # later than the median, from which a change stands out
-_MOST = 100  # files; the rest is best read folder by folder
-
-
-def first_to_index(sources: Sources, files: Sequence[IndexedFile]) -> list[str]:
-    """Paths of the files to index before all others, in order."""
-    times = {file.path: _changed_at(sources, file) for file in files}
-    usual = statistics.median(times.values()) if times else 0.0
-    edited = sorted((path for path, time in times.items() if time > usual + _APART_S), key=lambda path: -times[path])
-    there = [path for path in sources.open_documents if path in times]
-    return list(dict.fromkeys([*there, *edited[:_MOST]]))
-
-
-def _changed_at(sources: Sources, file: IndexedFile) -> float:
-    """Time of the last write, in seconds since the epoch; 0 if the file is not on disk."""
-    for folder in sources.folders:
-        if folder.workspace_path(file.local_path) == file.path:
-            try:
-                return (folder.root / file.local_path).stat().st_mtime
-            except OSError:  # only in an editor, or deleted since
-                continue
-    return 0.0
 
 
 class StreamingEncoder:

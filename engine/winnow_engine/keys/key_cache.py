@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -107,9 +107,9 @@ class KeyCache:
         if found.missing:
             files = {workspace.units_keys[number]: workspace.files[number] for number in found.missing}
             size = sum(file.content.size for file in files.values())
-            ordered = self._in_order(files, first).values()
             there = len(workspace.files) - len(files)
-            self.encode(ordered, len(files), size, progress, cancellation, there)
+            ordered = sorted(files, key=lambda name: (files[name].path not in first, name not in self._ahead))
+            self.encode(map(files.__getitem__, ordered), len(files), size, progress, cancellation, there)
             found = locate(self._store, self._namespace, workspace)
         while not found.missing and tidied(self._store, self._namespace, workspace, found):
             found = locate(self._store, self._namespace, workspace)
@@ -120,17 +120,6 @@ class KeyCache:
     def record_names(self, workspace: Workspace) -> dict[str, list[str]]:
         """The names of the keys' records in the store, by namespace."""
         return {self._namespace: list(workspace.units_keys)}
-
-    def _in_order(self, files: Mapping[str, IndexedFile], first: Sequence[str]) -> dict[str, IndexedFile]:
-        """Files by the names of their keys, in the order in which to encode them."""
-        places = {path: place for place, path in enumerate(first)}
-        asked = set(self._ahead)
-
-        def order(named: tuple[str, IndexedFile]) -> tuple[int, bool]:
-            name, file = named
-            return places.get(file.path, len(first)), name not in asked
-
-        return dict(sorted(files.items(), key=order))
 
     def takes_all(self, budget: Budget, missing: int) -> bool:
         """True if a question waits for all keys, where those of `missing` tokens are not there."""
