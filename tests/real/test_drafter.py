@@ -83,7 +83,7 @@ def test_weights_from_the_disk_score_as_computed_ones_to_the_bit(
     computed = Drafter(qwen_small, profile)
     assert not (tmp_path / "cache" / "weights").exists()
     written = Drafter(qwen_small)
-    (file,) = (tmp_path / "cache" / "weights").iterdir()
+    (layers,) = (tmp_path / "cache" / "weights").iterdir()
     monkeypatch.setattr(AdapterProfile, "merge", None)  # nothing is left to compute them
     mapped = Drafter(qwen_small)
     assert mapped.identity == written.identity == computed.identity
@@ -97,7 +97,7 @@ def test_weights_from_the_disk_score_as_computed_ones_to_the_bit(
             scores = computed.score(expected.arrays, offsets, question)
             for name, values in drafter.score(expected.arrays, offsets, question).items():
                 np.testing.assert_array_equal(values, scores[name], strict=True)
-    file.unlink()
+    (layers / "0.layer").unlink()
     with pytest.raises(TypeError):
         Drafter(qwen_small)
 

@@ -115,14 +115,9 @@ class AdapterProfile:
         return {**read.tokens, "pooled": unit_length(sums).astype(np.float16)}
 
     def score(
-        self,
-        arrays: Arrays,
-        unit_offsets: Int64,
-        question: QuestionStates,
-        nulls: Sequence[QuestionStates],
-        scorer: Scorer,
+        self, arrays: Arrays, unit_offsets: Int64, question: QuestionStates, scorer: Scorer
     ) -> dict[str, Float32]:
-        """Scores `maxsim` and `pooled`. A trained profile needs no null questions."""
+        """Scores `maxsim` and `pooled`."""
         return self._scores(arrays, runs_between(unit_offsets), arrays["pooled"], question, scorer)
 
     def score_units(

@@ -108,18 +108,15 @@ class Drafter:
         cancellation: Cancellation | None = None,
     ) -> dict[str, Float32]:
         """Scores by name, float32 [U] each. Unit u is rows unit_offsets[u]:unit_offsets[u+1] of the arrays."""
-        states, nulls = self.question_states(question, code, cancellation)
-        return self._profile.score(arrays, unit_offsets, states, nulls, self._scorer)
+        (states,) = self.states_of([question], code, cancellation)
+        return self._profile.score(arrays, unit_offsets, states, self._scorer)
 
     def score_each(
         self, arrays: Arrays, unit_offsets: Int64, questions: Sequence[str], cancellation: Cancellation
     ) -> list[dict[str, Float32]]:
         """As `score`, for several questions about the whole workspace, which are read in one batch."""
-        encoded = [self.template.question(text) for text in questions]
-        nulls = self.template.null_questions() if self._profile.taps else []
-        states = self._states([*encoded, *nulls], cancellation.check)
-        asked, nothing = states[: len(encoded)], states[len(encoded) :]
-        return [self._profile.score(arrays, unit_offsets, one, nothing, self._scorer) for one in asked]
+        states = self.states_of(questions, None, cancellation)
+        return [self._profile.score(arrays, unit_offsets, one, self._scorer) for one in states]
 
     @property
     def has_two_levels(self) -> bool:
@@ -141,21 +138,13 @@ class Drafter:
         return self._profile.score_units(arrays, unit_offsets, units, question, self._scorer)
 
     def states_of(
-        self, questions: Sequence[str], code: CodeAtCursor | None, cancellation: Cancellation
+        self, questions: Sequence[str], code: CodeAtCursor | None = None, cancellation: Cancellation | None = None
     ) -> list[QuestionStates]:
         """The states of questions about the same code, if any; they are read in one batch. Raises CancelledError."""
-        return self._states([self.template.question(text, code) for text in questions], cancellation.check)
-
-    def question_states(
-        self, question: str, code: CodeAtCursor | None = None, cancellation: Cancellation | None = None
-    ) -> tuple[QuestionStates, list[QuestionStates]]:
-        """The states of a question, and those of the null questions that a profile of heads compares with."""
-        check = (cancellation or Cancellation()).check
-        encoded = [self.template.question(question, code)]
-        if self._profile.taps:
-            encoded += self.template.null_questions(code)
-        asked, *nulls = self._states(encoded, check)
-        return asked, nulls
+        asked = [self.template.question(text, code) for text in questions]
+        nulls = self.template.null_questions(code) if self._profile.taps else []
+        states = self._states([*asked, *nulls], (cancellation or Cancellation()).check)
+        return [replace(one, nulls=tuple(states[len(asked) :])) for one in states[: len(asked)]]
 
     def _notify(self, notice: str) -> None:
         self._gave_up = True

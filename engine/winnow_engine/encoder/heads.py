@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from winnow_cuda.ops.readout import quantise_keys
 from winnow_cuda.shapes import Batch, Encoder, Float32, Int32, Int64, Readout, Scorer, rows_of
 from winnow_engine.encoder.profile import Arrays, QuestionStates, ReadArrays
-from winnow_engine.encoder.weights import Merge
+from winnow_engine.encoder.weights import Merge, unchanged
 from winnow_engine.errors import ProfileError
 
 Feature = Literal["all", "body", "peak"]
@@ -51,10 +51,6 @@ class ScoringHead:
             raise ProfileError(f"not a scoring head: {self}")
 
 
-def _unchanged(name: str, value: Float32) -> Float32:
-    return value
-
-
 class HeadsProfile:
     """Scores with the drafter's own heads. `group` is the number of query heads per KV head."""
 
@@ -74,7 +70,7 @@ class HeadsProfile:
     @property
     def merge(self) -> Merge:
         """The weights stay as they are."""
-        return _unchanged
+        return unchanged
 
     def read(self, encoder: Encoder, batch: Batch, runs: Int32, check: Callable[[], None]) -> ReadArrays:
         """See `Profile`: the pre-RoPE keys of every KV head a scoring head reads."""
@@ -90,16 +86,11 @@ class HeadsProfile:
         return read.tokens
 
     def score(
-        self,
-        arrays: Arrays,
-        unit_offsets: Int64,
-        question: QuestionStates,
-        nulls: Sequence[QuestionStates],
-        scorer: Scorer,
+        self, arrays: Arrays, unit_offsets: Int64, question: QuestionStates, scorer: Scorer
     ) -> dict[str, Float32]:
         """The score `heads`."""
         weights = np.array([head.weight for head in self._heads], np.float32)
-        unasked = [self.features(arrays, unit_offsets, null, scorer) for null in nulls]
+        unasked = [self.features(arrays, unit_offsets, null, scorer) for null in question.nulls]
         asked = self.features(arrays, unit_offsets, question, scorer)
         return {"heads": weights @ (asked - np.mean(unasked, axis=0))}
 

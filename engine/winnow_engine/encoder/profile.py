@@ -18,10 +18,14 @@ Arrays = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True, slots=True)
 class QuestionStates:
-    """A question as the drafter's layers see it; rows `body` hold what the user wrote or points at."""
+    """A question as the drafter's layers see it; rows `body` hold what the user wrote or points at.
+
+    `nulls` ask for nothing, to compare with: a profile with `taps` needs them.
+    """
 
     encoded: Encoded
     body: slice
+    nulls: tuple[QuestionStates, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +65,9 @@ class Profile(Protocol):
         """The arrays to store of a file of `count` units. Run r holds tokens of unit units[r] (int32 [R], in order)."""
 
     def score(
-        self,
-        arrays: Arrays,
-        unit_offsets: Int64,
-        question: QuestionStates,
-        nulls: Sequence[QuestionStates],
-        scorer: Scorer,
+        self, arrays: Arrays, unit_offsets: Int64, question: QuestionStates, scorer: Scorer
     ) -> dict[str, Float32]:
-        """Scores by name, float32 [U] each, higher is more relevant; `nulls` ask for nothing, to compare with."""
+        """Scores by name, float32 [U] each, higher is more relevant."""
 
 
 @runtime_checkable

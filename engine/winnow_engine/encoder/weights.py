@@ -111,7 +111,8 @@ def _shape(values: Mapping[str, Scalar], prefix: str, layers: int) -> Transforme
     )
 
 
-def _unchanged(name: str, value: Float32) -> Float32:
+def unchanged(name: str, value: Float32) -> Float32:
+    """A `Merge` without an update."""
     return value
 
 
@@ -119,7 +120,7 @@ def load_weights(
     path: Path,
     header: GgufHeader,
     layers: int,
-    merge: Merge = _unchanged,
+    merge: Merge = unchanged,
     kept: Kept | None = None,
     form: MatrixForm = "float32",
 ) -> Weights:

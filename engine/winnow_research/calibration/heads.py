@@ -79,9 +79,11 @@ def _measure(
     keys = cache.of(workspace, progress, cancellation)
     unasked, scorer = None, CpuScorer()
     for case in scene.cases:
-        states, nulls = cache.drafter.question_states(case.question.text, None, cancellation)
+        (states,) = cache.drafter.states_of([case.question.text], None, cancellation)
         if unasked is None:
-            unasked = np.mean([profile.features(keys.arrays, keys.offsets, null, scorer) for null in nulls], axis=0)
+            unasked = np.mean(
+                [profile.features(keys.arrays, keys.offsets, null, scorer) for null in states.nulls], axis=0
+            )
         features = profile.features(keys.arrays, keys.offsets, states, scorer) - unasked
         yield MeasuredQuestion(features, workspace.unit_at(case.golds[0].path, case.golds[0].start_line))
 

@@ -47,7 +47,7 @@ def test_some_units_score_alone_as_they_do_among_all(
 ) -> None:
     assert isinstance(adapter, TwoLevelProfile)
     for question in questions(adapter):
-        of_all = adapter.score(arrays, OFFSETS, question, (), CpuScorer())
+        of_all = adapter.score(arrays, OFFSETS, question, CpuScorer())
         of_some = adapter.score_units(arrays, OFFSETS, UNITS, question, scorer)
         assert of_all.keys() == of_some.keys()
         for name, scores in of_some.items():
@@ -62,7 +62,7 @@ def test_all_units_score_roughly_for_several_questions_at_once(
     coarse = adapter.score_coarsely(arrays, OFFSETS, asked, scorer)
     assert coarse.keys() == {"pooled"}
     for question, scores in zip(asked, coarse["pooled"], strict=True):
-        expected = adapter.score(arrays, OFFSETS, question, (), CpuScorer())["pooled"]
+        expected = adapter.score(arrays, OFFSETS, question, CpuScorer())["pooled"]
         np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-4)
 
 

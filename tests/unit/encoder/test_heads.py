@@ -1,5 +1,7 @@
 """Profiles on a drafter's own heads, with an encoder that makes keys and queries up."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -38,7 +40,7 @@ def scores(bias: float) -> np.ndarray:
         for a, b in ((400, 411), (450, 457))
     )
     arrays = profile.keep(read, np.zeros(1, np.int32), 4)
-    return profile.score(arrays, OFFSETS, asked, [null], CpuScorer())["heads"]
+    return profile.score(arrays, OFFSETS, replace(asked, nulls=(null,)), CpuScorer())["heads"]
 
 
 def test_what_all_keys_have_in_common_changes_no_score() -> None:

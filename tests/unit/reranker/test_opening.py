@@ -118,5 +118,5 @@ def check_left_out(files: Files, said: str) -> None:
     assert drafter.notice is not None
     assert drafter.notice.startswith("the reranker is not used: ")
     assert said in drafter.notice
-    asked, _ = drafter.question_states("what happens")
+    (asked,) = drafter.states_of(["what happens"])
     assert np.isfinite(asked.encoded.hidden).all()
