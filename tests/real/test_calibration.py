@@ -24,7 +24,7 @@ from winnow_research.calibration.heads import choose_heads
 from winnow_research.calibration.observations import Observer, observe
 from winnow_research.evaluation.cases import Case, Gold, Scene
 from winnow_research.evaluation.parallel import WorkItem
-from winnow_research.source_files import SourceFile
+from winnow_research.evaluation.repositories import SourceFile
 
 pytestmark = pytest.mark.real_weights
 

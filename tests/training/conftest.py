@@ -12,8 +12,7 @@ from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.evaluation.archives import Archive
 from winnow_research.evaluation.haystack import Haystack, indexed
-from winnow_research.evaluation.repositories import PinnedRepository, Split
-from winnow_research.source_files import SourceFile
+from winnow_research.evaluation.repositories import PinnedRepository, SourceFile, Split
 from winnow_research.training.collector import Collector, joined
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.examples.base import Example, ProjectTree

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Cursor, Question
-from winnow_research.source_files import SourceFile
+from winnow_research.evaluation.repositories import SourceFile
 
 
 @dataclass(frozen=True, slots=True)

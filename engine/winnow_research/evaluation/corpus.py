@@ -11,8 +11,7 @@ from typing import TypeVar
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.evaluation.haystack import Haystack, indexed
-from winnow_research.evaluation.repositories import PinnedRepository, Split, repositories
-from winnow_research.source_files import SourceFile
+from winnow_research.evaluation.repositories import PinnedRepository, SourceFile, Split, repositories
 
 T = TypeVar("T")
 

@@ -14,8 +14,7 @@ from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.words import words
 from winnow_research.evaluation.cases import Case, Gold, Scene
-from winnow_research.evaluation.repositories import PinnedRepository
-from winnow_research.source_files import SourceFile
+from winnow_research.evaluation.repositories import PinnedRepository, SourceFile
 
 # A gold must fit the smallest budget (500 tokens) and be more than a line or two.
 _SMALLEST, _LARGEST = 120, 1500  # bytes

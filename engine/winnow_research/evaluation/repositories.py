@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -12,11 +12,25 @@ from typing import Any
 
 from winnow_engine.config import FileRules
 from winnow_engine.errors import EvaluationError
+from winnow_engine.index.files import Skipped, look
 from winnow_research.evaluation.archives import Archive, unpacked
-from winnow_research.source_files import SourceFile, scan
 
 _PINS = Path(__file__).parent / "repositories.toml"
 _HISTORIES = Path(__file__).parent / "histories.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file that counts: its path relative to the root, with forward slashes, and its text."""
+
+    path: str
+    data: bytes
+
+
+def scan(root: Path, rules: FileRules | None = None, skipped: Skipped | None = None) -> Iterator[SourceFile]:
+    """Files that count, in path order. Raises WorkspaceError if `root` is not a readable directory."""
+    for path, content in look(root, rules, skipped):
+        yield SourceFile(path, content.read())
 
 
 class Split(StrEnum):

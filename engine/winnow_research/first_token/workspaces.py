@@ -11,9 +11,8 @@ from winnow_engine.errors import EvaluationError
 from winnow_engine.index.workspace import Sources
 from winnow_research.evaluation.cases import Case, Gold, Scene
 from winnow_research.evaluation.corpus import Corpus
-from winnow_research.evaluation.repositories import PinnedRepository
+from winnow_research.evaluation.repositories import PinnedRepository, SourceFile
 from winnow_research.evaluation.tasks.real import scenes
-from winnow_research.source_files import SourceFile
 
 _GOLD_SHARE = 0.5  # of a workspace, at most: the rest is code that no question is about
 _FULL = 0.985

@@ -11,9 +11,8 @@ from winnow_engine.core import Folder
 from winnow_engine.errors import EvaluationError
 from winnow_engine.index.workspace import Sources
 from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE
-from winnow_research.evaluation.repositories import PinnedRepository, Split, repositories
+from winnow_research.evaluation.repositories import PinnedRepository, SourceFile, Split, repositories
 from winnow_research.evaluation.tasks.real import load
-from winnow_research.source_files import SourceFile
 
 ASKED_OF_ANY = ("Where is the configuration read?", "How are errors reported?", "Where does the program start?")
 

@@ -22,7 +22,7 @@ from winnow_engine.errors import TrainingError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.evaluation.haystack import Haystack, indexed
-from winnow_research.source_files import SourceFile
+from winnow_research.evaluation.repositories import SourceFile
 from winnow_research.training.adding import NewQuestion, paths_of, with_questions
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.examples import commits

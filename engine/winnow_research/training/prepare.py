@@ -15,8 +15,7 @@ from winnow_engine.index.languages import for_path
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.evaluation.haystack import Haystack, indexed
-from winnow_research.evaluation.repositories import Split, repositories
-from winnow_research.source_files import SourceFile
+from winnow_research.evaluation.repositories import SourceFile, Split, repositories
 from winnow_research.training.collector import Collector, TokenisedProject, joined
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.examples import examples, needles

@@ -13,7 +13,7 @@ from winnow_engine.index.files import explain, look
 from winnow_engine.index.stat_cache import StatCache
 from winnow_engine.index.symbols import analyse
 from winnow_engine.platform import read_regular
-from winnow_research.source_files import scan
+from winnow_research.evaluation.repositories import scan
 
 RUSSIAN, CHINESE, JAPANESE = "Проверка срока действия скидки", "检查折扣是否过期", "割引の期限を確認する"
 

@@ -12,7 +12,7 @@ from winnow_engine.errors import WorkspaceError
 from winnow_engine.index.files import explain, folders
 from winnow_engine.index.name_rules import reason_against_path
 from winnow_engine.untrusted import printable
-from winnow_research.source_files import SourceFile, scan
+from winnow_research.evaluation.repositories import SourceFile, scan
 
 LONG = b"x" * 6_000
 

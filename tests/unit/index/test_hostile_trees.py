@@ -21,7 +21,7 @@ from winnow_engine.index.records import analysed
 from winnow_engine.index.workspace import Sources, read_workspace
 from winnow_engine.platform import read_regular
 from winnow_engine.storage.store import Store
-from winnow_research.source_files import scan
+from winnow_research.evaluation.repositories import scan
 
 
 @pytest.fixture

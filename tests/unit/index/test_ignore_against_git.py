@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from winnow_engine.index.files import explain
-from winnow_research.source_files import scan
+from winnow_research.evaluation.repositories import scan
 
 FILES = (
     "a.py",

@@ -13,7 +13,7 @@ from winnow_engine.core import Cancellation, Folder
 from winnow_engine.index.stat_cache import StatCache
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.storage.store import Store
-from winnow_research.source_files import scan
+from winnow_research.evaluation.repositories import scan
 
 STEP_S = 4.0  # what is read is trusted, and not read again, when the tick of a clock is over
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from winnow_engine.question import Question
 from winnow_research.evaluation.answers.similarity import bleu
-from winnow_research.source_files import SourceFile
+from winnow_research.evaluation.repositories import SourceFile
 
 _SAME = 0.8  # from this similarity on it is the wanted function, as in RepoQA (Liu et al. 2024, arXiv 2406.06025)
 _BLOCK = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)

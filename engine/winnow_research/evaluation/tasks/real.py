@@ -15,9 +15,8 @@ from winnow_engine.index.lines import Lines
 from winnow_engine.question import Question
 from winnow_research.evaluation.cases import Case, Gold, Scene
 from winnow_research.evaluation.corpus import Corpus
-from winnow_research.evaluation.repositories import PinnedRepository
+from winnow_research.evaluation.repositories import PinnedRepository, SourceFile
 from winnow_research.evaluation.tasks.base import EvaluationTask
-from winnow_research.source_files import SourceFile
 
 QUESTIONS = Path(__file__).parents[1] / "real"
 _GOLD = re.compile(r"(?P<path>.+):(?P<start>\d+)-(?P<end>\d+)")

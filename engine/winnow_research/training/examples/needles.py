@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from winnow_engine.index.units import enclosing
 from winnow_research.evaluation.haystack import Place
-from winnow_research.source_files import SourceFile
+from winnow_research.evaluation.repositories import SourceFile
 from winnow_research.training.examples.base import Example, ProjectTree
 from winnow_research.training.wording import WORDS
 

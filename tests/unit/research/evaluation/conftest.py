@@ -7,8 +7,7 @@ from git_repositories import write
 
 from winnow_research.evaluation.archives import Archive
 from winnow_research.evaluation.corpus import Corpus
-from winnow_research.evaluation.repositories import PinnedRepository, ReleaseHistory, Split
-from winnow_research.source_files import SourceFile
+from winnow_research.evaluation.repositories import PinnedRepository, ReleaseHistory, SourceFile, Split
 
 TEXTS = {
     "ledger": {

@@ -4,7 +4,7 @@ import pytest
 
 from winnow_engine.question import Cursor, Question
 from winnow_research.evaluation.cases import Case, Gold, Scene, without_lines
-from winnow_research.source_files import SourceFile
+from winnow_research.evaluation.repositories import SourceFile
 
 
 def test_golds_and_cursors_follow_their_lines() -> None:

@@ -20,8 +20,7 @@ from winnow_research.evaluation.histories.run import CommitQuestion, Histories
 from winnow_research.evaluation.histories.small_commits import all_commits, gives_a_reason, small_commits
 from winnow_research.evaluation.histories.when import last_change, subject_of, when_cases
 from winnow_research.evaluation.histories.why import WhyCase, why_cases
-from winnow_research.evaluation.repositories import Split
-from winnow_research.source_files import SourceFile
+from winnow_research.evaluation.repositories import SourceFile, Split
 
 WAIT = """def wait_for_bus(bus, seconds):
     patience = seconds * 3 + 1

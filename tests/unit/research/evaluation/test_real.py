@@ -7,9 +7,8 @@ import pytest
 
 from winnow_engine.errors import EvaluationError
 from winnow_research.evaluation.cases import Gold
-from winnow_research.evaluation.repositories import PinnedRepository, Split, repositories
+from winnow_research.evaluation.repositories import PinnedRepository, SourceFile, Split, repositories
 from winnow_research.evaluation.tasks.real import QUESTIONS, WrittenQuestion, load, problems
-from winnow_research.source_files import SourceFile
 
 
 def write(tmp_path: Path, document: object) -> Path:

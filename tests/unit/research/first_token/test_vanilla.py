@@ -8,10 +8,10 @@ from winnow_engine.core import Cancellation
 from winnow_engine.errors import CancelledError
 from winnow_engine.question import Question
 from winnow_research.evaluation.cases import Case, Gold, Scene
+from winnow_research.evaluation.repositories import SourceFile
 from winnow_research.first_token.synthetic import HybridShape, write_synthetic
 from winnow_research.first_token.vanilla import CONFIGURATIONS, Vanilla, best_of, whole
 from winnow_research.first_token.workspaces import SizedWorkspace
-from winnow_research.source_files import SourceFile
 
 from ...targets.conftest import write_llama
 

@@ -9,10 +9,9 @@ from winnow_engine.core import Span, UnitKind
 from winnow_engine.errors import EvaluationError
 from winnow_engine.question import Question
 from winnow_research.evaluation.cases import Case, Gold, Scene
-from winnow_research.evaluation.repositories import Split, repositories
+from winnow_research.evaluation.repositories import SourceFile, Split, repositories
 from winnow_research.first_token import workspaces
 from winnow_research.first_token.workspaces import KeptGold, kept_gold, sized_workspace
-from winnow_research.source_files import SourceFile
 
 REPOSITORY = repositories(Split.DEVELOPMENT)[0]
 

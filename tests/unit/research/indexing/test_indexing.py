@@ -8,9 +8,8 @@ import pytest
 from winnow_engine.errors import EvaluationError
 from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE
 from winnow_lsp.cli.main import main
-from winnow_research.evaluation.repositories import PinnedRepository
+from winnow_research.evaluation.repositories import PinnedRepository, SourceFile
 from winnow_research.indexing import material
-from winnow_research.source_files import SourceFile
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ from random_models import write_model
 
 from winnow_research.evaluation.archives import Archive
 from winnow_research.evaluation.haystack import Haystack, indexed
-from winnow_research.evaluation.repositories import PinnedRepository, Split
-from winnow_research.source_files import SourceFile
+from winnow_research.evaluation.repositories import PinnedRepository, SourceFile, Split
 from winnow_research.training.examples.base import ProjectTree
 
 STORE = '''"""Accounts on disk."""

@@ -13,8 +13,7 @@ from winnow_engine.encoder.segments import SEGMENT_TOKENS
 from winnow_engine.errors import TrainingError
 from winnow_research import training
 from winnow_research.evaluation.histories.clones import pins as pinned
-from winnow_research.evaluation.repositories import Split, repositories
-from winnow_research.source_files import SourceFile
+from winnow_research.evaluation.repositories import SourceFile, Split, repositories
 from winnow_research.training.batches import Epoch, Mixture, TrainingBatch
 from winnow_research.training.collector import TokenisedProject, joined
 from winnow_research.training.dataset import Dataset

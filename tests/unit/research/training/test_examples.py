@@ -7,7 +7,7 @@ import git_repositories as git
 import pytest
 
 from winnow_research.evaluation.haystack import Haystack, indexed
-from winnow_research.source_files import SourceFile
+from winnow_research.evaluation.repositories import SourceFile
 from winnow_research.training.examples import (
     comments,
     commits,
