@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -38,10 +38,6 @@ class Review:
     summary: str
     findings: tuple[Finding, ...]
     unsupported: int
-
-    def as_json(self) -> dict[str, Any]:
-        """The document that `winnow review --json` prints."""
-        return asdict(self)
 
 
 def unchanged(title: str) -> Review:

@@ -30,7 +30,7 @@ from winnow_lsp.cli.terminal import cancel_on_interrupt, show, show_json
 from winnow_lsp.client.connection import Listener
 from winnow_lsp.host.reply import Reply, place, thought_line
 
-_NAMESPACE = "last-conversation-1"
+_NAMESPACE = "conversation-1"  # as that of the conversations' prompts, which have keys of another kind
 _MOST_KEPT = 200_000  # characters, several times what a target's context holds
 _question_options = shared(click.argument("question", required=False), workspaces_option, place_options, json_option)
 

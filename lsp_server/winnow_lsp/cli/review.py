@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
@@ -52,7 +53,7 @@ def review(changes: str | None, message: bool, as_json: bool, as_sarif: bool, se
     if as_sarif:
         show_json(sarif(made, version("winnow-lsp"), folders_of(options)), indent=2)
     elif as_json:
-        show_json(made.as_json() | {"notices": list(notices)})
+        show_json(asdict(made) | {"notices": list(notices)})
     else:
         show("\n".join(_lines(made)))
         for notice in notices:
