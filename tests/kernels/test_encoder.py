@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from winnow_cuda.backends import Steadfast
-from winnow_cuda.cpu.scorer import CpuScorer
+from winnow_cuda.backends import CpuScorer, Steadfast
 from winnow_cuda.device import DeviceError, OutOfDeviceMemoryError, availability
 from winnow_cuda.shapes import Batch, Encoded, runs_between
 

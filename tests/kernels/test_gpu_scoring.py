@@ -10,7 +10,7 @@ from lanes import launch
 from simulated_device import SimulatedDevice
 from twins import maxsim_numpy, unit_mass_numpy, unit_products_numpy
 
-from winnow_cuda.cpu.scorer import CpuScorer
+from winnow_cuda.backends import CpuScorer
 from winnow_cuda.gpu.products import HeldMatrix
 from winnow_cuda.gpu.scorer import GpuScorer
 from winnow_cuda.ops.gpu import scoring as scoring_op

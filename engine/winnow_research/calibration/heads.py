@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from winnow_cuda.cpu.scorer import CpuScorer
+from winnow_cuda.backends import CpuScorer
 from winnow_cuda.shapes import Float32
 from winnow_engine.core import Cancellation, ProgressSink
 from winnow_engine.encoder.drafter import Drafter

@@ -13,9 +13,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from winnow_cuda.backends import CpuScorer
 from winnow_cuda.compiler import kernel
 from winnow_cuda.cpu.encoder import CpuEncoder
-from winnow_cuda.cpu.scorer import CpuScorer
 from winnow_cuda.device import LEAST_CAPABILITY, open_device
 from winnow_cuda.gpu.encoder import GpuEncoder
 from winnow_cuda.gpu.scorer import GpuScorer

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from simulated_device import SimulatedDevice
 
-from winnow_cuda.cpu.scorer import CpuScorer
+from winnow_cuda.backends import CpuScorer
 from winnow_cuda.gpu.scorer import GpuScorer
 from winnow_cuda.shapes import Encoded, Scorer
 from winnow_engine.encoder.adapter import AdapterProfile

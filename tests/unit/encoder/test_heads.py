@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from winnow_cuda.cpu.scorer import CpuScorer
+from winnow_cuda.backends import CpuScorer
 from winnow_cuda.shapes import Batch, Encoded
 from winnow_engine.encoder.heads import HeadsProfile, ScoringHead, heads_of
 from winnow_engine.encoder.profile import QuestionStates
