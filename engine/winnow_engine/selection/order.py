@@ -1,4 +1,9 @@
-"""The order of units where scores alone do not give it: who asks for a bare name wants its definition first."""
+"""The order in which code is shown, where scores alone do not give it.
+
+Who asks for a bare name wants its definition first. Who asks anything else looks at files: a file is shown as early as
+what it holds together lets it, its best unit first and further ones later. A budget is filled without regard to files
+(docs/lab/scoring.md).
+"""
 
 from __future__ import annotations
 
@@ -7,21 +12,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from winnow_engine.core import UnitKind
+from winnow_engine.core import Scores, UnitKind
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
 from winnow_engine.selection.fusion import FusedScores
 
-_TOGETHER, _AGAIN = (
-    0.5,
-    1.0,
-)  # share of the file's score in a unit's; log-odds for each doubling of a unit's place in it
 _DEFINED = 2.0  # log-odds that a definition answers who gives nothing but its name
+_FILE, _PLACE = 0.2, 1.0  # share of a file's score, log-odds for each doubling of a place: fitted on calibration
 _MOST_DEFINITIONS = 16  # of a name that is asked for
+_DEFINITION = "definition"  # the feature
 _NAME = r"[^\W\d][\w$]*(?:(?:\.|::|#|->)[\w$]+)*"
 _BARE = re.compile(rf"\W*({_NAME})\W*")
-_DEFINITION = re.compile(
+_WHERE_DEFINED = re.compile(
     rf"(?:where (?:is|are)|find|show|definition of|declaration of)\W+(?:the )?(?:class|function|method|struct|type)?\W*"
     rf"({_NAME})\W*(?:defined|declared|definition)?\W*",
     re.IGNORECASE,
@@ -37,12 +41,12 @@ def with_definitions(question: Question, workspace: Workspace, scores: FusedScor
         return scores
     added = np.zeros_like(scores.total)
     added[scored] = scores.total.max() - scores.total[scored].min() + 1
-    return replace(scores, log_odds=max(scores.log_odds, _DEFINED)).with_more("definition", added)
+    return replace(scores, log_odds=max(scores.log_odds, _DEFINED)).with_more(_DEFINITION, added)
 
 
 def defining(text: str, workspace: Workspace) -> list[int]:
     """The units that define the name of which a text consists, tests only if nothing else does; none without one."""
-    match = _BARE.fullmatch(text) or _DEFINITION.fullmatch(text)
+    match = _BARE.fullmatch(text) or _WHERE_DEFINED.fullmatch(text)
     if match is None:
         return []
     *owner, name = re.split(r"\.|::|#|->", match[1])
@@ -60,3 +64,29 @@ def defining(text: str, workspace: Workspace) -> list[int]:
 def _those(wanted: Sequence[bool], units: list[int]) -> list[int]:
     """The units that are wanted; all if none is."""
     return [unit for unit, one in zip(units, wanted, strict=True) if one] or units
+
+
+def by_files(workspace: Workspace, scores: FusedScores) -> FusedScores:
+    """The scores by which units are shown: those of files, 2 ln Σ e^(score / 2), count with those of their units.
+
+    A list of questions keeps its own order, because all of its answers may stand in one file, and so do definitions.
+    """
+    if scores.log_shares is not None or _DEFINITION in scores.contributions:
+        return scores
+    units = np.flatnonzero(scores.total > -np.inf)
+    files = np.searchsorted(workspace.unit_starts, units, side="right") - 1
+    total, together = scores.total[units], np.full(len(workspace.files), -np.inf, np.float32)
+    np.logaddexp.at(together, files, total / 2)
+    lifted = (1 - _FILE) * total + _FILE * 2 * together[files]
+    added = np.zeros_like(scores.total)
+    added[units] = lifted - _PLACE * np.log2(_places(files, total)) - total
+    return scores.with_more("order", added)
+
+
+def _places(files: NDArray[np.int64], total: Scores) -> NDArray[np.int64]:
+    """The place of each unit among those of its file, from 1, the best first."""
+    order = np.lexsort((-total, files))
+    starts = np.flatnonzero(np.diff(files[order], prepend=-1))
+    places = np.empty(len(files), np.int64)
+    places[order] = 1 + np.arange(len(files)) - np.repeat(starts, np.diff([*starts, len(files)]))
+    return places

@@ -16,6 +16,7 @@ from winnow_engine.question import Question, ShownChange
 from winnow_engine.selection.auto_budget import LEAST_TOKENS, MOST_TOKENS, UNSURE_LOG_ODDS, tokens_needed
 from winnow_engine.selection.budget import Focus, KeptUnit, choose, worth
 from winnow_engine.selection.fusion import FusedScores
+from winnow_engine.selection.order import by_files
 from winnow_engine.selection.overview import fitting, overview_units
 from winnow_engine.selection.shown_change import budget_for, longest_fitting, spans_shown, units_shown
 from winnow_engine.selection.subquestions import subquestions_of
@@ -82,6 +83,12 @@ class Ranked:
         return found
 
     @property
+    def shown(self) -> FusedScores:
+        """The scores by which units are shown; a budget is filled by `scores`."""
+        about_code = self.question.change is not None or self.question.is_about_cursor
+        return self.scores if about_code else by_files(self.workspace, self.scores)
+
+    @property
     def _subquestions(self) -> int:
         return len(subquestions_of(self.question.text))
 
@@ -121,7 +128,7 @@ class Ranked:
     def select(self, budget_tokens: int) -> Selection:
         """The selection for a budget: a change, the code at the cursor, an overview, then units by their worth."""
         shown = self._shown(budget_tokens)
-        spans = self._units.spans(self.pieces(budget_tokens), self.scores)
+        spans = self._units.spans(self.pieces(budget_tokens), self.shown)
         if shown is not None:
             spans = self._with_change(spans, shown)
         kept, probability = sum(span.tokens for span in spans), self._answer_probability

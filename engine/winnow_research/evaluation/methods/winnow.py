@@ -38,7 +38,8 @@ class Winnow:
 
         def rank(question: Question) -> Ranking:
             ranked = assistant.ranked(subject.sources, question, Budget(keep_ratio=1.0))
-            return Ranking(ranked.scores.total, ranked.pieces, ranked.scores.contributions_to)
+            shown = ranked.shown
+            return Ranking(shown.total, ranked.pieces, shown.contributions_to)
 
         return rank
 
