@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.config import TargetOptions
+from winnow_engine.config import FileRules, TargetOptions
 from winnow_engine.core import Budget, Cancellation, Folder, Kept, Sampling
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources
@@ -24,7 +24,8 @@ from winnow_engine.targets.local.target import LlamaTarget
 pytestmark = pytest.mark.real_weights
 
 WORKSPACE = Path(__file__).parents[2] / "engine" / "winnow_engine" / "index" / "languages"
-SOURCES = Sources((Folder(WORKSPACE),))
+FILES = ("base.py", "go.py", "python.py")
+SOURCES = Sources((Folder(WORKSPACE),), FileRules(include=FILES))
 QUESTION = Question("How is Python cut into units?")
 
 
@@ -88,6 +89,7 @@ def test_a_terminal_shows_them_until_the_answer_begins(smollm2: Path, tmp_path: 
         [
             *(sys.executable, "-m", "winnow_lsp", "ask", QUESTION.text, "-w", str(WORKSPACE)),
             *("--drafter", "smollm2-135m", "--target", "smollm2-135m", "--budget", "300", "--set", "maxTokens=4"),
+            *(f"--set=files.include={name}" for name in FILES),
         ],
         env={**os.environ, "WINNOW_CACHE_DIR": str(tmp_path), "TERM": "xterm"},
         stdout=subprocess.PIPE,

@@ -180,7 +180,7 @@ async def test_progress_is_told_and_a_cancelled_call_stops(user: User) -> None:
     async def on_progress(_: float, __: float | None, line: str | None) -> None:
         lines.append(str(line))
 
-    async with client(user, *HERE[:4], "--set", "maxTokens=4000", "-w", str(WORKSPACE)) as session:
+    async with client(user, *HERE[:4], "--set", "maxTokens=4000", *HERE[6:]) as session:
         asking = asyncio.create_task(session.call_tool("ask", {"question": QUESTION}, progress_callback=on_progress))
         while "answering" not in lines:
             await asyncio.sleep(0.05)

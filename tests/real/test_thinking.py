@@ -28,7 +28,7 @@ from .served import serving
 pytestmark = pytest.mark.real_weights
 
 TEMPLATE = CHATML.removesuffix("{% endif %}") + "<think>\n{% endif %}"
-CODE = Path(__file__).parents[2] / "engine" / "winnow_engine" / "chat"
+CODE = ("-w", str(Path(__file__).parents[2] / "engine" / "winnow_engine" / "chat"), "--set", "files.include=calls.py")
 QUESTION = "Which function separates what a model says from what it calls?"
 ASKED = [Message("user", "Write the numbers from 1 to 30, one a line.")]
 LIMIT, MOST = 40, 24
@@ -72,13 +72,6 @@ def test_a_thought_ends_at_its_limit_and_drafts_change_nothing(thinker: Path) ->
     assert found[0] == found[1]
 
 
-def test_a_model_may_be_kept_from_thinking(thinker: Path) -> None:
-    with closing(LlamaTarget.open(thinker)) as target:
-        answer, streamed = answered(target, Sampling(max_tokens=MOST, thinking="off"))
-    assert (answer.thought, streamed, answer.notices) == (None, "", ())
-    assert answer.text.strip()
-
-
 def test_a_server_in_another_process_ends_the_thought_and_answers(served: str, thinker: Path) -> None:
     sampling = Sampling(max_tokens=MOST, thinking="on", thinking_tokens=LIMIT)
     answer, streamed = answered(HttpTarget.open(parse(f"{served}/v1")), sampling)
@@ -95,7 +88,7 @@ def test_a_server_in_another_process_ends_the_thought_and_answers(served: str, t
 
 def ask(thinker: Path, cache: Path, *options: str) -> subprocess.CompletedProcess[str]:
     models = ("--drafter", "smollm2-135m", "--target", str(thinker), "--no-server", "--budget", "600")
-    command = [sys.executable, "-m", "winnow_lsp", "ask", QUESTION, "-w", str(CODE), *models, *options]
+    command = [sys.executable, "-m", "winnow_lsp", "ask", QUESTION, *CODE, *models, *options]
     environment = {**os.environ, "WINNOW_CACHE_DIR": str(cache)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
