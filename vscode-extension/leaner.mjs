@@ -1,6 +1,7 @@
 // Leaves out of the bundles what vscode-languageclient brings and Winnow's server does not offer, a quarter of it, and
 // all of marked but its lexer.
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 
 /**
  * Features of LSP that the server has no part in; `test/e2e/main/server.ts` fails if that changes. And progress that the
@@ -13,6 +14,8 @@ export const UNUSED = [
 ];
 /** What the client's converters make for these features alone. */
 const ITEMS = ['protocolCallHierarchyItem', 'protocolCompletionItem', 'protocolDocumentLink', 'protocolInlayHint', 'protocolTypeHierarchyItem', 'protocolWorkspaceSymbol'];
+/** Messages of these features, which nothing sends. */
+const MESSAGES = ['callHierarchy', 'foldingRange', 'inlayHint', 'inlineValue', 'linkedEditingRange', 'moniker', 'notebook', 'selectionRange', 'semanticTokens', 'typeHierarchy'];
 /** Stands for every class of such a feature: the client tells the server nothing of it, and registers nothing. */
 const NOTHING = `class Nothing { fillClientCapabilities() {} initialize() {} getState() { return { kind: 'static' } } clear() {} }
 module.exports = new Proxy({}, { get: () => Nothing });`;
@@ -27,12 +30,42 @@ function lexerAlone(source) {
   return source.replace(MARKED, 'export{$3 as Lexer};');
 }
 
+const TYPE = /export var (\w+);\n(?:\/\*\*(?:(?!\*\/)[^])*\*\/\n)?\(function \((\w+)\) \{\n[^]*?\n\}\)\(\2 \|\| \(\2 = \{\}\)\);/g;
+
+/** The types of LSP without the helpers of those that neither the client nor the extension makes or checks. */
+function typesInUse(source, users) {
+  const helpers = new Map([...source.matchAll(TYPE)].map(([text, name]) => [name, text]));
+  if (helpers.size < 50) throw new Error('vscode-languageserver-types has another shape: see leaner.mjs');
+  const used = new Set();
+  const visit = (text) => {
+    for (const [, name] of text.matchAll(/\b([A-Z]\w+)\./g)) {
+      if (!helpers.has(name) || used.has(name)) continue;
+      used.add(name);
+      visit(helpers.get(name));
+    }
+  };
+  visit(users + source.replace(TYPE, ''));
+  return source.replace(TYPE, (text, name) => (used.has(name) ? text : `export var ${name} = {};`));
+}
+
+const ABSENT = new RegExp(`/(${[...UNUSED, ...ITEMS].join('|')})\\.js$`);
+
+async function sources(folder) {
+  const files = (await readdir(folder, { recursive: true })).filter((file) => /\.[jt]s$/.test(file) && !file.endsWith('.d.ts') && !ABSENT.test(file));
+  return (await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')))).join('\n').replace(/\/\*[^]*?\*\//g, '');
+}
+
 export const leaner = {
   name: 'leaner',
   setup(build) {
     const unused = new RegExp(`^\\.{1,2}/(common/)?(${[...UNUSED, ...ITEMS].join('|')})$`);
     build.onResolve({ filter: unused }, ({ importer }) => (importer.includes('vscode-languageclient') ? { path: 'unused', namespace: 'leaner' } : undefined));
+    build.onResolve({ filter: new RegExp(`^\\./protocol\\.(${MESSAGES.join('|')})$`) }, () => ({ path: 'unused', namespace: 'leaner' }));
     build.onLoad({ filter: /./, namespace: 'leaner' }, () => ({ contents: NOTHING }));
+    build.onLoad({ filter: /vscode-languageserver-types\/lib\/esm\/main\.js$/ }, async ({ path }) => {
+      const users = ['node_modules/vscode-languageclient/lib', 'node_modules/vscode-languageserver-protocol/lib', 'src'];
+      return { contents: typesInUse(await readFile(path, 'utf8'), (await Promise.all(users.map(sources))).join('\n')) };
+    });
     build.onLoad({ filter: /marked\.esm\.js$/ }, async ({ path }) => ({ contents: lexerAlone(await readFile(path, 'utf8')) }));
     build.onLoad({ filter: /semver\/functions\/(parse|satisfies)\.js$/ }, () => ({ contents: ANY_VERSION }));
   },

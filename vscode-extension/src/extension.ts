@@ -12,6 +12,7 @@ import { registerChanges } from './commands/changes';
 import { registerServerCommands } from './commands/server';
 import { SpansCommands } from './commands/spans';
 import { clientOptions } from './middleware';
+import { registerChoosing } from './models/choosing';
 import { registerModels } from './models/register';
 import { findServer } from './server/finding';
 import { machine } from './server/machine';
@@ -57,6 +58,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     registerContext(session),
     registerSetUp(context, session, log),
     registerModels(session, find, log),
+    registerChoosing(session),
     registerParticipant(service, commands, vscode.Uri.joinPath(context.extensionUri, 'media', 'winnow.svg')),
     registerModel(session),
     registerTools(session),

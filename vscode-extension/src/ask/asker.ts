@@ -26,6 +26,7 @@ export interface AskContext {
 
 export class Asker {
   private running: CurrentQuestion | undefined;
+  private queue: Question[] = [];
 
   constructor(private readonly context: AskContext) {}
 
@@ -36,6 +37,21 @@ export class Asker {
     this.running = running;
     this.context.post(running.started);
     return running.done;
+  }
+
+  /** Ask now, or once the answers before it are there. */
+  async enqueue(question: Question): Promise<void> {
+    if (!this.running) {
+      await this.ask(question);
+      return;
+    }
+    this.queue.push({ ...question, conversation: question.conversation ?? this.running.started.conversation });
+    this.context.post(this.queued());
+  }
+
+  unqueue(index: number): void {
+    this.queue.splice(index, 1);
+    this.context.post(this.queued());
   }
 
   /** Stop the current answer; resolves once it has ended. */
@@ -53,7 +69,21 @@ export class Asker {
   replay(): HostMessage[] {
     if (!this.running) return [this.history()];
     const { started, kept, answer, progress } = this.running;
-    return [this.history(), started, { type: 'progress', message: progress }, { type: 'kept', links: kept }, { type: 'delta', text: answer }];
+    return [this.history(), started, { type: 'progress', message: progress }, { type: 'kept', links: kept }, { type: 'delta', text: answer }, this.queued()];
+  }
+
+  private queued(): HostMessage {
+    return { type: 'queued', questions: this.queue.map(wording) };
+  }
+
+  /** Later, so that a question asked meanwhile goes first. */
+  private next(): void {
+    setTimeout(() => {
+      const question = this.running ? undefined : this.queue.shift();
+      if (!question) return;
+      this.context.post(this.queued());
+      void this.ask(question);
+    });
   }
 
   private history(): HostMessage {
@@ -93,6 +123,7 @@ export class Asker {
     running.cancellation.dispose();
     this.running = undefined;
     post({ type: 'finished', exchange: shownExchange(exchange, relative) });
+    this.next();
     return exchange;
   }
 }

@@ -146,10 +146,27 @@ export interface ShownExchange extends Exchange {
   kept: KeptLink[];
 }
 
+/** Something that `@` stands for. */
+export interface Completion {
+  kind: 'file' | 'folder' | 'symbol' | 'changes';
+  label: string;
+  /** Where it is; may be empty. */
+  detail: string;
+  /** Replaces `@` and the word after it. */
+  text: string;
+}
+
 /** From the page to the extension. */
 export type PageMessage =
   | { type: 'ready' }
   | { type: 'ask'; text?: string; about?: Topic; place?: Place; conversation?: string }
+  /** Give up a question that waits for the answer before it. */
+  | { type: 'unqueue'; index: number }
+  /** Complete the word after `@`; `first`: it begins the question. */
+  | { type: 'complete'; word: string; first: boolean }
+  /** Ask for the code of a place. */
+  | { type: 'peek'; location: Location }
+  | { type: 'choose-model' }
   | { type: 'stop' }
   | { type: 'open'; location: Location }
   | { type: 'spans'; exchangeId: string }
@@ -173,5 +190,13 @@ export type HostMessage =
   | { type: 'delta'; text: string }
   | { type: 'progress'; message: string }
   | { type: 'finished'; exchange: ShownExchange }
+  /** Questions that wait for the answer before them. */
+  | { type: 'queued'; questions: string[] }
+  /** Questions to begin with. */
+  | { type: 'starters'; questions: string[] }
+  /** The model that answers. */
+  | { type: 'model'; name?: string }
+  | { type: 'completions'; word: string; items: Completion[] }
+  | { type: 'peeked'; location: Location; code: string }
   | { type: 'focus'; text?: string }
   | { type: 'new' };

@@ -4,21 +4,29 @@ import * as vscode from 'vscode';
 import { currentPlace, openLocation, relativePath } from '../asking/places';
 import type { Service } from '../asking/service';
 import type { Session } from '../server/session';
+import { linesOf } from '../documents';
+import { lastLine } from '../lines';
 import { Asker } from './asker';
-import type { Exchange, HostMessage, PageMessage, Question } from './contract';
+import { completions } from './completions';
+import type { Exchange, HostMessage, Location, PageMessage, Question } from './contract';
 import { insertion } from './inserting';
 import { pageHtml } from './page';
 import { readinessOf } from './readiness';
+import { Starters } from './starters';
 
 const VIEW = 'winnow.askView';
+const MOST_PEEKED = 16;
 
 export class AskView implements vscode.Disposable, vscode.WebviewViewProvider {
   private webview: vscode.Webview | undefined;
   /** Messages from before the page was ready. */
   private waiting: HostMessage[] = [];
   private ready = false;
+  /** The file of a place that the page opened: it does not become what the next question is about. */
+  private opened: string | undefined;
+  private readonly starters: Starters;
   private readonly asker: Asker;
-  private readonly subscriptions: vscode.Disposable[];
+  private readonly subscriptions: { dispose(): unknown }[];
 
   /** `files` is the folder with the page's script and style; `showSpans` shows those of an exchange. */
   constructor(
@@ -29,13 +37,18 @@ export class AskView implements vscode.Disposable, vscode.WebviewViewProvider {
   ) {
     const post = (message: HostMessage): void => { this.post(message); };
     this.asker = new Asker({ service, relative: relativePath, post, cancellation: () => new vscode.CancellationTokenSource(), newId: randomUUID });
-    const moved = (): void => { post(place()); };
-    const turned = (): void => { post(this.readiness()); };
+    const moved = (): void => { if (!this.holdsPlace()) post(place()); };
+    const turned = (): void => { for (const message of [this.readiness(), this.model()]) post(message); };
+    this.starters = new Starters(session, (questions) => { post({ type: 'starters', questions }); }, () => service.history().length === 0);
     this.subscriptions = [
       vscode.window.registerWebviewViewProvider(VIEW, this),
       service.onDidChangeHistory(() => { this.asker.changedHistory(); }),
       vscode.window.onDidChangeActiveTextEditor(moved),
-      vscode.window.onDidChangeTextEditorSelection(moved),
+      vscode.window.onDidChangeTextEditorSelection(({ kind }) => {
+        if (kind !== undefined && kind !== vscode.TextEditorSelectionChangeKind.Command) this.opened = undefined;
+        moved();
+      }),
+      this.starters,
       session.onDidChange(turned),
       session.onDidReport(turned),
     ];
@@ -81,11 +94,22 @@ export class AskView implements vscode.Disposable, vscode.WebviewViewProvider {
         this.welcome();
         return;
       case 'ask':
-        await this.asker.ask(message);
+        return this.asker.enqueue(message);
+      case 'unqueue':
+        this.asker.unqueue(message.index);
+        return;
+      case 'complete':
+        this.post({ type: 'completions', word: message.word, items: await completions(message.word, message.first) });
+        return;
+      case 'peek':
+        return this.peek(message.location);
+      case 'choose-model':
+        await vscode.commands.executeCommand('winnow.chooseTarget');
         return;
       case 'stop':
         return this.asker.stop();
       case 'open':
+        this.opened = message.location.uri;
         return openLocation(message.location);
       case 'spans':
         return this.reveal(message.exchangeId);
@@ -108,7 +132,8 @@ export class AskView implements vscode.Disposable, vscode.WebviewViewProvider {
 
   private welcome(): void {
     this.ready = true;
-    const messages = [this.readiness(), place(), ...this.asker.replay(), ...this.waiting];
+    const messages = [this.readiness(), this.model(), { type: 'starters' as const, questions: this.starters.questions }, place(), ...this.asker.replay(), ...this.waiting];
+    this.starters.show();
     this.waiting = [];
     for (const message of messages) this.post(message);
   }
@@ -125,6 +150,23 @@ export class AskView implements vscode.Disposable, vscode.WebviewViewProvider {
 
   private readiness(): Extract<HostMessage, { type: 'readiness' }> {
     return { type: 'readiness', readiness: readinessOf(this.session.state, this.session.status) };
+  }
+
+  private model(): HostMessage {
+    return { type: 'model', name: this.session.status?.models.target.name };
+  }
+
+  /** Whether the editor still shows what the page opened, untouched. */
+  private holdsPlace(): boolean {
+    if (vscode.window.activeTextEditor?.document.uri.toString() !== this.opened) this.opened = undefined;
+    return this.opened !== undefined;
+  }
+
+  private async peek(location: Location): Promise<void> {
+    const lines = (await linesOf(location.uri)) ?? [];
+    const { start } = location.range;
+    const code = lines.slice(start.line, Math.min(lastLine(location.range) + 1, start.line + MOST_PEEKED)).join('\n');
+    if (code !== '') this.post({ type: 'peeked', location, code });
   }
 
   private forgetPage(webview: vscode.Webview): void {

@@ -3,6 +3,7 @@ import { megabytes } from '../figures';
 
 export interface Model {
   name: string;
+  roles: string[];
   bytes: number;
   licence: string;
   state: 'ok' | 'missing' | 'damaged';

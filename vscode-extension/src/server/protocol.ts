@@ -1,5 +1,5 @@
 /** The server's own requests and notifications, as docs/protocol.md describes them. */
-import { NotificationType, ProgressType, RequestType, type WorkspaceEdit } from 'vscode-languageclient/node';
+import { NotificationType, ProgressType, RequestType, RequestType0, type WorkspaceEdit } from 'vscode-languageclient/node';
 import type { Location, Position, Range, SpanInfo, Stats, Thinking, Topic } from '../ask/contract';
 
 export interface Turn {
@@ -100,6 +100,8 @@ export interface Status {
 export const AskRequest = new RequestType<AskParams, AskResult, { kind?: string }>('winnow/ask');
 export const EditRequest = new RequestType<EditParams, EditResult, { kind?: string }>('winnow/edit');
 export const SpansRequest = new RequestType<AskParams, SpansResult, { kind?: string }>('winnow/spans');
+export const StartersRequest = new RequestType0<{ questions: string[] }, void>('winnow/starters');
+export const PrepareRequest = new RequestType<AskParams, { prepared: boolean }, void>('winnow/prepare');
 export const KeptNotification = new NotificationType<Kept>('winnow/kept');
 export const StatusNotification = new NotificationType<Status>('winnow/status');
 export const DeltaProgress = new ProgressType<Delta>();

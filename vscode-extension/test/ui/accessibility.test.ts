@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { HostMessage } from '../../src/ask/contract';
 import { exchange, location, opener } from './harness';
 import { ANSWER, sample } from './samples';
-import type { ThemeName } from './themes';
+import { THEME_NAMES } from './themes';
 
 const SELECTION = { uri: 'file:///repo/shop/pricing.py', label: 'shop/pricing.py:12-14', range: location(12, 14).range };
 const STARTED: HostMessage = { type: 'started', question: 'How are prices rounded?', conversation: 'c1' };
@@ -29,15 +29,31 @@ describe('accessibility', () => {
     expect(heard.join(' ').replace(/\s+/g, ' ')).toBe('Asked. One two three. Four five. End of the answer, 1 source.');
   });
 
-  test.each(['dark', 'light', 'high-contrast'] satisfies ThemeName[])('axe finds nothing in %s', async (theme) => {
+  test('an answer is heard as sentences, not as Markdown', async () => {
+    const { page, answer } = await open();
+    await answer('## Rounding\n\n**Up**, by `round_up` & co:\n\n```python\na\nb\n```\n\n- one [link](a.py)\n- two\n\n| a |\n|---|\n| 1 |\n');
+    await page.getByRole('status').filter({ hasText: 'Rounding Up, by round_up & co: Code, 2 lines. one link two Table, 1 row. End of the answer' }).waitFor();
+  });
+
+  test('text of each script runs in its own direction, code always to the right', async () => {
+    const { page, answer } = await open();
+    await answer('המחיר מעוגל ב־`round_up`.\n\nRounded up.\n\n- ראשון\n\n```\nשלום\n```\n', { question: 'איפה המחיר?' });
+    const directions = await page.evaluate(() => ['.question h2', '.answer p', '.answer p:nth-of-type(2)', '.answer ul', '.answer pre'].map((one) => getComputedStyle(document.querySelector(one) ?? document.body).direction));
+    expect(directions).toEqual(['rtl', 'rtl', 'ltr', 'rtl', 'ltr']);
+  });
+
+  test.each(THEME_NAMES)('axe finds nothing in %s, contrast measured', async (theme) => {
     const { page, answer, tell } = await open({ theme });
-    await tell({ type: 'place', place: SELECTION }, BLOCKED);
-    await answer(ANSWER, sample({ notices: ['A notice'] }));
+    await tell({ type: 'place', place: SELECTION }, BLOCKED, { type: 'model', name: 'qwen2.5-coder-1.5b' }, { type: 'starters', questions: ['How does `Cart` work?'] });
     await page.evaluate(await readFile('node_modules/axe-core/axe.min.js', 'utf8'));
     const check = (): Promise<string[]> => page.evaluate(async () => {
       const { axe } = window as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } };
       return (await axe.run()).violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
     });
+    expect(await check()).toEqual([]);
+    await answer(`${ANSWER}\n> quoted \`code\``, sample({ notices: ['A notice, see `winnow.patience`'], finish: 'length' }));
+    await page.getByRole('textbox').fill('@pri');
+    await tell({ type: 'queued', questions: ['And then?'] }, { type: 'completions', word: 'pri', items: [{ kind: 'file', label: 'pricing.py', detail: 'shop', text: 'shop/pricing.py' }] });
     expect(await check()).toEqual([]);
     await page.getByRole('button', { name: 'History' }).click();
     expect(await check()).toEqual([]);

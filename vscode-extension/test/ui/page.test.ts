@@ -24,18 +24,6 @@ describe('asking', () => {
     expect(await box.evaluate((element) => element === document.activeElement)).toBe(true);
   });
 
-  test('nothing is sent without words, or while an answer comes', async () => {
-    const { page, said, tell } = await open();
-    const box = page.getByRole('textbox', { name: 'Question' });
-    await box.press('Enter');
-    await tell(STARTED);
-    await box.fill('And now?');
-    await box.press('Enter');
-    expect(await said()).toEqual([]);
-    expect(await box.inputValue()).toBe('And now?');
-    expect(await page.getByRole('status').textContent()).toContain('stop it first');
-  });
-
   test('a thought is folded above the answer, as plain text, and opens by keyboard', async () => {
     const { page, answer } = await open();
     const text = 'Hm, <img src=x> and **bold**.\nSo: up.';
@@ -48,55 +36,6 @@ describe('asking', () => {
     expect(await page.locator('.thought img').count()).toBe(0);
   });
 
-  test('the places are there before the answer, while it comes and after it, each a link, the cited ones numbered', async () => {
-    const { page, said, tell } = await open();
-    const first = page.locator('.places a', { hasText: 'round_up' });
-    await tell(STARTED, { type: 'kept', links: KEPT.slice(0, 1) });
-    await tell({ type: 'kept', links: KEPT }, { type: 'progress', message: 'reading 2,900 tokens, about 18 s' });
-    const kept = page.getByRole('region', { name: 'Places' });
-    expect(await kept.getByRole('listitem').count()).toBe(5);
-    await page.getByRole('status').filter({ hasText: '10 places found.' }).waitFor();
-    await first.evaluate((element) => { element.dataset.same = 'yes'; });
-    await tell({ type: 'progress', message: 'reading 2,900 tokens, about 17 s' });
-    expect(await first.getAttribute('data-same')).toBe('yes');
-    await first.click();
-    expect(await said()).toEqual([{ type: 'open', location: KEPT[0]?.location }]);
-    const notes = (): Promise<(string | undefined)[]> => kept.locator('a').evaluateAll((links) => (links as HTMLElement[]).map((link) => link.dataset.note));
-    await tell({ type: 'delta', text: 'By `Cart.total`, then shop/invoice.py:7 and shop/pricing.py:1' });
-    expect(await notes()).toEqual([undefined, '1', undefined, undefined, undefined, '2']);
-    await page.waitForTimeout(500); // drawing rests after it was slow
-    await tell({ type: 'delta', text: '3.' });
-    expect(await notes()).toEqual(['3', '1', undefined, undefined, undefined, '2']);
-    expect(await page.locator('.answer a').evaluateAll((links) => (links as HTMLElement[]).map((link) => link.dataset.note))).toEqual(['1', '2', '3']);
-    expect(await first.getAttribute('data-same')).toBe('yes');
-    expect(await first.getAttribute('aria-description')).toBe('function, cited as 3');
-    await tell({ type: 'finished', exchange: exchange({ answer: 'By `Cart.total`, then shop/invoice.py:7 and shop/pricing.py:13.', kept: KEPT }) });
-    expect(await notes()).toEqual(['3', '1', undefined, undefined, undefined, '2']);
-    await kept.getByRole('button', { name: '4 more' }).click();
-    expect(await kept.getByRole('listitem').count()).toBe(10);
-  });
-
-  test.each(['cancelled', 'failed'] as const)('a question that %s keeps its places', async (outcome) => {
-    const { page, tell } = await open();
-    await tell(STARTED, { type: 'kept', links: KEPT }, { type: 'finished', exchange: exchange({ outcome, answer: '', kept: KEPT }) });
-    expect(await page.getByRole('region', { name: 'Places' }).getByRole('listitem').count()).toBe(5);
-  });
-
-  test.each([[280, 640], [430, 533], [320, 740]])('at %i × %i the last line of a growing answer and its first places are always in sight', async (width, height) => {
-    const { page, tell } = await open({ width, height });
-    await tell(STARTED, { type: 'kept', links: KEPT });
-    for (const piece of ANSWER.repeat(3).match(/[^]{1,40}/g) ?? []) {
-      await tell({ type: 'delta', text: piece });
-      const seen = await page.evaluate(() => {
-        const [log, last, place] = ['main', '.answer > :last-child', '.places li'].map((one) => document.querySelector(one)?.getBoundingClientRect());
-        return log && last && place && last.bottom <= log.bottom && last.bottom > log.top && place.bottom <= log.bottom;
-      });
-      expect(seen).toBe(true);
-    }
-    const share = await page.evaluate(() => (document.querySelector('main')?.clientHeight ?? 0) / innerHeight);
-    expect(share).toBeGreaterThan(0.75);
-  });
-
   test('the words that the server added to a question are not shown', async () => {
     const { page, tell } = await open();
     const done = exchange({ question: 'Why is `total` so? Name each commit that made it so by its id.', title: 'Why is `total` so?' });
@@ -104,13 +43,6 @@ describe('asking', () => {
     expect(await page.getByRole('heading', { level: 2 }).last().innerText()).toBe('Why is `total` so?');
     await page.getByRole('button', { name: 'History' }).click();
     expect(await page.locator('body').innerText()).not.toContain('Name each commit');
-  });
-
-  test('the welcome begins at its top, however low the view', async () => {
-    const { page, tell } = await open({ height: 240 });
-    await tell({ type: 'place', place: SELECTION }, BLOCKED);
-    expect(await page.locator('main').evaluate((element) => element.scrollTop)).toBe(0);
-    expect(await page.getByRole('heading', { name: 'Ask about this repository' }).isVisible()).toBe(true);
   });
 
   test('a follow-up goes into the same conversation, a new one does not', async () => {
@@ -142,6 +74,15 @@ describe('asking', () => {
     expect(await ask()).toEqual([{ type: 'ask', text: 'Why?', place: SELECTION }]);
   });
 
+  test('a table scrolls, and breaks no word', async () => {
+    const { page, answer } = await open({ width: 280 });
+    await answer('| handler | registered by |\n|---|---|\n| `error_handler_spec[name][None]` | `@blueprint.errorhandler(KeyError)` |\n');
+    const [shown, whole, line]: (number | undefined)[] = await page.locator('.table').evaluate((table) => [table.clientWidth, table.scrollWidth, table.querySelector('td code')?.getClientRects().length]);
+    expect(whole).toBeGreaterThan(shown ?? 0);
+    expect(line).toBe(1);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
+  });
+
   test('suggestions ask about the selection', async () => {
     const { page, said, tell } = await open();
     await tell({ type: 'place', place: SELECTION });
@@ -157,7 +98,7 @@ describe('asking', () => {
     await page.getByRole('textbox').press('Enter');
     await page.getByRole('button', { name: 'Set up…' }).click();
     expect(await said()).toEqual([{ type: 'act', index: 0 }]);
-    expect(await page.locator('.banner code').innerText()).toBe('winnow');
+    expect(await page.locator('.welcome code').innerText()).toBe('winnow');
     await tell({ type: 'readiness' });
     expect(await page.locator('.banner').isVisible()).toBe(false);
     expect(await page.getByRole('button', { name: 'Ask (Enter)' }).isDisabled()).toBe(false);
@@ -224,7 +165,7 @@ describe('the answer', () => {
     await page.getByRole('button', { name: 'Copy the answer' }).click();
     await page.getByRole('button', { name: 'Why these spans?' }).click();
     const code = /```python\n([^]*?)\n```/.exec(ANSWER)?.[1];
-    expect(await said()).toEqual([{ type: 'copy', text: code }, { type: 'insert', text: code }, { type: 'copy', text: ANSWER }, { type: 'spans', exchangeId: 'e1' }]);
+    expect(await said()).toEqual([{ type: 'copy', text: code }, { type: 'insert', text: code }, { type: 'copy', text: `${ANSWER}\nPlaces:\n\n- [shop/pricing.py:12-14](shop/pricing.py#L12-L14)\n- [shop/cart.py:40](shop/cart.py#L40)\n- [shop/invoice.py:7](shop/invoice.py#L7)` }, { type: 'spans', exchangeId: 'e1' }]);
     await page.getByText('First token after 1.96 s').click();
     const rows = (await page.locator('.cost tr').allInnerTexts()).map((row) => row.replace(/\s+/g, ' '));
     expect(rows).toEqual(['Reading changed files 31 ms', 'Indexing 412 ms', 'Scoring code 187 ms', 'Choosing spans 22 ms', 'Reading the prompt 1.30 s']);
@@ -241,9 +182,11 @@ describe('the history', () => {
     await tell(HISTORY);
     await page.getByRole('button', { name: 'History' }).press('Enter');
     expect(await page.locator('.conversation .name').allInnerTexts()).toEqual(['Second?', 'First?']);
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toContain('Second?');
-    await page.keyboard.press('Tab');
-    await page.keyboard.press('Enter');
+    expect(await page.evaluate(() => document.activeElement?.ariaLabel)).toBe('Search the history');
+    await page.keyboard.type('first up');
+    expect(await page.locator('.conversation .name').filter({ visible: true }).allInnerTexts()).toEqual(['First?']);
+    await page.getByRole('searchbox').fill('');
+    for (const key of ['Tab', 'Tab', 'Enter']) await page.keyboard.press(key);
     await page.getByRole('button', { name: 'Delete all…' }).click();
     expect(await said()).toEqual([{ type: 'forget', conversation: 'b' }, { type: 'forget' }]);
     await page.getByText('First?').click();

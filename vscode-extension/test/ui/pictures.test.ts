@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { HostMessage } from '../../src/ask/contract';
 import { exchange, launch, location, show, type Shown } from './harness';
 import { ANSWER, KEPT, sample } from './samples';
-import type { ThemeName } from './themes';
+import { THEME_NAMES } from './themes';
 
 const folder = process.env.SHOTS ?? '';
 const PLACE: HostMessage = { type: 'place', place: { uri: 'file:///repo/shop/pricing.py', label: 'shop/pricing.py:12-14', range: location(12, 14).range } };
@@ -20,10 +20,15 @@ const HISTORY: HostMessage = {
 const ASKED: HostMessage = { type: 'started', question: 'What happens with negative prices?', conversation: 'c1' };
 
 const STATES: Record<string, (shown: Shown) => Promise<void>> = {
-  welcome: ({ tell }) => tell(PLACE),
+  welcome: ({ tell }) => tell({ type: 'model', name: 'qwen2.5-coder-1.5b' }, { type: 'starters', questions: ['What does this repository do?', 'Where does it start?', 'How does `Cart` work?'] }),
+  completing: async ({ tell, page }) => {
+    await tell(PLACE, HISTORY, { type: 'model', name: 'qwen2.5-coder-1.5b' }, ASKED, { type: 'queued', questions: ['And what about refunds?'] });
+    await page.getByRole('textbox').fill('Does @pri');
+    await tell({ type: 'completions', word: 'pri', items: [{ kind: 'file', label: 'pricing.py', detail: 'shop', text: 'shop/pricing.py' }, { kind: 'folder', label: 'prices', detail: 'shop', text: 'shop/prices' }, { kind: 'symbol', label: 'unit_price', detail: 'shop/pricing.py', text: '`unit_price`' }] });
+  },
   blocked: ({ tell }) => tell({ type: 'readiness', readiness: { severity: 'warning', blocked: true, message: 'Winnow’s server was not found. Install it, or say where it is.', actions: [{ label: 'Install…', command: 'x' }, { label: 'Open settings', command: 'y' }] } }),
   indexing: ({ tell }) => tell(PLACE, HISTORY, ASKED, { type: 'readiness', readiness: { severity: 'info', blocked: false, message: 'Indexing 120 of 300 files.', actions: [] } }, { type: 'progress', message: 'reading 512 of 2,900 tokens' }),
-  waiting: ({ tell }) => tell(PLACE, ASKED, { type: 'kept', links: KEPT }, { type: 'progress', message: 'reading 512 of 2,900 tokens, about 14 s' }),
+  waiting: ({ tell }) => tell(PLACE, { type: 'model', name: 'qwen2.5-coder-1.5b' }, HISTORY, ASKED, { type: 'kept', links: KEPT }, { type: 'progress', message: 'reading 512 of 2,900 tokens, about 14 s' }),
   streaming: ({ tell }) => tell(PLACE, ASKED, { type: 'delta', text: ANSWER.slice(0, 250) }),
   answered: async ({ tell, page }) => {
     await tell(PLACE, HISTORY, { ...ASKED, question: 'How are prices rounded?', conversation: 'c2' }, { type: 'delta', text: ANSWER }, { type: 'finished', exchange: sample({ id: 'e9', conversation: 'c2' }) });
@@ -44,7 +49,7 @@ describe.skipIf(folder === '')('pictures', () => {
   });
   afterAll(() => browser.close());
 
-  for (const theme of ['dark', 'light', 'high-contrast'] satisfies ThemeName[])
+  for (const theme of THEME_NAMES)
     for (const width of [280, 430])
       for (const [name, arrange] of Object.entries(STATES))
         test(`${name} ${theme} ${width}`, async () => {

@@ -80,6 +80,7 @@ describe('an answer on its way', () => {
       { type: 'progress', message: 'answering' },
       { type: 'kept', links: [LINK] },
       { type: 'delta', text: 'one two three' },
+      { type: 'queued', questions: [] },
     ]);
     fake.at(0).end();
     await tick();
@@ -96,6 +97,20 @@ describe('an answer on its way', () => {
     expect(fake.asked.map(({ question }) => question.text)).toEqual(['first', 'second']);
     fake.at(1).end();
     expect((await second).outcome).toBe('answered');
+  });
+
+  test('lets the next question wait, which is asked when it is over', async () => {
+    const { fake, asker, posted } = setUp();
+    void asker.ask({ text: 'first' });
+    await tick();
+    for (const text of ['second', 'dropped', 'third']) await asker.enqueue({ text });
+    asker.unqueue(1);
+    expect(posted.at(-1)).toEqual({ type: 'queued', questions: ['second', 'third'] });
+    fake.at(0).end();
+    await tick();
+    await tick();
+    expect(fake.asked.map(({ question }) => [question.text, question.conversation])).toEqual([['first', 'c1'], ['second', 'c1']]);
+    expect(asker.replay().at(-1)).toEqual({ type: 'queued', questions: ['third'] });
   });
 
   test('the history that changed with it is told after it', async () => {

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { describeStep, missing, percentDone, readStep, type Model } from '../../src/models/steps';
 
 const MODELS: Model[] = [
-  { name: 'small', bytes: 100_000_000, licence: 'MIT', state: 'missing' },
-  { name: 'large', bytes: 300_000_000, licence: 'MIT', state: 'damaged' },
-  { name: 'here', bytes: 50, licence: 'MIT', state: 'ok' },
+  { name: 'small', roles: ['target'], bytes: 100_000_000, licence: 'MIT', state: 'missing' },
+  { name: 'large', roles: ['target'], bytes: 300_000_000, licence: 'MIT', state: 'damaged' },
+  { name: 'here', roles: ['target'], bytes: 50, licence: 'MIT', state: 'ok' },
 ];
 
 test('what is wanted, known and not whole is missing', () => {

@@ -2,6 +2,7 @@ import type { PageMessage, Place, Topic } from '../contract';
 import type { Announcer } from './announcer';
 import { targetOf } from './linking';
 import { svg } from './dom';
+import { withLinks } from './markdown/copied';
 import type { Composer } from './parts/composer';
 import { askedPlace, shownExchanges, shownRunning, type PageEvent, type PageState } from './state';
 
@@ -40,8 +41,10 @@ export class Actions {
     'send': () => { this.send(); },
     'stop': () => { this.stop(); },
     'suggest': ({ dataset: { text, about } }) => {
-      this.ask(text, about as Topic | undefined, askedPlace(this.page.state));
+      this.ask(text, about as Topic | undefined, about === undefined ? undefined : askedPlace(this.page.state));
     },
+    'unqueue': ({ dataset: { index } }) => { this.page.tell({ type: 'unqueue', index: Number(index) }); },
+    'choose-model': () => { this.page.tell({ type: 'choose-model' }); },
     'again': (element) => { this.again(element); },
     'open-history': () => { this.page.focusHistory(true); },
     'close-history': () => { this.page.focusHistory(false); },
@@ -58,14 +61,18 @@ export class Actions {
     'setting': ({ dataset: { name = '' } }) => { this.page.tell({ type: 'setting', name }); },
     'browse': ({ dataset: { address = '' } }) => { this.page.tell({ type: 'browse', address }); },
     'spans': (element) => { this.page.tell({ type: 'spans', exchangeId: turnOf(element) }); },
-    'copy-answer': (element) => { this.copy(element, this.exchange(element)?.answer ?? ''); },
+    'copy-answer': (element) => { const exchange = this.exchange(element);
+      if (exchange) this.copy(element, withLinks(exchange)); },
     'copy-code': (element) => { this.copy(element, codeBeside(element)); },
     'insert-code': (element) => { this.page.tell({ type: 'insert', text: codeBeside(element) }); },
     'act': ({ dataset: { index } }) => { this.page.tell({ type: 'act', index: Number(index) }); },
   };
 
   private typed(event: KeyboardEvent): void {
-    if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
+    if (!event.isComposing && !event.shiftKey && this.page.composer.completions.typed(event.key)) {
+      event.preventDefault();
+      event.stopPropagation();
+    } else if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
       event.preventDefault();
       this.send();
     } else if (event.key === 'ArrowUp' && this.page.composer.box.value === '') {
@@ -84,9 +91,9 @@ export class Actions {
   private send(): void {
     const { composer, state } = this.page;
     if (composer.text === '') return;
-    if (state.running) this.page.announcer.say('Wait for the answer, or stop it first.');
-    else if (state.readiness?.blocked) this.page.announcer.say(state.readiness.message);
+    if (state.readiness?.blocked) this.page.announcer.say(state.readiness.message);
     else {
+      if (state.running) this.page.announcer.say('Asked next.');
       this.ask(composer.text, undefined, askedPlace(state));
       composer.write('');
       composer.focus();

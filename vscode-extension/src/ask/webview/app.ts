@@ -8,6 +8,7 @@ import { Composer } from './parts/composer';
 import { Header } from './parts/header';
 import { HistoryList } from './parts/history';
 import { Log } from './parts/log';
+import { Peek } from './parts/peek';
 import { Welcome } from './parts/welcome';
 import { EMPTY, reduce, type PageEvent, type PageState } from './state';
 
@@ -35,6 +36,7 @@ export class App {
   private readonly welcome = new Welcome();
   private readonly history = new HistoryList();
   private readonly log = new Log(this.welcome.element);
+  private readonly peek: Peek;
   private drawsNextFrame = false;
 
   constructor(private readonly host: Host, body: HTMLElement) {
@@ -44,15 +46,22 @@ export class App {
     this.state = { ...EMPTY, ...kept };
     this.composer.write(draft);
     this.log.element.append(this.history.element);
-    body.append(this.header.element, this.log.element, this.banner.element, this.composer.element, live);
+    this.peek = new Peek(this.log.element, (location) => { this.tell({ type: 'peek', location }); });
+    body.append(this.header.element, this.log.element, this.banner.element, this.composer.element, this.peek.element, live);
     new Actions(this, body);
-    this.composer.box.addEventListener('input', () => { this.keep(); });
+    this.composer.box.addEventListener('input', () => {
+      this.keep();
+      const asked = this.composer.completions.asked();
+      if (asked) this.tell({ type: 'complete', ...asked });
+    });
     this.draw();
   }
 
   /** Take a message of the extension. */
   receive(message: HostMessage): void {
     this.dispatch(message);
+    if (message.type === 'completions') this.composer.completions.show(message.word, message.items);
+    if (message.type === 'peeked') this.peek.show(message.location, message.code);
     if (message.type === 'focus' && message.text !== undefined) this.composer.write(message.text);
     if (message.type === 'focus' || message.type === 'new') this.composer.focus();
   }

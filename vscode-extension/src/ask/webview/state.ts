@@ -26,6 +26,12 @@ export interface PageState {
   /** The `placeKey` of a selection that the user removed; another selection counts again. */
   withoutSelection?: string;
   readiness?: Readiness;
+  /** Questions that wait for the answer before them. */
+  queued: readonly string[];
+  /** Questions to begin with; empty until the server has made them. */
+  starters: readonly string[];
+  /** The name of the model that answers. */
+  model?: string;
   historyOpen: boolean;
 }
 
@@ -36,7 +42,7 @@ export type PageEvent =
   /** Remove a part of the place from the question, or add it again. */
   | { type: 'drop' | 'add'; part: 'file' | 'selection' };
 
-export const EMPTY: PageState = { exchanges: [], withoutFile: false, historyOpen: false };
+export const EMPTY: PageState = { exchanges: [], queued: [], starters: [], withoutFile: false, historyOpen: false };
 
 export function reduce(state: PageState, event: PageEvent): PageState {
   switch (event.type) {
@@ -46,6 +52,15 @@ export function reduce(state: PageState, event: PageEvent): PageState {
       return withPlace(state, event.place);
     case 'readiness':
       return { ...state, readiness: event.readiness };
+    case 'queued':
+      return { ...state, queued: event.questions };
+    case 'starters':
+      return { ...state, starters: event.questions };
+    case 'model':
+      return { ...state, model: event.name };
+    case 'completions':
+    case 'peeked':
+      return state;
     case 'started':
       return started(state, event);
     case 'kept':
@@ -68,6 +83,16 @@ export function reduce(state: PageState, event: PageEvent): PageState {
     case 'add':
       return withPart(state, event.part, event.type === 'add');
   }
+}
+
+const RECENT = 5;
+
+/** What the last questions cost here, half of them less: places, and seconds to the first word. */
+export function expected({ exchanges }: PageState): { places: number; seconds: number } | undefined {
+  const measured = exchanges.filter(({ outcome, stats }) => outcome === 'answered' && stats?.ttft !== undefined).slice(-RECENT);
+  const middle = (values: number[]): number => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+  if (measured.length === 0) return undefined;
+  return { places: middle(measured.map(({ kept }) => kept.length)), seconds: middle(measured.map(({ stats }) => stats?.ttft ?? 0)) };
 }
 
 /** The finished exchanges on show. */

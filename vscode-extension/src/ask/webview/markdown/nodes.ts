@@ -70,7 +70,7 @@ function heading(token: Tokens.Heading, depth: number): Node {
 }
 
 function list(token: Tokens.List, depth: number): Node {
-  const items = token.items.map((item) => h('li', { ...AUTO, class: item.task ? 'task' : undefined }, ...nodes(item.tokens, depth)));
+  const items = token.items.map((item) => h('li', { class: item.task ? 'task' : undefined }, ...nodes(item.tokens, depth)));
   const start = token.ordered && token.start !== '' && token.start !== 1 ? String(token.start) : undefined;
   return h(token.ordered ? 'ol' : 'ul', { ...AUTO, start }, ...items);
 }

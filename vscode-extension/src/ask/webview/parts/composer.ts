@@ -1,7 +1,9 @@
 import { lastLine, lineLabel } from '../../../lines';
+import { counted } from '../../../figures';
 import type { Range } from '../../contract';
 import { h, iconButton, svg } from '../dom';
-import { fileOf, placeKey, shownExchanges, type PageState } from '../state';
+import { Completions } from './completions';
+import { expected, fileOf, placeKey, shownExchanges, type PageState } from '../state';
 
 /** The question box, with the question's place as chips above it. */
 export class Composer {
@@ -9,8 +11,14 @@ export class Composer {
   private readonly chips = h('ul', { class: 'chips', 'aria-label': 'What the question is about' });
   private readonly send = iconButton('send', 'Ask (Enter)', 'send');
   private readonly stop = iconButton('stop', 'Stop the answer (Escape)', 'stop');
-  readonly element = h('form', { class: 'composer', 'aria-label': 'Ask' }, this.chips, h('div', { class: 'box' }, this.box, this.send, this.stop));
+  private readonly queue = h('ul', { class: 'queue', 'aria-label': 'Next' });
+  private readonly model = h('button', { type: 'button', class: 'link', 'data-action': 'choose-model' });
+  private readonly cost = h('span');
+  readonly completions = new Completions(this.box);
+  readonly element = h('form', { class: 'composer', 'aria-label': 'Ask' }, this.queue, this.chips, this.completions.element,
+    h('div', { class: 'box' }, this.box, this.send, this.stop), h('p', { class: 'before' }, this.model, this.cost));
   private shownChips: string | undefined;
+  private shownQueue: PageState['queued'] = [];
 
   constructor() {
     this.box.addEventListener('input', () => { this.enable(); });
@@ -26,6 +34,24 @@ export class Composer {
     this.send.dataset.blocked = String(state.readiness?.blocked === true);
     this.enable();
     this.updateChips(state);
+    this.updateQueue(state.queued);
+    this.tellCost(state);
+  }
+
+  /** The model, and what an answer of it cost lately. */
+  private tellCost(state: PageState): void {
+    const { model } = state;
+    const cost = expected(state);
+    this.model.hidden = model === undefined;
+    this.model.textContent = sizeOf(model ?? '');
+    this.model.title = `${model ?? ''} answers. Choose another model`;
+    this.cost.textContent = cost ? `${model === undefined ? '' : ' · '}${counted(cost.places, 'place')} · about ${Math.max(1, Math.round(cost.seconds))} s` : '';
+  }
+
+  private updateQueue(questions: PageState['queued']): void {
+    if (this.shownQueue === questions) return;
+    this.shownQueue = questions;
+    this.queue.replaceChildren(...questions.map(waiting));
   }
 
   get text(): string {
@@ -54,6 +80,17 @@ export class Composer {
     this.chips.replaceChildren(...chips(state));
     if (focused) this.box.focus();
   }
+}
+
+/** The size in a model's name, such as `1.5B`; else the name. */
+function sizeOf(model: string): string {
+  return /\d+(?:\.\d+)?[bm](?![a-z])/i.exec(model)?.[0].toUpperCase() ?? model.split('/').at(-1) ?? '';
+}
+
+function waiting(question: string, index: number): Node {
+  const drop = iconButton('close', `Do not ask “${question}”`, 'unqueue');
+  drop.dataset.index = String(index);
+  return h('li', {}, h('span', { dir: 'auto' }, question), drop);
 }
 
 function chips(state: PageState): Node[] {

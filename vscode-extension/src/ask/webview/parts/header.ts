@@ -14,7 +14,7 @@ export class Header {
     this.title.title = title;
     this.back.hidden = !state.historyOpen;
     this.history.hidden = state.historyOpen || state.exchanges.length === 0;
-    this.element.hidden = this.back.hidden && this.history.hidden;
+    this.element.classList.toggle('visually-hidden', this.back.hidden && this.history.hidden);
   }
 
   focus(): void {

@@ -5,9 +5,15 @@ import type { PageState } from '../state';
 
 /** The list of all conversations of the workspace, to open or delete. */
 export class HistoryList {
-  readonly element = h('section', { class: 'history', 'aria-label': 'History', hidden: '' });
+  private readonly search = h('input', { type: 'search', placeholder: 'Search questions and answers', 'aria-label': 'Search the history' });
+  private readonly list = h('div');
+  readonly element = h('section', { class: 'history', 'aria-label': 'History', hidden: '' }, this.search, this.list);
   private exchanges: PageState['exchanges'] | undefined;
   private running: string | undefined;
+
+  constructor() {
+    this.search.addEventListener('input', () => { this.filter(); });
+  }
 
   update(state: PageState): void {
     this.element.hidden = !state.historyOpen;
@@ -16,7 +22,9 @@ export class HistoryList {
   }
 
   focus(): void {
-    this.element.querySelector('button')?.focus();
+    this.search.value = '';
+    this.filter();
+    this.search.focus();
   }
 
   private fill(state: PageState): void {
@@ -26,9 +34,20 @@ export class HistoryList {
     const all = conversations(state.exchanges);
     const items = all.map((one) => item(one, one.id === state.shown));
     const forget = h('button', { type: 'button', class: 'text', 'data-action': 'forget-all' }, 'Delete all…');
-    this.element.replaceChildren(...(items.length ? [h('ul', {}, ...items), h('p', { class: 'buttons' }, forget)] : [h('p', { class: 'none' }, 'No questions yet.')]));
-    if (state.running) this.element.prepend(runningItem(state.running));
+    this.list.replaceChildren(...(items.length ? [h('ul', {}, ...items), h('p', { class: 'buttons' }, forget)] : [h('p', { class: 'none' }, 'No questions yet.')]));
+    if (state.running) this.list.prepend(runningItem(state.running));
+    this.filter();
     this.refocus(had);
+  }
+
+  /** Show the conversations that have all of the words. */
+  private filter(): void {
+    const words = this.search.value.toLowerCase().split(/\s+/);
+    const text = (id: string | undefined): string => (this.exchanges ?? []).filter((one) => one.conversation === id).map(({ title, question, answer }) => `${title ?? question} ${answer}`).join(' ').toLowerCase();
+    for (const item of this.list.querySelectorAll('li')) {
+      const found = text(item.querySelector<HTMLElement>('.conversation')?.dataset.conversation);
+      item.hidden = !words.every((word) => found.includes(word));
+    }
   }
 
   /** After a deletion the focus keeps its position in the list. */

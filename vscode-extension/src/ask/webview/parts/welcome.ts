@@ -1,32 +1,36 @@
 import type { Place } from '../../contract';
 import { h, prose } from '../dom';
 import { askedPlace, type PageState } from '../state';
+import { content } from './banner';
 
-/** The start of a new conversation: an introduction, and questions to begin with. */
+/** Until the server has made others from the workspace. */
+const USUAL = ['What does this repository do?', 'Where does it start?', 'How do I run its tests?'];
+
+/** The start of a new conversation: an introduction, and what is to be done first, or questions to begin with. */
 export class Welcome {
-  private readonly suggestions = h('ul', { 'aria-label': 'Suggestions' });
+  private readonly next = h('div');
   readonly element = h('section', { class: 'welcome' },
     h('h2', {}, 'Ask about this repository'),
     h('p', {}, ...prose('Winnow finds the code that matters, and a model answers from it: on this machine, unless `winnow.target` names a server elsewhere.')),
-    this.suggestions);
+    this.next);
   private shown: string | undefined;
 
   update(state: PageState): void {
     this.element.hidden = state.historyOpen || state.shown !== undefined;
+    const { readiness, starters } = state;
     const place = askedPlace(state);
-    const now = JSON.stringify([place, state.readiness?.blocked]);
+    const now = JSON.stringify([place, readiness, starters]);
     if (this.shown === now) return;
     this.shown = now;
-    this.suggestions.replaceChildren(...suggested(place, state.readiness?.blocked === true));
+    if (readiness?.blocked) this.next.replaceChildren(h('div', { class: `first ${readiness.severity}` }, ...content(readiness)));
+    else this.next.replaceChildren(h('ul', { 'aria-label': 'Suggestions' }, ...suggested(place, starters.length > 0 ? starters : USUAL)));
   }
 }
 
-function suggested(place: Place | undefined, disabled: boolean): Node[] {
+function suggested(place: Place | undefined, starters: readonly string[]): Node[] {
   const button = (label: string, data: Record<string, string>): Node =>
-    h('li', {}, h('button', { type: 'button', class: 'text', 'data-action': 'suggest', disabled: disabled ? '' : undefined, ...data }, label));
-  const words = (text: string): Node => button(text, { 'data-text': text });
-  if (!place) return [words('What does this repository do?'), words('Where does it start?'), words('How is it tested?')];
-  if (!place.range) return [words('What does this repository do?'), words(`What is ${place.label} for?`), words('How is it tested?')];
+    h('li', {}, h('button', { type: 'button', class: 'text', 'data-action': 'suggest', ...data }, ...prose(label)));
+  if (!place?.range) return starters.map((text) => button(text, { 'data-text': text }));
   return [
     button(`Explain ${place.label}`, { 'data-about': 'code' }),
     button('How is this used?', { 'data-about': 'usage' }),

@@ -1,0 +1,72 @@
+/** The places of an answer: in sight from the moment they are known. */
+import { describe, expect, test } from 'vitest';
+import type { HostMessage } from '../../src/ask/contract';
+import { exchange, location, opener } from './harness';
+import { ANSWER, KEPT, sample } from './samples';
+
+const STARTED: HostMessage = { type: 'started', question: 'How are prices rounded?', conversation: 'c1' };
+
+const open = opener();
+
+describe('the places', () => {
+  test('the places are there before the answer, while it comes and after it, each a link, the cited ones numbered', async () => {
+    const { page, said, tell } = await open();
+    const first = page.locator('.places a', { hasText: 'round_up' });
+    await tell(STARTED, { type: 'kept', links: KEPT.slice(0, 1) });
+    await tell({ type: 'kept', links: KEPT }, { type: 'progress', message: 'reading 2,900 tokens, about 18 s' });
+    const kept = page.getByRole('region', { name: 'Places' });
+    expect(await kept.getByRole('listitem').count()).toBe(5);
+    await page.getByRole('status').filter({ hasText: '10 places found.' }).waitFor();
+    await first.evaluate((element) => { element.dataset.same = 'yes'; });
+    await tell({ type: 'progress', message: 'reading 2,900 tokens, about 17 s' });
+    expect(await first.getAttribute('data-same')).toBe('yes');
+    await first.click();
+    expect(await said()).toEqual([{ type: 'open', location: KEPT[0]?.location }]);
+    const notes = (): Promise<(string | undefined)[]> => kept.locator('a').evaluateAll((links) => (links as HTMLElement[]).map((link) => link.dataset.note));
+    await tell({ type: 'delta', text: 'By `Cart.total`, then shop/invoice.py:7 and shop/pricing.py:1' });
+    expect(await notes()).toEqual([undefined, '1', undefined, undefined, undefined, '2']);
+    await page.waitForTimeout(500); // drawing rests after it was slow
+    await tell({ type: 'delta', text: '3.' });
+    expect(await notes()).toEqual(['3', '1', undefined, undefined, undefined, '2']);
+    expect(await page.locator('.answer a').evaluateAll((links) => (links as HTMLElement[]).map((link) => link.dataset.note))).toEqual(['1', '2', '3']);
+    expect(await first.getAttribute('data-same')).toBe('yes');
+    expect(await first.getAttribute('aria-description')).toBe('function, cited as 3');
+    await tell({ type: 'finished', exchange: exchange({ answer: 'By `Cart.total`, then shop/invoice.py:7 and shop/pricing.py:13.', kept: KEPT }) });
+    expect(await notes()).toEqual(['3', '1', undefined, undefined, undefined, '2']);
+    await kept.getByRole('button', { name: '4 more' }).click();
+    expect(await kept.getByRole('listitem').count()).toBe(10);
+  });
+
+  test.each(['cancelled', 'failed'] as const)('a question that %s keeps its places', async (outcome) => {
+    const { page, tell } = await open();
+    await tell(STARTED, { type: 'kept', links: KEPT }, { type: 'finished', exchange: exchange({ outcome, answer: '', kept: KEPT }) });
+    expect(await page.getByRole('region', { name: 'Places' }).getByRole('listitem').count()).toBe(5);
+  });
+
+  test.each([[280, 640], [430, 533], [320, 740]])('at %i × %i the last line of a growing answer and its first places are always in sight', async (width, height) => {
+    const { page, tell } = await open({ width, height });
+    await tell(STARTED, { type: 'kept', links: KEPT });
+    for (const piece of ANSWER.repeat(3).match(/[^]{1,40}/g) ?? []) {
+      await tell({ type: 'delta', text: piece });
+      const seen = await page.evaluate(() => {
+        const [log, last, place] = ['main', '.answer > :last-child', '.places li'].map((one) => document.querySelector(one)?.getBoundingClientRect());
+        return log && last && place && last.bottom <= log.bottom && last.bottom > log.top && place.bottom <= log.bottom;
+      });
+      expect(seen).toBe(true);
+    }
+    const share = await page.evaluate(() => (document.querySelector('main')?.clientHeight ?? 0) / innerHeight);
+    expect(share).toBeGreaterThan(0.75);
+  });
+
+  test('the code of a place is shown while the pointer rests on it', async () => {
+    const { page, answer, said, tell } = await open();
+    await answer(ANSWER, sample());
+    await page.locator('.places a').first().hover();
+    await page.waitForFunction(() => window.sent.some(({ type }) => type === 'peek'));
+    expect(await said()).toEqual([{ type: 'peek', location: KEPT[0]?.location }]);
+    await tell({ type: 'peeked', location: KEPT[0]?.location ?? location(1), code: 'def round_up():\n    return 1' });
+    expect(await page.getByRole('tooltip').innerText()).toContain('def round_up');
+    await page.mouse.move(5, 5);
+    expect(await page.getByRole('tooltip').isVisible()).toBe(false);
+  });
+});
