@@ -30,7 +30,7 @@ from .random_messages import Framed, Messages, ending, plain
 pytestmark = pytest.mark.real_weights
 
 SEED = int(os.environ.get("WINNOW_FUZZ_SEED", "1"))
-MESSAGES, SESSIONS, BATCH = 10_000, 25, 50
+MESSAGES, SESSIONS, BATCH = 10_000, 10, 50
 AT_ONCE = 2  # sessions; a server fed like this keeps one core busy
 PATIENCE_S = 60.0
 MOST_MEMORY = 800 << 20  # bytes
