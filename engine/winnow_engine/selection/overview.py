@@ -30,6 +30,14 @@ _MANIFESTS = r"""package\.json pyproject\.toml cargo\.toml go\.mod pom\.xml buil
 _CONFIGURATION = r"""(gnu)?makefile justfile taskfile\.ya?ml tox\.ini noxfile\.py contributing\.\w+ dockerfile
     (docker-)?compose\.ya?ml tsconfig\.json settings\.py config\.(py|[jt]s|toml|ya?ml) rakefile"""
 
+_PATH = re.compile(r"[\w@-][\w@./-]*|\.[\w@./-]+")
+_IN_MANIFEST = {
+    "purpose": re.compile(r"\bdescription\b"),
+    "start": re.compile(r"\b(main|bin|exports|module|entry_points|mainClass)\b|scripts\]"),
+    "build": re.compile(r"\b(scripts|test|build)\b|build-system|\[tool\."),
+    "parts": re.compile(r"\b(workspaces?|members|packages|modules?)\b"),
+}
+
 
 class _Kind(NamedTuple):
     """Files of an overview, by their path in lower case, and the order of a file's units."""
@@ -82,9 +90,10 @@ def overview_units(workspace: Workspace, question: Question) -> list[int]:
     """The units that answer an overview question, the most telling first; none for any other question."""
     if not asks_for_overview(question):
         return []
-    topics = topics_of(question.text) or ["purpose"]
+    topics = topics_of(question.text)
+    topics = [one for one in topics if one != "purpose"] or ["purpose"]  # what does it do; but also: how does it start
     kinds = dict.fromkeys(kind for topic in topics for kind in _ORDER[topic])
-    of_each = [list(_units_of(workspace, _KINDS[kind], set(topics))) for kind in kinds]
+    of_each = [list(_units_of(workspace, kind, set(topics))) for kind in kinds]
     found = dict.fromkeys(unit for unit in chain(*zip_longest(*of_each)) if unit is not None)
     return [unit for unit in found if question.scope is None or unit in question.scope.units]
 
@@ -92,7 +101,7 @@ def overview_units(workspace: Workspace, question: Question) -> list[int]:
 def starter_questions(workspace: Workspace, cancellation: Cancellation) -> list[str]:
     """Questions to begin with, as far as this workspace has files that answer them, and about its central symbols."""
     asked = {"readme": "What does this repository do?", "entry": "Where does it start?"}
-    found = [text for kind, text in asked.items() if _files(workspace, _KINDS[kind].path)]
+    found = [text for kind, text in asked.items() if _files(workspace, kind)]
     tests = ["How do I run its tests?"] if workspace.file_table.are_tests.any() else []
     return [*found, *tests, *(f"How does `{name}` work?" for name in _central_symbols(workspace, cancellation))]
 
@@ -121,18 +130,44 @@ def fitting(units: Sequence[int], tokens: NDArray[np.int32], budget_tokens: int)
     return found
 
 
-def _units_of(workspace: Workspace, kind: _Kind, topics: set[str]) -> Iterator[int]:
+def _units_of(workspace: Workspace, kind: str, topics: set[str]) -> Iterator[int]:
     """The units of the files of a kind, file by file: the first one of each, then those that come first, then more."""
-    for number in _files(workspace, kind.path):
+    for number in _files(workspace, kind):
         file, start = workspace.files[number], int(workspace.unit_starts[number])
-        units = range(len(file.units))
-        first = [place for place in units if kind.is_first(file.units[place].kind, file.units[place].name, topics)]
-        lead = () if first and kind is _KINDS["entry"] else units[:1]
+        units, is_first = range(len(file.units)), _KINDS[kind].is_first
+        if kind == "manifest":
+            first = [n for n in units if any(_IN_MANIFEST[one].search(file.text_of(file.units[n])) for one in topics)]
+        else:
+            first = [n for n in units if is_first(file.units[n].kind, file.units[n].name, topics)]
+        lead = () if first and kind == "entry" else units[:1]
         yield from (start + place for place in list(dict.fromkeys([*lead, *first, *units]))[:_MOST_UNITS])
 
 
-def _files(workspace: Workspace, pattern: re.Pattern[str]) -> Sequence[int]:
-    """Numbers of the files whose path matches, nearest to the root first; at most three, and no tests."""
+def _files(workspace: Workspace, kind: str) -> Sequence[int]:
+    """Numbers of at most three files of a kind, entry points that a manifest names first."""
+    named = _in_manifests(workspace) if kind == "entry" else []
+    return list(dict.fromkeys([*named, *_matching(workspace, _KINDS[kind].path)]))[:_MOST_FILES]
+
+
+def _in_manifests(workspace: Workspace) -> list[int]:
+    """Numbers of the files of code that manifests name by path, or as modules (`package.cli:main`), in that order."""
+    code, found = _matching(workspace, _named(rf"[^/]+\.{_CODE}")), dict[int, int]()
+    for number in _matching(workspace, _KINDS["manifest"].path)[:_MOST_FILES]:
+        manifest = workspace.files[number]
+        mentioned = [name.strip("./") for name in _PATH.findall(manifest.text(0, len(manifest.data)))]
+        order = {name: place for place, name in reversed(list(enumerate(mentioned)))}
+        order = {name.replace(".", "/"): place for name, place in order.items()} | order
+        for one in code:
+            path = workspace.files[one].path.removeprefix(f"{manifest.path.rpartition('/')[0]}/")
+            parts = path.rpartition(".")[0].split("/")
+            names = [path, *("/".join(parts[n:]) for n in range(len(parts) - 1))]
+            if not path.endswith(".d.ts") and any(name in order for name in names):
+                found.setdefault(one, min(order.get(name, len(order)) for name in names))
+    return sorted(found, key=lambda one: found[one])
+
+
+def _matching(workspace: Workspace, pattern: re.Pattern[str]) -> Sequence[int]:
+    """Numbers of the files whose path matches, nearest to the root first; no tests."""
     tests = workspace.file_table.are_tests
     found = [n for n, file in enumerate(workspace.files) if not tests[n] and pattern.fullmatch(file.path.lower())]
-    return sorted(found, key=lambda n: (workspace.files[n].path.count("/"), workspace.files[n].path))[:_MOST_FILES]
+    return sorted(found, key=lambda n: (workspace.files[n].path.count("/"), workspace.files[n].path))

@@ -58,7 +58,7 @@ def test_what_was_said_before_or_stands_at_the_cursor_may_be_meant() -> None:
     ("text", "wanted"),
     [
         ("What does this do?", {"README.md", "pyproject.toml"}),
-        ("Where does it start?", {"src/tax/__main__.py", "pyproject.toml", "README.md"}),
+        ("Where does it start?", {"src/tax/tool.py", "src/tax/__main__.py", "pyproject.toml", "README.md"}),
         ("How is it built and tested?", {"README.md", "pyproject.toml", "Makefile"}),
         ("Which modules are there?", {"README.md", "src/tax/__init__.py"}),
     ],
@@ -66,7 +66,8 @@ def test_what_was_said_before_or_stands_at_the_cursor_may_be_meant() -> None:
 def test_the_files_that_tell_are_kept(tmp_path: Path, text: str, wanted: set[str], look: int) -> None:
     files = {
         "README.md": "# Tax\n\nAdds taxes.\n",
-        "pyproject.toml": '[project]\nname = "tax"\n',
+        "pyproject.toml": '[project]\nname = "tax"\nscripts.tax = "tax.tool:run"\n',
+        "src/tax/tool.py": "def run():\n    print(2)\n",
         "Makefile": "test:\n\tpytest\n",
         "src/tax/__init__.py": '"""Taxes."""\n',
         "src/tax/__main__.py": "def main():\n    print(1)\n",
