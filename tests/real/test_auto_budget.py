@@ -62,9 +62,9 @@ def test_a_slow_target_is_shown_less_and_the_answer_says_so(assistant: Assistant
     answer = assistant.ask(SOURCES, BROAD, hurried, Sampling(max_tokens=1), lambda _: None)
     assert (answer.stats.selection.budget_tokens, answer.stats.prefill_tokens_per_s) == (800, assumed)
     assert sum(span.tokens for span in answer.spans) <= 800
-    (notice,) = (notice for notice in answer.notices if "because the target reads about" in notice)
+    (notice,) = (notice for notice in answer.notices if "which the target reads" in notice)
     assert notice.startswith("kept up to 800 tokens of code instead of ")
-    assert notice.endswith("to keep more, raise the patience of 0.01 s or set a budget")
+    assert notice.endswith("which the target reads within 0.01 s (`winnow.patience`)")
     throughput = target._unloadable.throughput
     assert throughput.measured_s == pytest.approx(1 / target.prefill_tokens_per_s)
     read = throughput.seconds(0, answer.stats.generation.prompt_tokens, throughput.measured_s)

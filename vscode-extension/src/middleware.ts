@@ -22,6 +22,9 @@ export function clientOptions(runners: () => Runners): LanguageClientOptions {
     documentSelector: [{ scheme: 'file' }],
     middleware: {
       workspace: configuration,
+      // Beside VS Code's own *Fix* and *Explain*, the light bulb says whose these are.
+      provideCodeActions: async (document, range, context, token, next) =>
+        (await next(document, range, context, token))?.map((action) => Object.assign(action, { title: `Winnow: ${action.title}` })),
       executeCommand: async (command, args: unknown[]): Promise<unknown> => {
         const { ask, search, change, send } = runners();
         const [asked] = args as (AskParams | EditParams)[];

@@ -113,9 +113,8 @@ def _notices(ranked: Ranked, limits: Limits, selection: Selection, wanted: int, 
     """Notices of code and turns that were left out, and why."""
     useful, tokens = ranked.tokens(limits.budget), selection.stats.budget_tokens
     if useful != wanted and selection.stats.kept_tokens < selection.stats.workspace_tokens:
-        pace = f"the target reads about {limits.reader.prefill_tokens_per_s:,.0f} tokens a second here"
-        more = f"to keep more, raise the patience of {limits.budget.patience_s:g} s or set a budget"
-        yield f"kept up to {wanted:,} tokens of code instead of {useful:,}, because {pace}: {more}"
+        seconds = f"{limits.budget.patience_s:g} s (`winnow.patience`)"
+        yield f"kept up to {wanted:,} tokens of code instead of {useful:,}, which the target reads within {seconds}"
     if tokens < wanted:
         limit = f"the target's context of {limits.reader.context_limit:,}"
         yield f"budget lowered from {wanted:,} to {tokens:,} tokens to fit {limit}"

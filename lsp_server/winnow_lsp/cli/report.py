@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +22,7 @@ from winnow_lsp.host.reply import Waiting, indexing_line, place
 
 _SECONDS_BETWEEN_LINES = 5.0
 _MOST_PLACES = 8
+_SETTING = re.compile(r"`winnow\.([\w.]+)`")  # as notices name it for editors
 
 
 def spans_lines(spans: Iterable[Span]) -> list[str]:
@@ -35,7 +37,7 @@ def kind_and_name(span: Span) -> str:
 
 def notice_lines(notices: Iterable[str], stats: Mapping[str, Any], *, by_server: bool = False) -> Iterator[str]:
     """A line a notice, and who completes the index where that is wanting: the server that answered, or the user."""
-    yield from (f"note: {notice}" for notice in notices)
+    yield from ("note: " + _SETTING.sub(r"--set \1", notice) for notice in notices)
     if stats["indexed_tokens"] < stats["workspace_tokens"]:
         completes = "your shared server completes it now" if by_server else "`winnow index` completes it"
         yield f"note: {completes}"

@@ -46,5 +46,6 @@ def test_a_selection_has_the_same_fields_as_an_answer() -> None:
 def test_an_index_that_is_not_complete_is_said_how_to_complete() -> None:
     complete, early = (flat_stats(SelectionStats(100_000, 2_600, tokens)) for tokens in (100_000, 8_000))
     assert list(notice_lines(["so"], complete)) == ["note: so"]
+    assert list(notice_lines(["10 s (`winnow.patience`)"], complete)) == ["note: 10 s (--set patience)"]
     assert "`winnow index`" in list(notice_lines(["so"], early))[1]
     assert "shared server" in list(notice_lines(["so"], early, by_server=True))[1]

@@ -9,7 +9,7 @@ export const run = (): Promise<void> => inMocha(define);
 
 const PROBLEM = 'the discount is wrong';
 const UNSOUND = 'the answer is half a line';
-const FIX = `Fix this problem: ${PROBLEM}`;
+const FIX = `Winnow: Fix this problem: ${PROBLEM}`;
 const TITLE = 'Fix unit_price (pricing.py)';
 const [BROKEN, FIXED] = ['price * 9 // 10', 'price * 8 // 10'];
 
@@ -116,7 +116,7 @@ function define(): void {
     test('a change that would not parse is shown as rejected, and cannot be accepted', async () => {
       const said = messages();
       found.set(editor.document.uri, [new vscode.Diagnostic(editor.selection, UNSOUND)]);
-      await pick(editor, `Fix this problem: ${UNSOUND}`);
+      await pick(editor, `Winnow: Fix this problem: ${UNSOUND}`);
       assert.match(await proposed(`Rejected: ${TITLE}`), /return \(\n/);
       await vscode.commands.executeCommand('winnow.acceptChange');
       assert.equal(editor.document.getText(), before);
@@ -129,7 +129,7 @@ function define(): void {
     test('why nothing is changed is told', async () => {
       const said = messages();
       await select(editor, 'HEAVY_FEE_CENTS');
-      await pick(editor, 'Document this');
+      await pick(editor, 'Winnow: Document this');
       await eventually(() => said.texts.some((text) => text.includes('put the cursor on')), () => said.texts);
       said.restore();
     });

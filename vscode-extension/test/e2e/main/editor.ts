@@ -12,7 +12,7 @@ export function define(): void {
       const range = new vscode.Range(editor.selection.start.line, 4, editor.selection.start.line, 8);
       found.set(editor.document.uri, [new vscode.Diagnostic(range, 'cost may be negative')]);
       const actions = await vscode.commands.executeCommand<vscode.CodeAction[]>('vscode.executeCodeActionProvider', editor.document.uri, range, undefined, 10);
-      const action = actions.find((one) => one.title === 'Explain this problem: cost may be negative');
+      const action = actions.find((one) => one.title === 'Winnow: Explain this problem: cost may be negative');
       assert.ok(action?.command, JSON.stringify(actions.map((one) => one.title)));
       const before = winnow.service.history().length;
       await vscode.commands.executeCommand(action.command.command, ...((action.command.arguments ?? []) as unknown[]));
