@@ -9,13 +9,14 @@ from typing import Any
 from winnow_engine.core import Budget, Thinking, counted
 from winnow_engine.errors import BudgetError
 from winnow_engine.prompting.conversation import LEAST_BUDGET, Conversation, follow_up_budget, is_too_long
-from winnow_engine.prompting.layout import build_messages, continued_messages, with_latest_turns
+from winnow_engine.prompting.layout import SMALL_CONTRACT, build_messages, continued_messages, with_latest_turns
 from winnow_engine.prompting.messages import Message, PromptReader
 from winnow_engine.question import Question
-from winnow_engine.selection.auto_budget import prefill_limit
+from winnow_engine.selection.auto_budget import SMALL_TARGET, prefill_limit, useful_tokens
 from winnow_engine.selection.ranking import Ranked, Selection
 
 _EARLIER_TOKENS = 1500  # of the turns before a question
+_FEWEST_MESSAGES = 2  # the system's and the question
 _MARGIN = 0.95  # of what should fit, after a prompt that did not
 
 
@@ -26,6 +27,11 @@ class Fitted:
     selection: Selection
     messages: list[Message]
     prompt: Any
+
+    @property
+    def has_code(self) -> bool:
+        """True if the messages show code or a change, or go on from some that may."""
+        return bool(self.selection.spans or self.selection.change or len(self.messages) > _FEWEST_MESSAGES)
 
     def answered(self, question: Question, answer: str) -> Conversation:
         """The conversation once the target has answered."""
@@ -48,7 +54,18 @@ class Limits:
 
     def wanted(self, ranked: Ranked) -> int:
         """Tokens of code to keep, where `auto` keeps no more than the target reads in the user's patience."""
-        return ranked.tokens(self.budget, prefill_limit(self.reader.prefill_tokens_per_s, self.budget.patience_s))
+        in_time = prefill_limit(self.reader.prefill_tokens_per_s, self.budget.patience_s)
+        return ranked.tokens(self.budget, min(in_time, useful_tokens(self.reader.parameters)))
+
+    def useful(self, ranked: Ranked) -> int:
+        """Tokens of code that `auto` would keep with time to spare."""
+        return ranked.tokens(self.budget, useful_tokens(self.reader.parameters))
+
+    @property
+    def contract(self) -> str:
+        """How the target is to answer, for one that is too small to see it in the system's message."""
+        parameters = self.reader.parameters
+        return SMALL_CONTRACT if parameters is not None and parameters < SMALL_TARGET else ""
 
     def prompt(self, messages: Sequence[Message]) -> Any:
         """The messages as the reader's own prompt."""
@@ -93,7 +110,8 @@ def _fresh(ranked: Ranked, limits: Limits) -> Fitted:
     question = limits.latest_turns(ranked.question)
     while tokens >= min(wanted, LEAST_BUDGET):
         selection = ranked.select(tokens)
-        messages = build_messages(selection.workspace, selection.spans, question, selection.change)
+        contract = limits.contract if selection.change is None else ""
+        messages = build_messages(selection.workspace, selection.spans, question, selection.change, contract=contract)
         prompt = limits.prompt(messages)
         if len(prompt) <= limits.room:
             left_out = len(ranked.question.earlier) - len(question.earlier)
@@ -111,7 +129,7 @@ def _fresh(ranked: Ranked, limits: Limits) -> Fitted:
 
 def _notices(ranked: Ranked, limits: Limits, selection: Selection, wanted: int, left_out: int) -> Iterator[str]:
     """Notices of code and turns that were left out, and why."""
-    useful, tokens = ranked.tokens(limits.budget), selection.stats.budget_tokens
+    useful, tokens = limits.useful(ranked), selection.stats.budget_tokens
     if useful != wanted and selection.stats.kept_tokens < selection.stats.workspace_tokens:
         seconds = f"{limits.budget.patience_s:g} s (`winnow.patience`)"
         yield f"kept up to {wanted:,} tokens of code instead of {useful:,}, which the target reads within {seconds}"

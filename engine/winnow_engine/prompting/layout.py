@@ -1,19 +1,21 @@
 """Earlier turns, spans and a question → the messages the target reads.
 
-The code at the cursor stands first. The other spans stand in path and line order, so that a second question with the
-same spans shares their prefix; another order would share little more (docs/decisions/0008-kv-reuse.md). The question
-comes last. Each file's path stands once, on a line of its own, and few lines carry a number: Qwen2.5 has a token for
-every digit. docs/results/answers.md compares layouts.
+The code at the cursor stands first. The other files stand in the order of their best spans, the best of all last, just
+before the question. Each file's path stands once, on a line of its own, and few lines carry a number: Qwen2.5 has a
+token for every digit. The line of a class or the like stands above the first of its methods. docs/results/answers.md
+compares layouts.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from winnow_engine.core import Span
+from winnow_engine.core import Span, Unit, UnitKind
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.lines import text_lines
+from winnow_engine.index.units import enclosing
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.messages import Message
 from winnow_engine.question import Cursor, Question, ShownChange, Turn
@@ -22,19 +24,29 @@ SYSTEM = (
     "Answer from this code, whose numbers are line numbers, briefly and exactly; name functions, cite `path:line`. "
     "If it does not answer, say so."
 )
+SMALL_CONTRACT = (
+    "Answer in 2 to 6 sentences, unless code is asked for. Begin with the name of the function or class that does it, "
+    "and say what it does and when. Do not repeat the question."
+)
+"""The last line of the first prompt for a small target, which forgets what stands at the beginning."""
 _NOTHING = "(Nothing in the repository was found for this question.)"
 _NUMBER_APART = 10  # lines, at least, from one number to the next in a run of lines
 
 
 def build_messages(
-    workspace: Workspace, spans: Sequence[Span], question: Question, change: ShownChange | None = None
+    workspace: Workspace,
+    spans: Sequence[Span],
+    question: Question,
+    change: ShownChange | None = None,
+    *,
+    contract: str = "",
 ) -> list[Message]:
-    """The conversation: what was said before, then the code, a change and the question."""
+    """The conversation: what was said before, then the code, a change, the question, and the contract of its answer."""
     said = [message for turn in question.earlier for message in _messages(turn)]
     code = "\n".join(_ordered(workspace, _besides(spans, change), question.cursor))
     shown = [code or (_NOTHING if change is None else ""), change.text if change else ""]
     where = _where(question.cursor)
-    asked = Message("user", "\n\n".join([*filter(None, shown), f"{where}Question: {question.text}"]))
+    asked = Message("user", "\n\n".join(filter(None, [*shown, f"{where}Question: {question.text}", contract])))
     return [Message("system", SYSTEM), *said, asked]
 
 
@@ -100,8 +112,12 @@ def _is_at(span: Span, cursor: Cursor | None) -> bool:
 
 
 def _files(workspace: Workspace, spans: Sequence[Span]) -> Iterator[str]:
+    """The text of each file with spans, the one with the best span last."""
     by_path = {file.path: file for file in workspace.files}
-    for path in dict.fromkeys(span.path for span in spans):
+    scores: dict[str, float] = {}
+    for span in spans:
+        scores[span.path] = max(span.score, scores.get(span.path, span.score))
+    for path in sorted(scores, key=lambda path: scores[path]):
         yield "".join(_file(by_path[path], [span for span in spans if span.path == path]))
 
 
@@ -109,9 +125,33 @@ def _file(file: IndexedFile, spans: Sequence[Span]) -> Iterator[str]:
     """The path, then the lines. A number precedes the first of each run of lines, and of a span well below the last."""
     yield f"{file.path}\n"
     last = numbered = -_NUMBER_APART
+    shown = {line for span in spans for line in range(span.start_line, span.end_line + 1)}
     for span in spans:
+        for line in _lines_around(file, span.start_line):
+            if line not in shown:
+                shown.add(line)
+                yield f"{line} {file.text_of_lines(line, line).rstrip()}\n"
         if span.start_line != last + 1 or span.start_line >= numbered + _NUMBER_APART:
             numbered = span.start_line
             yield f"{numbered} "
         yield from (f"{line}\n" for line in text_lines(file.text_of_lines(span.start_line, span.end_line)))
         last = span.end_line
+
+
+def _lines_around(file: IndexedFile, line: int) -> list[int]:
+    """The lines that name the classes and the like around a line, the outermost first."""
+    found: list[int] = []
+    parent = file.units[enclosing(file.units, line)].parent
+    while parent is not None:
+        unit = file.units[parent]
+        if unit.name and unit.kind is not UnitKind.SECTION:
+            found.insert(0, _line_of_name(file, unit))
+        parent = unit.parent
+    return found
+
+
+def _line_of_name(file: IndexedFile, unit: Unit) -> int:
+    """The first line of a unit that has its name and is no comment, or its first line."""
+    named = re.compile(rf"^(?!\s*(?:#|//|/?\*|--|;)).*\b{re.escape(unit.name.rpartition('.')[2])}\b")
+    lines = text_lines(file.text_of(unit))
+    return unit.start_line + next((number for number, text in enumerate(lines) if named.search(text)), 0)

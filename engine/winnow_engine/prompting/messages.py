@@ -34,6 +34,10 @@ class PromptReader(Protocol[P_co]):
         """Tokens that prompt and answer may have together."""
 
     @property
+    def parameters(self) -> int | None:
+        """The model's number of weights; None on servers."""
+
+    @property
     def prefill_tokens_per_s(self) -> float | None:
         """Prefill throughput in tokens/s, measured or assumed; None where nobody waits long, as on servers."""
 

@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 from winnow_engine.core import Scores
 
 MOST_TOKENS = 6000
+SMALL_TARGET = 3_000_000_000
+"""Parameters below which a target answers as well from 1,200 tokens as from more (docs/results/answers.md)."""
 LEAST_TOKENS = 400
 """Tokens to keep at least, if any: enough where one place surely answers."""
 # In steps, so that small changes of speed leave the prompt as it is, which need not be read again then.
 _PREFILL_LIMITS = (800, 1200, 1600, 2000, 2600, 4000, MOST_TOKENS)
+_MOST_TOKENS_SMALL = 1200
 _LEAST_TOKENS_UNSURE, _LEAST_TOKENS_EACH = 1500, 1000
 _SURE_SHARE, _SURE_LOG_ODDS = 0.8, 2.0  # of the best unit, and that anything answers, from which one place surely does
 _EACH = np.ones(1, np.float32)
@@ -25,6 +28,11 @@ _CLOSE = 4.0  # log-odds below the best unit, within which every unit is kept: c
 UNSURE_LOG_ODDS = -3.0
 """Log-odds of an answer below which only the nearest code is kept, or none if the workspace cannot have one."""
 _NOTHING = -3.476  # log-odds of 3%
+
+
+def useful_tokens(parameters: int | None) -> int:
+    """The most tokens to keep for a target of so many parameters, None if unknown."""
+    return _MOST_TOKENS_SMALL if parameters is not None and parameters < SMALL_TARGET else MOST_TOKENS
 
 
 def prefill_limit(tokens_per_s: float | None, patience_s: float) -> int:

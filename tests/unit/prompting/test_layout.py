@@ -61,6 +61,40 @@ def test_the_code_at_the_cursor_stands_first(lines: tuple[int, int]) -> None:
     assert shown.count("def second") == 2, "once in either file"
 
 
+CLASSES = b"""# Basket
+class Basket(Base):
+    # adds
+
+    def add(self, item):
+        return item
+
+    def drop(self, item):
+        pass
+
+
+class Till:
+    def pay(self):
+        pass
+"""
+
+
+def test_the_line_of_a_class_stands_above_the_first_of_its_methods() -> None:
+    file = IndexedFile.of("a.py", "a.py", CLASSES)
+    methods = [one for one in file.units if one.kind is UnitKind.METHOD]
+    spans = [Span("a.py", one.start_line, one.end_line, 1, 0.0, one.kind, one.name) for one in methods]
+    shown = build_messages(Workspace((file,)), spans, Question("why?"))[-1].content
+    lines = shown.splitlines()
+    assert lines[1] == "2 class Basket(Base):"
+    assert shown.count("class Basket") == shown.count("class Till") == 1
+
+
+def test_the_file_with_the_best_span_stands_last_and_then_the_contract() -> None:
+    spans = [replace(span, score=score) for span, score in zip(SPANS, (0.0, 3.0, 0.0, 1.0, 2.0, 0.0), strict=True)]
+    shown = build_messages(TWO, spans, Question("why?"), contract="Be brief.")[-1].content
+    assert shown.index("b.py") < shown.index("a.py")
+    assert shown.endswith("Question: why?\n\nBe brief.")
+
+
 def test_nothing_found_is_said() -> None:
     assert "Nothing in the repository was found" in content([], Question("why?"))
 

@@ -54,7 +54,7 @@ class Session:
         self._draft = _opened(options, self._model)
         self._vocabulary = Vocabulary(self._model)
         self._snapshots = open_policy(path, options, self._model, writer, throughput)
-        self.context_limit = self._model.context_limit
+        self.context_limit, self.parameters = self._model.context_limit, self._model.parameters
 
     @cached_property
     def _template(self) -> ChatTemplate:
@@ -221,7 +221,7 @@ class UnloadableSession:
         self._path, self._options = path, options
         self._writer, self.throughput = SnapshotWriter(), PrefillThroughput()
         self._session: Session | None = Session(path, options, self._writer, self.throughput)
-        self.context_limit = self._session.context_limit
+        self.context_limit, self.parameters = self._session.context_limit, self._session.parameters
         self.settle()
 
     def session(self) -> Session:

@@ -35,7 +35,7 @@ class LlamaTarget:
         self._owner = owner
         self._unloadable = unloadable
         self.place, self._on_gpu = place, on_gpu
-        self.context_limit = unloadable.context_limit
+        self.context_limit, self.parameters = unloadable.context_limit, unloadable.parameters
         self._release = weakref.finalize(self, _release, owner, unloadable)
 
     @classmethod

@@ -78,6 +78,10 @@ class HttpTarget:
         return target
 
     @property
+    def parameters(self) -> None:
+        """Unknown."""
+
+    @property
     def prefill_tokens_per_s(self) -> float | None:
         """Unknown: a server may have read a prompt before, or may read other prompts first."""
         return None
