@@ -36,7 +36,7 @@ from winnow_engine.question import Question
 from winnow_engine.reranker.background import AFFORDED_S, BackgroundReranker, OpenReranker, open_reranker
 from winnow_engine.reranker.reranking import rerank
 from winnow_engine.runtime import Clock, FairLock, Loading
-from winnow_engine.selection.auto_budget import prefill_limit
+from winnow_engine.selection.auto_budget import LEAST_TOKENS, prefill_limit
 from winnow_engine.selection.first_look import keys_for
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
@@ -46,9 +46,10 @@ from winnow_engine.selection.two_levels import search
 from winnow_engine.sharing.publishing import publish
 from winnow_engine.sharing.shards import Shard
 from winnow_engine.storage.store import Store
-from winnow_engine.targets.answer import Answer, Stats
+from winnow_engine.targets.answer import Answer, Stats, without_code
 from winnow_engine.targets.base import Request, Target, ignore
 from winnow_engine.targets.opening import open_target, room_for_reranker
+from winnow_engine.targets.repetition import RepetitionGuard
 
 
 class Assistant:
@@ -140,8 +141,14 @@ class Assistant:
         throughput = target.prefill_tokens_per_s
         on_kept(Kept.of(fitted.selection.spans, target.seconds_to_read(fitted.prompt)))
         before = clock.elapsed
-        request = Request(fitted.prompt, sampling, on_text, cancellation, progress, on_thought=on_thought)
-        generation = target.generate(request)
+        if fitted.has_code:
+            until_repeated = cancellation.part()
+            guard = RepetitionGuard(on_text, until_repeated.cancel)
+            request = Request(fitted.prompt, sampling, guard.feed, until_repeated, progress, on_thought=on_thought)
+            generation = guard.ended(target.generate(request))
+        else:
+            generation = without_code(ranked.select(LEAST_TOKENS).spans)
+            on_text(generation.text)
         cancellation.check()
         clock.stages["prefill"] = generation.first_token_s or 0.0
         self._conversations.add(fitted.answered(ranked.question, generation.text))

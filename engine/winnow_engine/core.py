@@ -183,6 +183,11 @@ class Cancellation:
     """A flag that one thread sets and every stage polls."""
 
     _event: threading.Event = field(default_factory=threading.Event)
+    _of: Cancellation | None = None
+
+    def part(self) -> Cancellation:
+        """A flag for a part of the work: set with this one, or alone."""
+        return Cancellation(_of=self)
 
     def cancel(self) -> None:
         """Ask all work that holds this flag to stop."""
@@ -191,11 +196,11 @@ class Cancellation:
     @property
     def cancelled(self) -> bool:
         """True once `cancel` was called."""
-        return self._event.is_set()
+        return self._event.is_set() or (self._of is not None and self._of.cancelled)
 
     def check(self) -> None:
         """Raise CancelledError if cancelled."""
-        if self._event.is_set():
+        if self.cancelled:
             raise CancelledError("cancelled")
 
 

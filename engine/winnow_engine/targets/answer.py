@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from winnow_engine.core import Citation, Finish, Span, Thought
 from winnow_engine.selection.ranking import Selection, SelectionStats
 from winnow_engine.targets.base import Generation
+
+_NEAREST = 3  # places named where nothing answers
+
+
+def without_code(nearest: Sequence[Span]) -> Generation:
+    """What is said instead of an answer where no code was kept: the target would make one up."""
+    best = sorted(nearest, key=lambda span: -span.score)[:_NEAREST]
+    places = "".join(f"\n- `{span.path}:{span.start_line}` {span.name}".rstrip() for span in best)
+    said = "Nothing in the workspace seems to answer this." + (f" The nearest code:\n{places}" if best else "")
+    return Generation(said, "stop", 0, 0, 0.0, None, 0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,108 @@
+"""Ends an answer that says the same again: small models go round in circles, up to the limit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from winnow_engine.core import TextSink
+from winnow_engine.targets.base import Generation
+
+_END = re.compile(r"\n|[.!?](?=\s)|[。！？]")  # of a sentence or line
+_MARKER = re.compile(r"^[ \t>]*(?:[-*•+]\s+|\d+[.)]\s+)?")  # of a list item
+_BEGUN_MARKER = re.compile(r"[ \t>]*(?:[-*•+]|\d+[.)]?)?")
+_SPACE = re.compile(r"\s+")
+_FEWEST_WORDS, _FEWEST_LETTERS = 5, 12  # of a sentence that is not said twice by chance; letters where none is a space
+_LONGEST_CYCLE, _COPIES = 8, 4  # lines of code, and how often they come one after the other
+_RUN = re.compile(r"(.{12,160}?)\1{3}$", re.DOTALL)  # within one sentence
+_RUN_LENGTH = 4 * 160
+
+
+class RepetitionGuard:
+    """Passes the text of an answer on until it repeats itself; then `on_repeated` is called, and nothing more passes.
+
+    A sentence or list item is held back as long as it might be one that was said before. Code may repeat lines, but
+    not the same few lines four times in a row.
+    """
+
+    def __init__(self, on_text: TextSink, on_repeated: Callable[[], None]) -> None:
+        self._on_text, self._on_repeated = on_text, on_repeated
+        self._passed: list[str] = []
+        self._said: set[str] = set()
+        self._code: list[str] = []  # the lines of the block that is open
+        self._sentence, self._shown = "", 0  # the one that is being said, and how much of it was passed on
+        self._in_code = self.repeated = False
+
+    def feed(self, piece: str) -> None:
+        """Take in the next piece of the answer."""
+        self._sentence += piece
+        while not self.repeated and (end := self._sentence_end()):
+            self._finish(end)
+        if not self.repeated and not self._may_repeat():
+            self._pass_on(len(self._sentence))
+            if _RUN.search(self._sentence[-_RUN_LENGTH:]):
+                self._stop()
+
+    def ended(self, generation: Generation) -> Generation:
+        """The answer without what repeats; what was held back is passed on first, if it was not said before."""
+        if not self.repeated and self._sentence:
+            self._finish(len(self._sentence))
+        if not self.repeated:
+            return generation
+        notices = (*generation.notices, "the answer ends where it began to repeat itself")
+        return replace(generation, text="".join(self._passed).rstrip(), finish="stop", notices=notices)
+
+    def _sentence_end(self) -> int | None:
+        """The end of the first sentence; a list's number is none."""
+        marker = _MARKER.match(self._sentence)
+        found = _END.search(self._sentence, marker.end() if marker and marker[0].strip() else 0)
+        return found.end() if found else None
+
+    def _finish(self, length: int) -> None:
+        """Judge the sentence that ends there, and pass it on."""
+        said = _folded(self._sentence[:length])
+        if said.startswith("```"):
+            self._in_code, self._code = not self._in_code, []
+        elif self._in_code:
+            self._code.append(said)
+            if self._in_circles():
+                return self._stop()
+        elif _says_something(said):
+            if said in self._said:
+                return self._stop()
+            self._said.add(said)
+        self._pass_on(length)
+        self._sentence, self._shown = self._sentence[length:], 0
+
+    def _may_repeat(self) -> bool:
+        if self._in_code:
+            return False
+        said = _folded(self._sentence)
+        return bool(_BEGUN_MARKER.fullmatch(self._sentence)) or any(one.startswith(said) for one in self._said)
+
+    def _in_circles(self) -> bool:
+        """True if the last lines of the code came four times in a row."""
+        for length in range(1, _LONGEST_CYCLE + 1):
+            last = self._code[-length:]
+            if len("".join(last)) >= _FEWEST_LETTERS and self._code[-length * _COPIES :] == last * _COPIES:
+                return True
+        return False
+
+    def _pass_on(self, length: int) -> None:
+        if new := self._sentence[self._shown : length]:
+            self._passed.append(new)
+            self._on_text(new)
+            self._shown = length
+
+    def _stop(self) -> None:
+        self.repeated = True
+        self._on_repeated()
+
+
+def _folded(sentence: str) -> str:
+    return _SPACE.sub(" ", _MARKER.sub("", sentence)).strip(" .!?。！？").casefold()
+
+
+def _says_something(said: str) -> bool:
+    return len(said.split()) >= _FEWEST_WORDS or (not said.isascii() and len(said) >= _FEWEST_LETTERS)

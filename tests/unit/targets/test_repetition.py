@@ -1,0 +1,81 @@
+import pytest
+
+from winnow_engine.targets.base import Generation
+from winnow_engine.targets.repetition import RepetitionGuard
+
+
+def heard(text: str, piece: int = 3) -> tuple[str, bool]:
+    """What is passed on of a text that comes in pieces of so many characters, and whether it was ended."""
+    passed: list[str] = []
+    stopped: list[bool] = []
+    guard = RepetitionGuard(passed.append, lambda: stopped.append(True))
+    for at in range(0, len(text), piece):
+        guard.feed(text[at : at + piece])
+    generation = guard.ended(Generation(text, "length", 1, 0, 0.0, 0.0, 1, 0.0))
+    assert generation.text == "".join(passed).rstrip() or not stopped
+    assert generation.finish == ("stop" if stopped else "length")
+    return "".join(passed), bool(stopped)
+
+
+ONCE = "`parse` reads the header of a file. It raises an error if there is none."
+
+
+@pytest.mark.parametrize("piece", [1, 3, 1000])
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (f"{ONCE} `parse` reads the header of a file. And on it goes", ONCE),
+        (f"{ONCE}\n\n- It raises an error if there is none.\n", f"{ONCE}\n\n"),
+        ("1. one two three four five\n2. six seven eight nine ten\n3. one two three four five\n", None),
+        (
+            "检查折扣是否已经过期的函数。然后返回。检查折扣是否已经过期的函数。",
+            "检查折扣是否已经过期的函数。然后返回。",
+        ),
+    ],
+)
+def test_the_copy_of_a_sentence_or_item_ends_the_answer_unseen(text: str, kept: str | None, piece: int) -> None:
+    said, stopped = heard(text, piece)
+    assert stopped
+    assert said == (kept if kept is not None else text[: text.index("3.")])
+
+
+BLOCK = "def f():\n    return compute(value)\n\n"
+CODE = f"```python\n{BLOCK * 3}```\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ONCE,
+        f"{ONCE} It raises an error if there is nothing.",
+        "It is a, b. It is c. It is a, b.",
+        CODE,
+        f"{ONCE}\n```\n`parse` reads the header of a file.\n```",
+        "- `a`: the name of the file to be read\n- `b`: the name of the file to be read\n",
+        "no end",
+        "See a.py. See b.py. See a.py! Yes? No. Yes?",
+    ],
+)
+def test_all_else_passes_as_it_is(text: str) -> None:
+    assert heard(text) == (text, False)
+
+
+def test_code_that_goes_round_in_circles_ends_in_its_fourth_round() -> None:
+    said, stopped = heard(f"```python\n{BLOCK * 30}")
+    assert stopped
+    assert said.count("def f") == 4
+
+
+def test_a_sentence_without_an_end_that_goes_round_is_ended() -> None:
+    said, stopped = heard("It calls first, then second, " + "then third, then fourth, " * 100)
+    assert stopped
+    assert len(said) < 200
+
+
+def test_a_beginning_that_was_said_is_held_back_until_it_differs() -> None:
+    passed: list[str] = []
+    guard = RepetitionGuard(passed.append, lambda: None)
+    guard.feed("It reads the header of files. It reads the head")
+    assert "".join(passed) == "It reads the header of files."
+    guard.feed("line")
+    assert "".join(passed).endswith(" It reads the headline")
