@@ -9,7 +9,7 @@ from typing import Any
 from winnow_engine.core import Budget, Thinking, counted
 from winnow_engine.errors import BudgetError
 from winnow_engine.prompting.conversation import LEAST_BUDGET, Conversation, follow_up_budget, is_too_long
-from winnow_engine.prompting.layout import SMALL_CONTRACT, build_messages, continued_messages, with_latest_turns
+from winnow_engine.prompting.layout import SMALL_CONTRACT, asks, build_messages, continued_messages, with_latest_turns
 from winnow_engine.prompting.messages import Message, PromptReader
 from winnow_engine.question import Question
 from winnow_engine.selection.auto_budget import SMALL_TARGET, prefill_limit, useful_tokens
@@ -110,7 +110,7 @@ def _fresh(ranked: Ranked, limits: Limits) -> Fitted:
     question = limits.latest_turns(ranked.question)
     while tokens >= min(wanted, LEAST_BUDGET):
         selection = ranked.select(tokens)
-        contract = limits.contract if selection.change is None else ""
+        contract = limits.contract if selection.change is None and asks(question.text) else ""
         messages = build_messages(selection.workspace, selection.spans, question, selection.change, contract=contract)
         prompt = limits.prompt(messages)
         if len(prompt) <= limits.room:

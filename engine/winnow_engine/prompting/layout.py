@@ -29,8 +29,14 @@ SMALL_CONTRACT = (
     "and say what it does and when. Do not repeat the question."
 )
 """The last line of the first prompt for a small target, which forgets what stands at the beginning."""
+_ASKS = re.compile(r"[?？]|^\W*(?:how|what|where|which|who|why|when|explain|describe)\b", re.IGNORECASE)
 _NOTHING = "(Nothing in the repository was found for this question.)"
 _NUMBER_APART = 10  # lines, at least, from one number to the next in a run of lines
+
+
+def asks(text: str) -> bool:
+    """True if a text asks something; other texts may want code."""
+    return _ASKS.search(text) is not None
 
 
 def build_messages(
