@@ -13,7 +13,7 @@ from random_models import write_reranker
 
 import winnow_engine.assistant
 from winnow_engine.assistant import Assistant, open_assistant
-from winnow_engine.config import ModelConfig
+from winnow_engine.config import FileRules, ModelConfig
 from winnow_engine.core import Budget, Cancellation, Folder
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.profiles import fingerprint_of, shipped_profile
@@ -39,6 +39,7 @@ pytestmark = pytest.mark.real_weights
 
 QUESTION = "Which function cuts a file's tokens into segments at unit borders?"
 SOURCES = Sources((Folder(Path(__file__).parents[2] / "engine" / "winnow_engine" / "reranker"),))
+FEW = Sources(SOURCES.folders, FileRules(include=("layout.py", "reranking.py")))
 USE = {"weight": 2.0, "tokens": 16000}
 
 
@@ -72,7 +73,7 @@ def selected(
         closing(Store(folder / "index.sqlite")) as store,
         closing(Assistant(store, lambda: drafter, open_reranker=lambda _: reranker)) as assistant,
     ):
-        return assistant.select(SOURCES, Question(question), Budget(50_000))
+        return assistant.select(FEW, Question(question), Budget(50_000))
 
 
 def test_what_it_says_is_added_less_its_mean(
