@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 from winnow_engine.core import Scores, UnitKind
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
+from winnow_engine.selection.candidates import highest
 from winnow_engine.selection.fusion import FusedScores
 
 _DEFINED = 2.0  # log-odds that a definition answers who gives nothing but its name
 _FILE, _PLACE = 0.2, 1.0  # share of a file's score, log-odds for each doubling of a place: fitted on calibration
+_COUNTED = 100  # units that count for their files: thousands of unlikely ones would outweigh a likely one
 _MOST_DEFINITIONS = 16  # of a name that is asked for
 _DEFINITION = "definition"  # the feature
 _NAME = r"[^\W\d][\w$]*(?:(?:\.|::|#|->)[\w$]+)*"
@@ -67,7 +69,7 @@ def _those(wanted: Sequence[bool], units: list[int]) -> list[int]:
 
 
 def by_files(workspace: Workspace, scores: FusedScores) -> FusedScores:
-    """The scores by which units are shown: those of files, 2 ln Σ e^(score / 2), count with those of their units.
+    """The scores by which units are shown: those of files, 2 ln Σ e^(score / 2) of leaders, count with their units'.
 
     A list of questions keeps its own order, because all of its answers may stand in one file, and so do definitions.
     """
@@ -76,8 +78,9 @@ def by_files(workspace: Workspace, scores: FusedScores) -> FusedScores:
     units = np.flatnonzero(scores.total > -np.inf)
     files = np.searchsorted(workspace.unit_starts, units, side="right") - 1
     total, together = scores.total[units], np.full(len(workspace.files), -np.inf, np.float32)
-    np.logaddexp.at(together, files, total / 2)
-    lifted = (1 - _FILE) * total + _FILE * 2 * together[files]
+    best = highest(total, _COUNTED)
+    np.logaddexp.at(together, files[best], total[best] / 2)
+    lifted = (1 - _FILE) * total + _FILE * np.maximum(2 * together[files], total)
     added = np.zeros_like(scores.total)
     added[units] = lifted - _PLACE * np.log2(_places(files, total)) - total
     return scores.with_more("order", added)
