@@ -14,7 +14,7 @@ from winnow_engine.git.objects import Commit, blobs, newest_commits, touching_co
 from winnow_engine.git.repository import Repository
 from winnow_engine.git.trees import named_files
 from winnow_engine.history.terms import Asked, asked_in, rarity, score_messages
-from winnow_engine.index.lines import counts_as_git
+from winnow_engine.index.lines import git_numbers
 from winnow_engine.index.symbols import analyse
 
 _MOST_FILES = 40  # with the name, that are parsed to find its definition
@@ -56,9 +56,9 @@ class NameSearch:
     def _definitions(self, parts: list[str]) -> list[tuple[str, ...]]:
         """Searches for the lines of the units with this name, of which the classes or modules may be left out."""
         return [
-            (f"-L{unit.start_line},{unit.end_line}:{path}",)
+            (f"-L{numbers[unit.start_line - 1]},{numbers[unit.end_line - 1]}:{path}",)
             for path, data in self._files_with(parts)
-            if counts_as_git(data)
+            if (numbers := git_numbers(data))
             for unit in analyse(path, data).units
             if _SEPARATOR.split(unit.name)[-len(parts) :] == parts
         ]

@@ -43,9 +43,12 @@ class Lines:
         return end - start
 
 
-def counts_as_git(data: bytes) -> bool:
-    """True if git, which takes LF alone for a line's end, gives the lines the same numbers."""
-    return b"\r" not in data.replace(b"\r\n", b"")
+def git_numbers(data: bytes) -> list[int]:
+    """The number that git gives each line. It takes LF alone for a line's end."""
+    numbers = [1]
+    for match in _LINE_END.finditer(data):
+        numbers.append(numbers[-1] + match[0].endswith(b"\n"))
+    return numbers[: Lines(data).count]
 
 
 def with_lf(data: bytes) -> bytes:

@@ -118,12 +118,33 @@ def test_lists_of_commits_to_ignore_that_are_missing_or_broken(named: list[str],
     assert subjects(shaped(top, "bus.py", 2)) == ["Wait for the bus"]
 
 
-def test_lone_carriage_returns_are_refused_and_end_the_chain(top: Path) -> None:
-    commit(top, "Before", {"a.py": b"one = 1\rtwo = 2\n"})
-    with pytest.raises(RevisionError, match="lone carriage return"):
-        shaped(top, "a.py", 1)
-    commit(top, "After", {"a.py": b"one = 1\r\ntwo = 3\r\n"})
-    assert subjects(shaped(top, "a.py", 2)) == ["After"]
+@pytest.mark.parametrize(
+    ("ends", "lines", "found"),
+    [
+        ("\n\n\n\n", [4], {"Four": (4,), "First": (4,)}),
+        ("\r\n\r\n", [4], {"Four": (4,), "First": (4,)}),
+        ("\r\n\r\n", [3], {"First": (3,)}),
+        ("\r\r\n\n", [4], {"Four": (4,), "First": (4,)}),
+        ("\r\r\n\n", [2], {"First": (2,)}),
+        ("\r\r\r\r", [4], {"Four": (4,), "First": (4,)}),
+        ("\r\r\r\r", [1, 2], {"First": (1, 2)}),
+    ],
+)
+def test_lone_carriage_returns_end_lines(
+    ends: str, lines: list[int], found: dict[str, tuple[int, ...]], top: Path
+) -> None:
+    def text(*words: str) -> bytes:
+        return "".join(
+            f"{word * 15} = {n}{end}" for n, (word, end) in enumerate(zip(words, ends, strict=True))
+        ).encode()
+
+    commit(top, "First", {"a.py": text("one_", "two_", "three_", "old_")})
+    commit(top, "Four", {"a.py": text("one_", "two_", "three_", "four_")})
+    shaping, uncommitted = shaped(top, "a.py", *lines)
+    assert ({one.commit.subject: one.lines for one in shaping}, uncommitted) == (found, 0)
+    write(top, {"a.py": b"# new\r" + text("one_", "two_", "three_", "four_")})
+    shaping, uncommitted = shaped(top, "a.py", 1, *(line + 1 for line in lines))
+    assert ({one.commit.subject: one.lines for one in shaping}, uncommitted) == (found, 1)
 
 
 def test_porcelain_with_an_escaped_name_is_read() -> None:
