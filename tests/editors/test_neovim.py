@@ -94,6 +94,7 @@ def test_changes(check: str, changed: dict[str, str]) -> None:
 
 
 ANSWERS = {
+    "half a line": "```python\ndef greeting_for(name, polite):\n    opening = (\n```",
     "the documentation of": "Greet everybody, politely.",
     "mixed up": "```python\ndef greeting_for(name, polite):\n"
     '    opening = "Dear" if polite else "Hello"\n    return f"{opening} {name}"\n```',

@@ -35,7 +35,7 @@
 (defvar winnow--count 0 "Number of requests so far; their tokens contain it.")
 (defvar-local winnow--conversation nil "The conversation that the buffer shows.")
 (defvar-local winnow--turns nil "Questions and answers of that conversation, in order, as `:earlier' wants them.")
-(defvar-local winnow--kept nil "Start of the list of kept code while it stands in for the answer, or nil.")
+(defvar-local winnow--kept nil "Start of the list of kept code as long as it may be listed anew, or nil.")
 (defvar-local winnow--token nil "Work-done token of the request that writes into the buffer, or nil.")
 
 ;;; The connection
@@ -192,7 +192,7 @@
   (insert "\n"))
 
 (defun winnow--insert-kept (spans)
-  "List SPANS, the code that the answer will rest on, in place of the answer."
+  "List SPANS, the code that the answer will rest on, above the answer."
   (winnow--delete-kept)
   (setq winnow--kept (point))
   (insert "Kept:\n")
@@ -201,7 +201,7 @@
     (insert (string-trim-right (format "  %s %s" (plist-get span :kind) (plist-get span :name)))))
   (when (> (length spans) winnow--most-kept)
     (insert (format "\n- and %d more" (- (length spans) winnow--most-kept))))
-  (insert "\n"))
+  (insert "\n\n"))
 
 (defun winnow--delete-kept ()
   "Remove the list of kept code."
@@ -230,7 +230,6 @@
 (defun winnow--finish (token result)
   "Add the rest of RESULT below the answer of TOKEN."
   (winnow--writing token
-    (winnow--delete-kept)
     (setq winnow--conversation (plist-get result :conversation)
           winnow--turns (and (plist-get result :answer)
                              (append winnow--turns (list (list :question (plist-get result :question)
@@ -250,15 +249,9 @@
 
 ;;; Requests and notifications
 
-(defun winnow--outcome (result)
-  "The text for the RESULT of a command: an answer, or a change and whether it was made."
-  (or (plist-get result :answer)
-      (format "%s\n\n```diff\n%s\n```" (if (eq t (plist-get result :applied)) "Changed." "Not changed.")
-              (plist-get result :diff))))
-
-(defun winnow--request (server method params heading &optional conversation)
+(defun winnow--request (server method params heading &optional conversation insert)
   "Send METHOD with PARAMS to SERVER; its answer goes to *winnow* under HEADING, as part of CONVERSATION.
-A running question is cancelled, because there is one buffer for answers."
+INSERT puts a result there that is no answer.  A running question is cancelled, because there is one buffer for answers."
   (let* ((token (format "winnow-%d" (cl-incf winnow--count)))
          (stream (when (eq method :winnow/ask) (list :partialResultToken (concat token "/answer")))))
     (winnow-cancel)
@@ -268,7 +261,8 @@ A running question is cancelled, because there is one buffer for answers."
      server method (append params stream (list :workDoneToken token))
      :timeout nil
      :success-fn (lambda (result)
-                   (unless stream (winnow--writing token (insert (winnow--outcome result))))
+                   (unless stream
+                     (winnow--writing token (funcall (or insert (lambda (it) (insert (plist-get it :answer)))) result)))
                    (winnow--finish token result))
      :error-fn (lambda (error) (winnow--fail token error)))))
 
@@ -280,13 +274,13 @@ A running question is cancelled, because there is one buffer for answers."
     (if (equal kind "delta")
         (unless (string-empty-p (plist-get value :text)) ; empty while a model thinks
           (winnow--writing (string-remove-suffix "/answer" token)
-            (winnow--delete-kept)
+            (setq winnow--kept nil)
             (insert (plist-get value :text))))
       (cl-call-next-method))))
 
 (cl-defmethod eglot-handle-notification ((_server winnow-server) (_method (eql 'winnow/kept)) &key token spans
                                          &allow-other-keys)
-  "Show SPANS, the code that the answer to the request of TOKEN will rest on, until it starts."
+  "Show SPANS, the code that the answer to the request of TOKEN will rest on."
   (winnow--writing (string-remove-suffix "/answer" token) (winnow--insert-kept spans)))
 
 (cl-defmethod eglot-handle-notification ((server winnow-server) (_method (eql 'winnow/status)) &rest status)
@@ -300,40 +294,73 @@ A running question is cancelled, because there is one buffer for answers."
 
 (cl-defmethod eglot-execute-command ((server winnow-server) command arguments)
   "Execute COMMAND of a code action with ARGUMENTS at SERVER, without waiting for it (Eglot up to 1.16)."
-  (winnow--request server :workspace/executeCommand
-                   (list :command (format "%s" command) :arguments arguments)
-                   (let ((asked (elt arguments 0)))
-                     (if-let ((change (plist-get asked :change)))
-                         (format "Change (%s)" change)
-                       (format "Explain (%s)" (or (plist-get asked :about) "code"))))))
+  (let ((asked (elt arguments 0)))
+    (winnow--execute server (format "%s" command) arguments
+                     (format "Explain (%s)" (or (plist-get asked :about) "code")))))
 
 (cl-defmethod eglot-execute ((server winnow-server) action)
   "Execute ACTION at SERVER, without waiting for it if it is a command (Eglot 1.17 or later)."
   (let ((command (plist-get action :command)))
     (if (stringp command)
-        (winnow--request server :workspace/executeCommand
-                         (list :command command :arguments (plist-get action :arguments))
-                         (or (plist-get action :title) command))
+        (winnow--execute server command (plist-get action :arguments) (or (plist-get action :title) command))
       (cl-call-next-method))))
 
-(cl-defmethod eglot-handle-request ((server winnow-server) (_method (eql 'workspace/applyEdit)) &rest arguments)
-  "Make a change of SERVER that the user agreed to, unless a buffer has changed since."
-  (let ((changes (plist-get (plist-get arguments :edit) :documentChanges))
-        (eglot-confirm-server-initiated-edits nil)
-        (eglot-confirm-server-edits nil))
-    (seq-doseq (change changes)
-      (winnow--check-current server (plist-get change :textDocument)))
-    (cl-call-next-method)))
+(defun winnow--execute (server command arguments title)
+  "Execute COMMAND with ARGUMENTS at SERVER, under TITLE; a change is proposed and shown."
+  (if (equal command "winnow.edit")
+      (winnow--propose server (elt arguments 0) (format "Change (%s)" (plist-get (elt arguments 0) :change)))
+    (winnow--request server :workspace/executeCommand (list :command command :arguments arguments) title)))
 
-(defun winnow--check-current (server document)
-  "Visit DOCUMENT, and signal an error if its buffer differs from SERVER's text.
-Eglot knows only the versions of its own buffers; those of others are ticks, set by `winnow--send-text'."
-  (with-current-buffer (find-file-noselect (winnow--path (plist-get document :uri)))
-    (unless (and (eglot-managed-p) (eq server (eglot-current-server)))
-      (let ((sent (gethash (winnow--uri buffer-file-name) (winnow--texts server))))
-        (when (if sent (/= sent (buffer-chars-modified-tick)) (buffer-modified-p))
-          (jsonrpc-error "%s has changed in the meantime" (buffer-name)))
-        (plist-put document :version nil)))))
+;;; Changes
+
+(defun winnow--propose (server wanted title)
+  "Have SERVER propose the change WANTED, and show it as a diff in *winnow*, under TITLE."
+  (let* ((buffer (find-file-noselect (winnow--path (plist-get (plist-get wanted :textDocument) :uri))))
+         (tick (buffer-chars-modified-tick buffer)))
+    (winnow--request server :winnow/edit wanted title nil
+                     (lambda (result) (winnow--insert-change server wanted title buffer tick result)))))
+
+(defun winnow--insert-change (server wanted title buffer tick result)
+  "Insert the diff of RESULT, and buttons to decide.
+BUFFER had TICK when SERVER was asked for WANTED under TITLE."
+  (insert (format "```diff\n%s\n```\n\n" (plist-get result :diff)))
+  (let ((why (plist-get result :rejected)))
+    (if why (insert "Rejected: " why ". ")
+      (insert-text-button "[Accept]" 'action (lambda (button) (winnow--accept button buffer tick result)))
+      (insert " "))
+    (insert-text-button "[Discard]" 'action (lambda (button) (winnow--decided button "Discarded.")))
+    (insert " ")
+    (insert-text-button "[Again]" 'action (lambda (_) (winnow--propose server (winnow--again wanted) title)))))
+
+(defun winnow--again (wanted)
+  "Parameters for another attempt at WANTED, whose text may have changed since it was offered."
+  (let ((again (copy-sequence wanted)))
+    (setq again (plist-put again :digest nil))
+    (plist-put again :attempt (1+ (or (plist-get wanted :attempt) 0)))))
+
+(defun winnow--accept (button buffer tick result)
+  "Make the change of RESULT in BUFFER if that still has TICK, and say so in place of BUTTON."
+  (unless (and (buffer-live-p buffer) (= tick (buffer-chars-modified-tick buffer)))
+    (user-error "The text has changed since; nothing was changed"))
+  (with-current-buffer buffer
+    (eglot--apply-text-edits (winnow--edits (plist-get result :edit))))
+  (winnow--decided button "Accepted.")
+  (pop-to-buffer buffer))
+
+(defun winnow--edits (edit)
+  "The text edits of EDIT, a WorkspaceEdit of one file."
+  (if-let ((changes (plist-get edit :documentChanges)))
+      (plist-get (elt changes 0) :edits)
+    (cadr (plist-get edit :changes))))
+
+(defun winnow--decided (button words)
+  "Write WORDS in place of the line of BUTTON."
+  (let ((inhibit-read-only t))
+    (with-current-buffer (get-buffer "*winnow*")
+      (save-excursion
+        (goto-char (button-start button))
+        (delete-region (line-beginning-position) (line-end-position))
+        (insert words)))))
 
 (defun winnow--mode-line ()
   "The status of the current project's server, from its last `winnow/status'."
@@ -400,12 +427,9 @@ Without a question, ask what they do and what they could break."
                  (winnow--scope (flymake-diagnostic-beg problem) (flymake-diagnostic-end problem)))))
 
 (defun winnow--change (change title scope &optional problem)
-  "Propose CHANGE (\"fix\" or \"document\") to the code in SCOPE under TITLE; a fix is for PROBLEM.
-The server shows it and asks; undoing takes one step."
+  "Propose CHANGE (\"fix\" or \"document\") to the code in SCOPE under TITLE; a fix is for PROBLEM."
   (let ((diagnostics (and problem (list :diagnostics (vector (list :message problem))))))
-    (winnow--request (or (winnow--find) (winnow--connect)) :workspace/executeCommand
-                     (list :command "winnow.edit" :arguments (vector (append (list :change change) diagnostics scope)))
-                     title)))
+    (winnow--propose (or (winnow--find) (winnow--connect)) (append (list :change change) diagnostics scope) title)))
 
 (defun winnow-fix-problem ()
   "Propose a fix for the Flymake diagnostic at point, from any server or checker."

@@ -13,9 +13,6 @@
 (defconst changes-root (file-name-as-directory (plist-get changes-input :workspace)))
 (defconst changes-command (plist-get changes-input :command))
 (defconst changes-settings (plist-get changes-input :settings))
-(defvar changes-prompts nil "What the user was asked, the last one first.")
-(defvar changes-choice "Apply" "What the user chooses.")
-(defvar changes-meanwhile nil "A function called while the user looks.")
 (defvar changes-outcome nil "The result of the command, or the error, once it is there.")
 
 (defun changes-check (name ok &optional detail)
@@ -24,11 +21,15 @@
 (advice-add 'winnow--finish :after (lambda (_ result) (setq changes-outcome result)))
 (advice-add 'winnow--fail :after (lambda (_ error) (setq changes-outcome error)))
 
-(setq completing-read-function
-      (lambda (prompt &rest _)
-        (push prompt changes-prompts)
-        (when changes-meanwhile (funcall changes-meanwhile))
-        changes-choice))
+(defun changes-press (label)
+  "Press the button LABEL below the proposal."
+  (with-current-buffer "*winnow*"
+    (goto-char (point-max))
+    (search-backward label)
+    (push-button)))
+
+(defun changes-shown ()
+  (with-current-buffer "*winnow*" (buffer-string)))
 
 (defmacro changes-of (&rest body)
   "Run BODY, which asks for a change, and return what comes of it."
@@ -73,31 +74,27 @@
         (before (buffer-string)))
     (changes-go-to "return price * 9")
     (changes-publish server "the discount is wrong")
-    (let ((outcome (changes-of
-                    (let ((last-nonmenu-event ?.)
-                          (completing-read-function
-                           (lambda (prompt titles &rest _)
-                             (if (string-search "Server reports" prompt)
-                                 (progn (push prompt changes-prompts) changes-choice)
-                               (car (all-completions "Fix this problem" titles))))))
-                      (eglot-code-actions (point) (1+ (point)) nil t)
-                      (let ((end (+ (float-time) 300)))
-                        (while (and (not changes-outcome) (< (float-time) end))
-                          (accept-process-output nil 0.02)))))))
-      (changes-check "code-action-fixes" (and (eq t (plist-get outcome :applied))
-                                              (string-search "price * 8 // 10" (buffer-string)))
-                     (list outcome (buffer-string))))
-    (changes-check "the-change-was-shown"
-                   (string-search "+    return price * 8 // 10" (or (car changes-prompts) "")) changes-prompts)
+    (changes-of
+     (let ((completing-read-function (lambda (_ titles &rest _) (car (all-completions "Fix this problem" titles))))
+           (last-nonmenu-event ?.))
+       (eglot-code-actions (point) (1+ (point)) nil t)))
+    (changes-check "code-action-proposes-a-diff"
+                   (string-search "+    return price * 8 // 10" (changes-shown)) changes-outcome)
+    (changes-check "nothing-is-changed-yet" (equal (buffer-string) before) (buffer-string))
+    (undo-boundary)
+    (changes-press "[Accept]")
+    (changes-check "accepting-fixes" (string-search "price * 8 // 10" (buffer-string)) (buffer-string))
+    (changes-check "the-buttons-give-way" (string-search "Accepted." (changes-shown)) (changes-shown))
     (changes-check "one-undo-takes-it-back" (changes-undone-p before) (buffer-string))
-    (setq changes-choice "Discard")
     (changes-go-to "return price * 9")
     (changes-publish server "the discount is wrong")
+    (changes-of (winnow-fix-problem))
+    (changes-of (changes-press "[Again]"))
+    (changes-check "another-proposal-is-made" (string-search "[Accept]" (changes-shown)) changes-outcome)
+    (changes-press "[Discard]")
     (changes-check "a-change-is-not-made-against-the-users-will"
-                   (and (eq :json-false (plist-get (changes-of (winnow-fix-problem)) :applied))
-                        (equal (buffer-string) before))
-                   changes-outcome)
-    (setq changes-choice "Apply")
+                   (and (equal (buffer-string) before) (string-search "Discarded." (changes-shown)))
+                   (changes-shown))
     (eglot-shutdown server)))
 
 ;;; Winnow beside Eglot's server for the buffer; any server will do for that one
@@ -112,20 +109,20 @@
     (undo-boundary)
     (changes-go-to "return count")
     (let ((before (buffer-string)))
+      (changes-of (winnow-document))
+      (undo-boundary)
+      (changes-press "[Accept]")
       (changes-check "beside-documents-an-unsaved-buffer"
-                     (and (eq t (plist-get (changes-of (winnow-document)) :applied))
-                          (string-search "    \"\"\"Counts.\"\"\"\n    return count" (buffer-string)))
+                     (string-search "    \"\"\"Counts.\"\"\"\n    return count" (buffer-string))
                      (list changes-outcome (buffer-string)))
       (changes-check "beside-one-undo-takes-it-back" (changes-undone-p before) (buffer-string))
       (changes-go-to "return count")
-      (let ((buffer (current-buffer)))
-        (setq changes-meanwhile
-              (lambda ()
-                (with-current-buffer buffer (save-excursion (goto-char (point-min)) (insert "# meanwhile\n"))))))
-      (let ((outcome (changes-of (winnow-document))))
-        (changes-check "beside-text-that-changed-meanwhile-is-left-alone"
-                       (and (plist-get outcome :code) (not (string-search "Counts." (buffer-string))))
-                       (list outcome (buffer-string)))))
+      (changes-of (winnow-document))
+      (save-excursion (goto-char (point-min)) (insert "# meanwhile\n"))
+      (changes-check "beside-text-that-changed-meanwhile-is-left-alone"
+                     (and (not (ignore-errors (changes-press "[Accept]") t))
+                          (not (string-search "Counts." (buffer-string))))
+                     (buffer-string)))
     (set-buffer-modified-p nil)
     (eglot-shutdown (winnow--find))
     (eglot-shutdown other)))

@@ -6,22 +6,18 @@ local api = vim.api
 
 local workspace = vim.env.WINNOW_WORKSPACE
 local messages = harness.record_messages()
-local shown = {} -- prompts of vim.ui.select
-local choose = "Apply"
-local meanwhile -- what happens while the user looks
 local client ---@type vim.lsp.Client
 
-vim.ui.select = function(items, options, on_choice)
-  table.insert(shown, options.prompt)
-  if meanwhile then
-    meanwhile()
-  end
-  for _, item in ipairs(items) do
-    if item.title == choose then
-      return on_choice(item)
-    end
-  end
-  on_choice(nil)
+local function press(keys)
+  api.nvim_feedkeys(api.nvim_replace_termcodes(keys, true, true, true), "xm", false)
+end
+
+--- Resolves once the proposed text is in front; the text and the bar above it.
+local function proposed()
+  eventually(function()
+    return vim.wo.winbar ~= "" and vim.wo.diff
+  end)
+  return text(), vim.wo.winbar
 end
 
 local function act(title)
@@ -59,8 +55,12 @@ local function documenting()
   local before = text()
   act("Document this")
   local docstring = '    """Greet everybody, politely."""'
-  check("a code action documents", changed(docstring), { text(), messages })
-  check("the change was shown", #shown == 1 and shown[1]:find("+" .. docstring, 1, true), shown)
+  local after, bar = proposed()
+  check("a code action proposes a change as a diff", after:find(docstring, 1, true), { after, messages })
+  check("the bar says what it is, and how to decide", bar:find("Document `greet_all`", 1, true) and bar:find("[a]ccept", 1, true), bar)
+  press("a")
+  check("accepting documents", changed(docstring), { text(), messages })
+  check("the diff is gone", #api.nvim_list_tabpages() == 1 and not vim.wo.diff)
   check("no other line changed", text():gsub(vim.pesc(docstring .. "\n"), "") == before, text())
   vim.cmd("silent undo")
   check("one undo takes it back", text() == before, text())
@@ -71,37 +71,56 @@ local function fixing()
   local line = vim.fn.line(".") - 1
   local linter = api.nvim_create_namespace("linter")
   vim.diagnostic.set(linter, 0, { { lnum = line, col = 4, message = "the greetings are mixed up", source = "linter" } })
-  choose = "Discard"
+  local fixed = '"Dear" if polite else "Hello"'
   local before = text()
   vim.cmd("WinnowEdit fix")
-  check(
-    "a change is not made against the user's will",
-    eventually(function()
-      return #shown == 2
-    end) and not text():find('"Dear" if polite else "Hello"', 1, true)
-  )
-  choose = "Apply"
+  check("WinnowEdit proposes a fix of what another linter found", proposed():find(fixed, 1, true), { text(), messages })
+  local first = api.nvim_get_current_buf()
+  press("r")
+  eventually(function()
+    return api.nvim_get_current_buf() ~= first and not api.nvim_buf_is_valid(first)
+  end)
+  check("another proposal takes its place", proposed():find(fixed, 1, true) and #api.nvim_list_tabpages() == 2, messages)
+  press("q")
+  check("a change is not made against the user's will", text() == before and #api.nvim_list_tabpages() == 1, text())
   vim.cmd("WinnowEdit fix")
-  check("WinnowEdit fixes what another linter found", changed('"Dear" if polite else "Hello"'), { text(), messages })
+  proposed()
+  press("a")
+  check("an accepted fix is made", changed(fixed), { text(), messages })
   vim.cmd("silent undo")
   check("one undo takes the fix back", text() == before, text())
 end
 
-local function interfering()
+local function rejecting()
+  vim.diagnostic.reset()
   go_to("opening = ")
-  meanwhile = function()
-    meanwhile = nil
-    api.nvim_buf_set_lines(0, 0, 0, true, { "# typed meanwhile" })
-    client:request("winnow/server", nil, function() end) -- Neovim sends edits late, but before any request
-  end
+  local linter = api.nvim_create_namespace("linter")
+  vim.diagnostic.set(linter, 0, { { lnum = vim.fn.line(".") - 1, col = 4, message = "half a line", source = "linter" } })
+  local before = text()
   vim.cmd("WinnowEdit fix")
+  local after, bar = proposed()
+  check("what would not parse is shown as rejected", bar:find("Rejected: ", 1, true) and after:find("opening = (", 1, true), bar)
+  press("a")
+  check("and is not made", messages[#messages]:find("would no longer parse", 1, true), messages)
+  press("q")
+  check("nor is anything changed", text() == before, text())
+end
+
+local function interfering()
+  vim.diagnostic.reset()
+  go_to("def greet_all")
+  vim.cmd("WinnowEdit document")
+  proposed()
+  local file = vim.uri_to_bufnr(vim.uri_from_fname(workspace .. "/greeting.py"))
+  api.nvim_buf_set_lines(file, 0, 0, true, { "# typed meanwhile" })
+  press("a")
   check(
     "text that changed meanwhile is left alone",
-    eventually(function()
-      return (messages[#messages] or ""):find("TextChangedError", 1, true)
-    end) and not text():find('"Dear" if polite', 1, true),
-    { messages, text() }
+    messages[#messages]:find("has changed since", 1, true)
+      and not table.concat(api.nvim_buf_get_lines(file, 0, -1, true), "\n"):find("Greet everybody", 1, true),
+    messages
   )
+  press("q")
   vim.cmd("silent undo")
 end
 
@@ -128,7 +147,7 @@ harness.run(function()
     settings = { winnow = { drafter = vim.env.WINNOW_MODEL, target = vim.env.WINNOW_TARGET, budget = 400 } },
   })
   vim.lsp.enable("winnow")
-  for _, part in ipairs({ attaching, documenting, fixing, interfering, refusing }) do
+  for _, part in ipairs({ attaching, documenting, fixing, rejecting, interfering, refusing }) do
     part()
   end
 end)

@@ -73,7 +73,7 @@ end
 ---@field view winnow.View
 ---@field start [integer, integer] row and column where the answer starts
 ---@field pieces string[] the deltas so far
----@field waits? boolean the kept code stands where the answer will start
+---@field waits? boolean the kept code is listed and may be listed anew
 
 ---@private
 ---@param turn winnow.Turn
@@ -84,7 +84,7 @@ function M._listener(turn)
       M._show_kept(turn, spans)
     end,
     on_delta = function(text)
-      M._clear_kept(turn)
+      M._keep(turn)
       table.insert(turn.pieces, text)
       turn.view:append(text)
     end,
@@ -99,13 +99,15 @@ function M._listener(turn)
   }
 end
 
---- List the code that the answer will rest on, until the answer starts.
+--- List the code that the answer will rest on, above it.
 ---@private
 ---@param turn winnow.Turn
 ---@param spans table[] `SpanInfo`, best first
 function M._show_kept(turn, spans)
-  M._clear_kept(turn)
   local view = turn.view
+  if turn.waits then -- more is known now
+    view:cut(turn.start[1], turn.start[2])
+  end
   turn.waits = true
   view:paragraph("Kept:\n")
   view:list(vim.tbl_map(function(span)
@@ -117,12 +119,13 @@ function M._show_kept(turn, spans)
   view:append("\n\n")
 end
 
+--- Have the answer start below the kept code.
 ---@private
 ---@param turn winnow.Turn
-function M._clear_kept(turn)
+function M._keep(turn)
   if turn.waits then
     turn.waits = false
-    turn.view:cut(turn.start[1], turn.start[2])
+    turn.start = { turn.view:last() }
   end
 end
 
@@ -132,7 +135,7 @@ end
 ---@param result table `AskResult`
 function M._complete(turn, result)
   local view = turn.view
-  M._clear_kept(turn)
+  M._keep(turn)
   table.insert(view.turns, { question = result.question, answer = result.answer })
   if table.concat(turn.pieces) ~= result.answer then
     view:replace_from(turn.start[1], turn.start[2], result.answer)

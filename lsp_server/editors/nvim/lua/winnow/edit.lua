@@ -1,4 +1,4 @@
---- Changes to the code: the server proposes one, Neovim asks whether to make it, and `u` undoes it.
+--- Changes to the code: the server proposes one, a tab page shows it as a diff, and `u` undoes it.
 local M = {}
 
 local CHANGES = { "fix", "document" }
@@ -12,7 +12,7 @@ function M.complete(lead)
   end, CHANGES)
 end
 
---- Propose a change to the code at a place. The server shows it and asks; see |winnow-changes|.
+--- Propose a change to the code at a place, and show it; see |winnow-changes|.
 ---@param change string one of `M.complete("")`; anything else is reported to the user
 ---@param place winnow.Place
 function M.propose(change, place)
@@ -30,7 +30,7 @@ function M.propose(change, place)
       return vim.notify("winnow: there is no diagnostic in these lines", vim.log.levels.WARN)
     end
   end
-  M._run({ command = "winnow.edit", arguments = { argument } }, place.client, place.bufnr)
+  M.run(argument, place.client)
 end
 
 --- Run `winnow.edit`, the command behind code actions.
@@ -38,19 +38,22 @@ end
 ---@param ctx { client_id: integer, bufnr: integer }
 function M.on_command(command, ctx)
   local client = assert(vim.lsp.get_client_by_id(ctx.client_id))
-  M._run({ command = command.command, arguments = command.arguments }, client, ctx.bufnr)
+  M.run(command.arguments[1], client)
 end
 
----@private
----@param params lsp.ExecuteCommandParams
+--- Have a change proposed; `shown` is called once another proposal is in sight.
+---@param wanted table `EditParams`
 ---@param client vim.lsp.Client
----@param bufnr integer
-function M._run(params, client, bufnr)
-  require("winnow.requests").send(client, "workspace/executeCommand", params, bufnr, {
+---@param shown? fun()
+function M.run(wanted, client, shown)
+  require("winnow.requests").send(client, "winnow/edit", wanted, vim.uri_to_bufnr(wanted.textDocument.uri), {
     on_stage = function() end, -- shown by Neovim's own handler of $/progress
     on_end = function(outcome)
       if outcome.error then
         vim.notify("winnow: " .. outcome.error, vim.log.levels.ERROR)
+      elseif outcome.result then
+        require("winnow.proposal").show(outcome.result, wanted, client);
+        (shown or function() end)()
       end
     end,
   })

@@ -49,7 +49,7 @@ function M.explain(about, where)
   end
 end
 
---- Propose a change to the code at the cursor or in the given lines, and make it if the user agrees.
+--- Propose a change to the code at the cursor or in the given lines, and show it as a diff.
 ---@param change "fix"|"document"
 ---@param where? winnow.Where
 function M.edit(change, where)

@@ -33,7 +33,7 @@ local count = 0
 
 --- Send a request; `listener` gets its progress and its end.
 ---@param client vim.lsp.Client
----@param method "winnow/ask"|"winnow/spans"|"workspace/executeCommand"
+---@param method "winnow/ask"|"winnow/spans"|"winnow/edit"|"workspace/executeCommand"
 ---@param params table
 ---@param bufnr integer whose latest edits are sent first
 ---@param listener winnow.Listener
