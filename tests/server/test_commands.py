@@ -130,8 +130,8 @@ async def test_pages_of_a_client_that_fetches_them_are_virtual(connect) -> None:
     client = await connect(capabilities=EVERYTHING)
     await client.run("winnow.showSpans", {"question": QUESTION})
     (shown,) = client.shown_documents
-    assert (shown.uri, shown.take_focus) == ("winnow:/1-what-does-delivery-cost.md", True)
-    gone = types.TextDocumentContentParams("winnow:/99-never.md")
+    assert (shown.uri, shown.take_focus) == ("winnow:/1/what-does-delivery-cost.md", True)
+    gone = types.TextDocumentContentParams("winnow:/99/never.md")
     assert "ask again" in (await client.workspace_text_document_content_async(gone)).text
     options = await client.until(lambda: next((r for r in client.registered if r.id == "winnow-content"), None))
     assert options.register_options["schemes"] == ["winnow"]

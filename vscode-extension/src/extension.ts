@@ -9,6 +9,7 @@ import { Proposals } from './changes/proposals';
 import { registerParticipant } from './chat/participant';
 import { registerAsking } from './commands/asking';
 import { registerChanges } from './commands/changes';
+import { Reviews } from './commands/reviewing';
 import { registerServerCommands } from './commands/server';
 import { SpansCommands } from './commands/spans';
 import { clientOptions } from './middleware';
@@ -42,6 +43,7 @@ export function activate(context: vscode.ExtensionContext): Api {
   const ask = new AskView(vscode.Uri.joinPath(context.extensionUri, 'dist'), service, session, (exchange) => spans.reveal(exchange));
   const definitions = new Definitions(session, find, versionOf(context), log);
   const proposals = new Proposals(session);
+  const reviews = new Reviews(session);
   const commands = new SpansCommands(session, service, spans);
   context.subscriptions.push(
     log,
@@ -51,6 +53,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     ask,
     commands,
     proposals,
+    reviews,
     registerAsking(ask),
     registerChanges(ask, session),
     registerServerCommands(session, log),
@@ -59,7 +62,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     registerSetUp(context, session, log),
     registerModels(session, find, log),
     registerChoosing(session),
-    registerParticipant(service, commands, vscode.Uri.joinPath(context.extensionUri, 'media', 'winnow.svg')),
+    registerParticipant(service, commands, reviews, vscode.Uri.joinPath(context.extensionUri, 'media', 'winnow.svg')),
     registerModel(session),
     registerTools(session),
     registerDefinitions(definitions),

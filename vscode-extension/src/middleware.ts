@@ -1,4 +1,5 @@
 /** Between VS Code and the language client: removes the extension's own settings, and answers commands in its views. */
+import * as vscode from 'vscode';
 import type { LanguageClientOptions } from 'vscode-languageclient/node';
 import type { Question } from './ask/contract';
 import type { AskView } from './ask/view';
@@ -25,6 +26,8 @@ export function clientOptions(runners: () => Runners): LanguageClientOptions {
       // Beside VS Code's own *Fix* and *Explain*, the light bulb says whose these are.
       provideCodeActions: async (document, range, context, token, next) =>
         (await next(document, range, context, token))?.map((action) => Object.assign(action, { title: `Winnow: ${action.title}` })),
+      // The only documents that the server shows are pages of Markdown.
+      window: { showDocument: async ({ uri }) => ({ success: await rendered(vscode.Uri.parse(uri, true)) }) },
       executeCommand: async (command, args: unknown[]): Promise<unknown> => {
         const { ask, search, change, send } = runners();
         const [asked] = args as (AskParams | EditParams)[];
@@ -43,4 +46,14 @@ export function clientOptions(runners: () => Runners): LanguageClientOptions {
       },
     },
   };
+}
+
+/** Show a page of Markdown as people read it; as its source where VS Code's own preview is switched off. */
+async function rendered(page: vscode.Uri): Promise<boolean> {
+  try {
+    await vscode.commands.executeCommand('markdown.showPreview', page);
+  } catch {
+    await vscode.commands.executeCommand('vscode.open', page);
+  }
+  return true;
 }

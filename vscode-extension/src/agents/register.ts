@@ -33,7 +33,7 @@ export class Definitions implements vscode.McpServerDefinitionProvider<vscode.Mc
     if (!vscode.workspace.isTrusted || folder === undefined) return [];
     const found = await this.program();
     if (found === undefined) return [];
-    const definition = new vscode.McpStdioServerDefinition('Winnow', found.command, commandLine(settings(), changedSetting), {}, this.version);
+    const definition = new vscode.McpStdioServerDefinition('Winnow MCP', found.command, commandLine(settings(), changedSetting), {}, this.version);
     definition.cwd = folder.uri;
     return [definition];
   }

@@ -12,10 +12,10 @@ interface Selectable extends vscode.LanguageModelChatInformation {
 }
 const MODEL: Selectable = {
   id: 'winnow',
-  name: 'Winnow',
+  name: '@winnow', // to be used with it: VS Code answers every other question with a request to sign in
   family: 'winnow',
   version: '1',
-  tooltip: 'Answers about this workspace, with models on this machine',
+  tooltip: 'Answers questions to @winnow with models on this machine. For others, VS Code wants an account.',
   maxInputTokens: 8192,
   maxOutputTokens: 2048,
   capabilities: { toolCalling: true },

@@ -1,25 +1,32 @@
 /** `@winnow` in the chat panel. */
 import * as vscode from 'vscode';
-import type { AskListener, Exchange, Location, Place, Question, SpanInfo } from '../ask/contract';
-import { label, plain, relativePath, toRange } from '../asking/places';
+import type { AskListener, Location, Place, Question, SpanInfo } from '../ask/contract';
+import { keptLinks } from '../ask/links';
+import { label, plain, relativePath } from '../asking/places';
 import { reason } from '../asking/requests';
 import type { Service } from '../asking/service';
 import { percent } from '../figures';
+import { lastLine } from '../lines';
 import { likelihood } from '../spans/heat';
 import { questionAbout } from '../commands/asking';
+import type { Reviews } from '../commands/reviewing';
 import type { SpansCommands } from '../commands/spans';
+import { Anchors } from './anchors';
+import { steps } from './steps';
 import { lastMetadata, type Metadata } from './turns';
 
 const ID = 'winnow.repository';
 const MOST_FOUND = 10;
 
-export function registerParticipant(service: Service, commands: SpansCommands, icon: vscode.Uri): vscode.Disposable {
+export function registerParticipant(service: Service, commands: SpansCommands, reviews: Reviews, icon: vscode.Uri): vscode.Disposable {
   const participant = vscode.chat.createChatParticipant(ID, async (request, context, stream, token) => {
     switch (request.command) {
       case 'find':
         return find(commands, request, stream, token);
       case 'why':
         return why(service, context, stream);
+      case 'review':
+        return review(reviews, request, stream, token);
       case 'changes':
         return ask(service, { text: `@changes ${request.prompt}`.trim(), ...at(request) }, context, stream, token);
       case 'explain':
@@ -38,15 +45,27 @@ export function registerParticipant(service: Service, commands: SpansCommands, i
 async function ask(service: Service, question: Question, context: vscode.ChatContext, stream: vscode.ChatResponseStream, token: vscode.CancellationToken): Promise<vscode.ChatResult> {
   const conversation = lastMetadata(results(context))?.conversation;
   const refer = once((location) => { stream.reference(toLocation(location)); });
+  const anchored = new Set<string>();
+  const anchors = new Anchors({
+    text: (text) => { stream.markdown(text); },
+    anchor: (location, text) => {
+      anchored.add(label(location));
+      stream.anchor(toLocation(location), text);
+    },
+  });
   const listener: AskListener = {
-    kept: (spans) => { for (const span of spans.slice(0, MOST_FOUND)) refer(span.location); },
-    delta: (text) => { stream.markdown(text); },
-    progress: (message) => { stream.progress(message); },
+    kept: (spans) => {
+      for (const span of spans.slice(0, MOST_FOUND)) refer(span.location);
+      anchors.know(keptLinks(spans, relativePath));
+    },
+    delta: (text) => { anchors.add(text); },
+    progress: steps((step) => { stream.progress(step); }),
   };
   const exchange = await service.ask({ ...question, conversation }, listener, token);
+  anchors.end();
   exchange.citations.forEach(refer);
   for (const notice of exchange.notices) stream.markdown(`\n\n*${notice}*`);
-  if (exchange.citations.length > 0) cite(exchange, stream);
+  cite(exchange.citations.filter((citation) => !anchored.has(label(citation))), stream);
   const errorDetails = exchange.outcome === 'failed' ? { errorDetails: { message: exchange.error ?? 'failed' } } : {};
   return { ...errorDetails, metadata: { conversation: exchange.conversation, exchange: exchange.id } satisfies Metadata };
 }
@@ -72,14 +91,31 @@ async function explain(service: Service, request: vscode.ChatRequest, context: v
 
 async function find(commands: SpansCommands, request: vscode.ChatRequest, stream: vscode.ChatResponseStream, token: vscode.CancellationToken): Promise<vscode.ChatResult> {
   if (request.prompt.trim() === '') return refusal('Say what to find: `@winnow /find where is the fee decided?`');
-  stream.progress('searching');
   try {
-    const { spans } = await commands.find({ text: request.prompt, ...at(request) }, { progress: (message) => { stream.progress(message); } }, token);
+    const { spans } = await commands.find({ text: request.prompt, ...at(request) }, { progress: steps((step) => { stream.progress(step); }) }, token);
     if (spans.length === 0) stream.markdown('Nothing in the workspace seems to answer this.');
     listSpans(spans, stream);
     return {};
   } catch (error) {
     return token.isCancellationRequested ? {} : refusal(reason(error));
+  }
+}
+
+/** Review uncommitted changes, or those that the prompt names; the findings become problems, too. */
+async function review(reviews: Reviews, request: vscode.ChatRequest, stream: vscode.ChatResponseStream, token: vscode.CancellationToken): Promise<vscode.ChatResult> {
+  try {
+    const made = await reviews.review(request.prompt.trim() || 'working', { progress: steps((step) => { stream.progress(step); }) }, token, false);
+    if (made === undefined) return {};
+    stream.markdown(`${made.title}. ${made.summary}\n\n`);
+    for (const { location, confidence, reason: why } of made.findings) {
+      stream.anchor(toLocation(location), label(location));
+      stream.markdown(` ${confidence} confidence: ${why}\n\n`);
+    }
+    if (made.findings.length === 0) stream.markdown('No findings.');
+    else stream.button({ command: 'workbench.actions.view.problems', title: 'Show Problems' });
+    return {};
+  } catch (error) {
+    return refusal(reason(error));
   }
 }
 
@@ -101,9 +137,9 @@ function listSpans(spans: readonly SpanInfo[], stream: vscode.ChatResponseStream
   }
 }
 
-function cite(exchange: Exchange, stream: vscode.ChatResponseStream): void {
-  stream.markdown('\n\nCited: ');
-  for (const citation of exchange.citations) {
+function cite(citations: readonly Location[], stream: vscode.ChatResponseStream): void {
+  if (citations.length > 0) stream.markdown('\n\nCited: ');
+  for (const citation of citations) {
     stream.anchor(toLocation(citation), label(citation));
     stream.markdown(' ');
   }
@@ -123,8 +159,9 @@ function isOpenFile({ uri, range }: Place): boolean {
   return range === undefined && vscode.window.activeTextEditor?.document.uri.toString() === uri;
 }
 
-function placeOf(uri: vscode.Uri, range?: vscode.Range): Place {
-  return { uri: uri.toString(), label: relativePath(uri.toString()), range: range && plain(range) };
+function placeOf(uri: vscode.Uri, selected?: vscode.Range): Place {
+  const [file, range] = [uri.toString(), selected && plain(selected)];
+  return { uri: file, label: range === undefined ? relativePath(file) : label({ uri: file, range }), range };
 }
 
 function results(context: vscode.ChatContext): vscode.ChatResult[] {
@@ -135,6 +172,7 @@ function refusal(message: string): vscode.ChatResult {
   return { errorDetails: { message } };
 }
 
+/** Up to the start of the last line: the panel would name the line after it, too. */
 function toLocation({ uri, range }: Location): vscode.Location {
-  return new vscode.Location(vscode.Uri.parse(uri, true), toRange(range));
+  return new vscode.Location(vscode.Uri.parse(uri, true), new vscode.Range(range.start.line, 0, lastLine(range), 0));
 }

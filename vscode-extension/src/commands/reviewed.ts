@@ -19,6 +19,8 @@ export interface Repository {
 
 export interface Review {
   title: string;
+  /** A sentence on what the change does; may be empty. */
+  summary: string;
   findings: Finding[];
 }
 

@@ -52,7 +52,7 @@ function textOf({ state, message, index }: Status): string {
 }
 
 /** The first word of a message such as `reading 512 of 2,900 tokens, about 14 s`. */
-function stage(message: string): string {
+export function stage(message: string): string {
   return /^\p{L}+/u.exec(message)?.[0] ?? 'answering';
 }
 

@@ -148,6 +148,22 @@ function define(): void {
       assert.equal(shown.selection.active.line, 2);
     });
 
+    test('/review lists what was found in the chat panel, and opens nothing', async () => {
+      const before = tabs().length;
+      await vscode.commands.executeCommand('workbench.action.chat.open', { query: '@winnow /review', modelSelector: { vendor: 'winnow' }, blockOnResponse: true });
+      await vscode.commands.executeCommand('workbench.action.chat.copyAll');
+      assert.match(await vscode.env.clipboard.readText(), /working tree|[Nn]othing changed|No findings/);
+      assert.equal(tabs().length, before);
+    });
+
+    test('a review opens its page rendered', async () => {
+      const said = messages();
+      await vscode.commands.executeCommand('winnow.reviewChanges');
+      said.restore();
+      await eventually(() => tabs().some(({ label, input }) => label.includes('review') && input instanceof vscode.TabInputWebview), () => tabs().map(({ label }) => label));
+      assert.match(said.texts.join(), /finding/);
+    });
+
     test('why a command of the server failed is left to who asked, who has the reason', async () => {
       const said = messages();
       await assert.rejects(async () => vscode.commands.executeCommand('winnow.review', { changes: 'nobody' }), /nobody/);

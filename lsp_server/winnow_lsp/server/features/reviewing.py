@@ -46,7 +46,8 @@ async def _review(server: WinnowServer, params: types.ExecuteCommandParams) -> d
         made = await asyncio.to_thread(_checked, answered, sources, asked)
     result = review_json(made, folders.location)
     page = review_page(result)
-    await server.pages.show("Review", page)
+    if _argument(params).get("show", True):
+        await server.pages.show("Review", page)
     return {"question": "Review", "answer": page, **result}
 
 
@@ -94,8 +95,12 @@ def _manner(sources: Sources) -> Manner:
 def _changes(params: types.ExecuteCommandParams, usual: str) -> str:
     """The change to review, from the command's only argument, which may be left out."""
     with parsing():
-        given = (params.arguments or [{}])[0]
-        found = given.get("changes", usual) if isinstance(given, dict) else None
+        found = _argument(params).get("changes", usual)
         if not isinstance(found, str):
             raise ValueError(f"{params.command} takes one argument, an object in which `changes` is a string")
         return found
+
+
+def _argument(params: types.ExecuteCommandParams) -> dict[str, Any]:
+    given = (params.arguments or [{}])[0]
+    return given if isinstance(given, dict) else {"changes": None}

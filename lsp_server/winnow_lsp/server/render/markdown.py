@@ -42,7 +42,7 @@ class Pages:
     async def show(self, title: str, text: str) -> None:
         """Show Markdown to the user in the best way the client supports."""
         self._count += 1
-        name = f"{self._count}-{_slug(title)}.md"
+        name = f"{self._count}/{_slug(title)}.md"
         window = self._client.client_capabilities.window
         if not (window and window.show_document and window.show_document.support):
             self._client.window_show_message(types.ShowMessageParams(types.MessageType.Info, text))
@@ -79,6 +79,7 @@ class Pages:
     def _write(self, name: str, text: str) -> str:
         self._folder = self._folder or TemporaryDirectory(prefix="winnow-")
         path = Path(self._folder.name) / name
+        path.parent.mkdir()
         path.write_text(text, encoding="utf-8")
         return path.as_uri()
 
