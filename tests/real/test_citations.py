@@ -59,9 +59,6 @@ def test_an_answer_cites_the_lines_that_answer(
             one for one in answer.citations if one.path == path and start <= one.start_line <= one.end_line <= end
         ]
         assert inside, (answer.text, answer.citations)
-
-
-def test_a_prompt_costs_little_more_than_the_code_it_shows(assistant: Assistant) -> None:
-    answer = ask(assistant, "How are arguments parsed?", Budget(1500), Sampling(max_tokens=1))
-    assert answer.stats.selection.kept_tokens > 1400
-    assert answer.stats.generation.prompt_tokens < 1.15 * answer.stats.selection.kept_tokens
+    # A prompt costs little more than the code that it shows.
+    kept = answer.stats.selection.kept_tokens
+    assert 600 < kept < answer.stats.generation.prompt_tokens < kept + 220
