@@ -19,14 +19,14 @@ async function inBothThemes(name, arrange = () => undefined) {
   }
 }
 
-/** Drag the border of the side bar. */
+/** Drag the border of the secondary side bar. */
 async function widen(pixels) {
-  const { x, width } = await page.locator('.part.sidebar').boundingBox();
-  await page.mouse.move(x + width + 2, 400);
+  const { x } = await page.locator('.part.auxiliarybar').boundingBox();
+  await page.mouse.move(x - 2, 400);
   await page.mouse.down();
-  await page.mouse.move(x + width + 2 + pixels, 400, { steps: 5 });
+  await page.mouse.move(x - 2 - pixels, 400, { steps: 5 });
   await page.mouse.up();
-  await page.mouse.move(x + width + 300, 400);
+  await page.mouse.move(x - 300, 400);
 }
 
 let ask;
