@@ -20,7 +20,7 @@ from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.gguf_header import GgufHeader, read_header
 
 pytestmark = pytest.mark.real_weights
-POSITIONS = 512
+POSITIONS = 256
 
 
 @pytest.fixture(params=["smollm2", "qwen_small"])
