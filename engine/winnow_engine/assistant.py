@@ -40,7 +40,7 @@ from winnow_engine.selection.auto_budget import LEAST_TOKENS, prefill_limit
 from winnow_engine.selection.first_look import keys_for
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
-from winnow_engine.selection.order import with_definitions
+from winnow_engine.selection.order import with_rules
 from winnow_engine.selection.ranking import Ranked, Selection
 from winnow_engine.selection.two_levels import search
 from winnow_engine.sharing.publishing import publish
@@ -276,7 +276,7 @@ class Assistant:
         if reranker is not None and cache.drafter.place == "resident":  # its GPU may have failed since
             with clock.stage("rerank"):
                 scores = rerank(asked, scores, own, cache.drafter, reranker, cancellation)
-        scores = with_definitions(question, workspace, scores)
+        scores = with_rules(question, workspace, scores)
         cancellation.check()
         notices = (*self._store.problems, *(question.change.notices if question.change else ()))
         return Ranked(question, workspace, keys, own, scores, cache.drafter, notices)

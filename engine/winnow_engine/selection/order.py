@@ -1,8 +1,8 @@
 """The order in which code is shown, where scores alone do not give it.
 
-Who asks for a bare name wants its definition first. Who asks anything else looks at files: a file is shown as early as
-what it holds together lets it, its best unit first and further ones later. A budget is filled without regard to files
-(docs/lab/scoring.md).
+Who asks for a bare name wants its definition first; who asks about a whole project, its README and entry points. Who
+asks anything else looks at files: a file is shown as early as what it holds together lets it, its best unit first and
+further ones later. A budget is filled without regard to files (docs/lab/scoring.md).
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
 from winnow_engine.selection.candidates import highest
 from winnow_engine.selection.fusion import FusedScores
+from winnow_engine.selection.overview import overview_units
 
-_DEFINED = 2.0  # log-odds that a definition answers who gives nothing but its name
+_FOUND = 2.0  # log-odds that what a rule finds is the answer
 _FILE, _PLACE = 0.2, 1.0  # share of a file's score, log-odds for each doubling of a place: fitted on calibration
 _COUNTED = 100  # units that count for their files: thousands of unlikely ones would outweigh a likely one
 _MOST_DEFINITIONS = 16  # of a name that is asked for
-_DEFINITION = "definition"  # the feature
+_DEFINITION, _OVERVIEW = "definition", "overview"  # the features
 _NAME = r"[^\W\d][\w$]*(?:(?:\.|::|#|->)[\w$]+)*"
 _BARE = re.compile(rf"\W*({_NAME})\W*")
 _WHERE_DEFINED = re.compile(
@@ -35,15 +36,20 @@ _WHERE_DEFINED = re.compile(
 _CODE = [list(UnitKind).index(kind) for kind in (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)]
 
 
-def with_definitions(question: Question, workspace: Workspace, scores: FusedScores) -> FusedScores:
-    """The scores, with the definitions of the name that the question consists of ahead of all other units."""
-    units = defining(question.text, workspace)
+def with_rules(question: Question, workspace: Workspace, scores: FusedScores) -> FusedScores:
+    """The scores, with what a rule finds ahead of all other units, in the rule's order.
+
+    That are the definitions of the name that the question consists of, or the units of an overview.
+    """
+    definitions = sorted(defining(question.text, workspace), key=lambda unit: -scores.total[unit])
+    units = definitions or overview_units(workspace, question)
     scored = [unit for unit in units if scores.total[unit] > -np.inf]
     if not scored:
         return scores
     added = np.zeros_like(scores.total)
-    added[scored] = scores.total.max() - scores.total[scored].min() + 1
-    return replace(scores, log_odds=max(scores.log_odds, _DEFINED)).with_more(_DEFINITION, added)
+    added[scored] = scores.total.max() + np.arange(len(scored), 0, -1) - scores.total[scored]
+    found = replace(scores, log_odds=max(scores.log_odds, _FOUND))
+    return found.with_more(_DEFINITION if definitions else _OVERVIEW, added)
 
 
 def defining(text: str, workspace: Workspace) -> list[int]:
@@ -71,9 +77,9 @@ def _those(wanted: Sequence[bool], units: list[int]) -> list[int]:
 def by_files(workspace: Workspace, scores: FusedScores) -> FusedScores:
     """The scores by which units are shown: those of files, 2 ln Σ e^(score / 2) of leaders, count with their units'.
 
-    A list of questions keeps its own order, because all of its answers may stand in one file, and so do definitions.
+    Lists of questions, whose answers may all stand in one file, keep their own order. So does what a rule found.
     """
-    if scores.log_shares is not None or _DEFINITION in scores.contributions:
+    if scores.log_shares is not None or not {_DEFINITION, _OVERVIEW}.isdisjoint(scores.contributions):
         return scores
     units = np.flatnonzero(scores.total > -np.inf)
     files = np.searchsorted(workspace.unit_starts, units, side="right") - 1

@@ -9,7 +9,7 @@ import pytest
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
 from winnow_engine.selection.fusion import FusedScores
-from winnow_engine.selection.order import by_files, defining, with_definitions
+from winnow_engine.selection.order import by_files, defining, with_rules
 
 from ..conftest import written
 
@@ -50,16 +50,18 @@ def test_a_bare_name_has_definitions(workspace: Workspace, text: str, names: lis
     assert "tests/test_pool.py" not in {file.path for file, _ in units} or names == ["FakePool"]
 
 
-def test_definitions_come_before_all_other_units(workspace: Workspace) -> None:
-    total = np.linspace(3, -9, len(workspace.units), dtype=np.float32)
+@pytest.mark.parametrize(
+    ("question", "path"), [("Queue", "pool/other.py"), ("What does this project do?", "README.md")]
+)
+def test_what_a_rule_finds_comes_before_all_other_units(tmp_path: Path, question: str, path: str) -> None:
+    workspace = written({"README.md": "# Pool\n\nPools of things.\n", **FILES}, tmp_path)
+    total = np.linspace(-9, 3, len(workspace.units), dtype=np.float32)
     total[-1] = -np.inf
-    units = np.arange(len(total))
-    scores = FusedScores(total, {}, -2.0, units, np.ones(1, np.float32))
-    found = with_definitions(Question("Queue"), workspace, scores)
-    first = workspace.units[int(found.total.argmax())][1].name
-    assert (first, found.log_odds, float(found.total.max())) == ("Queue", 2.0, 2.0)
-    assert found.total[-1] == -np.inf
-    assert with_definitions(Question("Where is the queue filled?"), workspace, scores) is scores
+    scores = FusedScores(total, {}, -2.0, np.arange(len(total)), np.ones(1, np.float32))
+    found = with_rules(Question(question), workspace, scores)
+    assert workspace.units[int(found.total.argmax())][0].path == path
+    assert (found.log_odds, float(found.total.max())) == (2.0, 2.0)
+    assert by_files(workspace, found) is found
 
 
 def test_files_are_shown_by_what_they_hold_and_their_best_unit_first(workspace: Workspace) -> None:
