@@ -90,6 +90,10 @@ def without_pleasantries(text: str) -> str:
 
 WHY, WHEN = "why", "when"
 """The `changes` of questions about the history of the code at the cursor, and about when something changed."""
+WORKING, STAGED, BRANCH, COMMIT = "working", "staged", "branch", "commit"
+"""Words for uncommitted and staged changes, the current branch, and the last commit."""
+_MENTION = re.compile(r"\s*@(?P<word>when|(?:changes|staged|branch|commit)(?::(?P<revision>[^\s:][^\s]*))?)(?=\s|$)")
+_MEANING = {"changes": WORKING, "staged": STAGED, "branch": BRANCH, "commit": COMMIT, "when": WHEN}
 ABOUT_CHANGE = "What does this change do, and what could it break? Name the code and the tests that rely on it."
 ABOUT_WHY = "Why is this code so? Name each commit that made it so by its id, and say which reason its message gives."
 ABOUT_WHEN = "What changed lately? Name the commits by their ids, newest first, with what each did."
@@ -99,6 +103,17 @@ ABOUT_WHEN = "What changed lately? Name the commits by their ids, newest first, 
 def about_changes(changes: str) -> str:
     """The question without words about what its `changes` name."""
     return {WHY: ABOUT_WHY, WHEN: ABOUT_WHEN}.get(changes, ABOUT_CHANGE)
+
+
+def without_mention(text: str) -> tuple[str, str | None]:
+    """The words of a question after `@changes`, `@changes:A..B` or the like, and its meaning; None without a mention.
+
+    Within a sentence `@commit` is a decorator.
+    """
+    match = _MENTION.match(text)
+    if match is None:
+        return text, None
+    return text[match.end() :].strip(), match["revision"] or _MEANING[match["word"]]
 
 
 @dataclass(frozen=True, slots=True)

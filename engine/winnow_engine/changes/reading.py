@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -19,14 +18,8 @@ from winnow_engine.git.trees import FileChange, staged_changes, tree_changes
 from winnow_engine.index.file_rules import unreadable_content, unwanted_content
 from winnow_engine.index.name_rules import reason_against_path
 from winnow_engine.index.workspace import Sources, Workspace
-from winnow_engine.question import WHEN
+from winnow_engine.question import BRANCH, COMMIT, STAGED, WORKING
 from winnow_engine.untrusted import printable
-
-WORKING, STAGED, BRANCH, COMMIT = "working", "staged", "branch", "commit"
-"""Words for uncommitted and staged changes, the current branch, and the last commit."""
-
-_MENTION = re.compile(r"\s*@(?P<word>when|(?:changes|staged|branch|commit)(?::(?P<revision>[^\s:][^\s]*))?)(?=\s|$)")
-_MEANING = {"changes": WORKING, "staged": STAGED, "branch": BRANCH, "commit": COMMIT, "when": WHEN}
 
 
 class Uncommitted(Enum):
@@ -98,14 +91,6 @@ def _one_commit(repository: Repository, revision: str) -> Revisions:
         return Revisions(repository.empty_tree, commit.id, title, "")
     parent = commit.parents[0]
     return Revisions(parent, commit.id, title, parent[:10])
-
-
-def without_mention(text: str) -> tuple[str, str | None]:
-    """The words of a question after `@changes` or the like, and its meaning; None if it begins with no mention."""
-    match = _MENTION.match(text)
-    if match is None:
-        return text, None
-    return text[match.end() :].strip(), match["revision"] or _MEANING[match["word"]]
 
 
 def read_changes(sources: Sources, workspace: Workspace, asked: str, cancellation: Cancellation) -> Changes:

@@ -14,12 +14,11 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from winnow_engine.changes.reading import without_mention
 from winnow_engine.core import Folder
 from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.git.repository import top_above
 from winnow_engine.platform import is_file, user
-from winnow_engine.question import Cursor, Question, about_changes
+from winnow_engine.question import Cursor, Question, about_changes, without_mention
 from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.cli import completion
 from winnow_lsp.cli.setting_options import config_of, setting_options, shared

@@ -1,6 +1,6 @@
 import pytest
 
-from winnow_engine.changes.reading import without_mention
+from winnow_engine.question import without_mention
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,11 @@ def test_help_lists_every_command_without_loading_numpy() -> None:
     assert all(name in done.stdout for name in ("ask", "spans", "index", "models", "doctor"))
 
 
+def test_a_command_that_asks_a_server_loads_neither_parsers_nor_models() -> None:
+    check = "import sys, winnow_lsp.cli.history; sys.exit(bool({'tree_sitter', 'llama_cpp'} & sys.modules.keys()))"
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
+
+
 @pytest.mark.parametrize("command", ["bench", "train", "calibrate"])
 def test_without_the_research_its_commands_say_what_to_install(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

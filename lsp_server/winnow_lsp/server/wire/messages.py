@@ -9,9 +9,8 @@ from typing import Any, Generic, TypeVar, cast
 import attrs
 from lsprotocol import types
 
-from winnow_engine.changes.reading import without_mention
 from winnow_engine.editing.request import EditKind
-from winnow_engine.question import WHY, Cursor, Question, Turn, about_changes
+from winnow_engine.question import WHY, Cursor, Question, Turn, about_changes, without_mention
 from winnow_lsp.host.settings import BUDGET, renewed
 
 _LONGEST_PROBLEM = 1000  # characters; template errors of C++ run to pages
