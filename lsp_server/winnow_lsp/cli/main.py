@@ -154,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str] | None) -> int:
     try:
         prepare()
-        code = winnow.main(arguments, prog_name="winnow", standalone_mode=False)
+        code = winnow.main(arguments, prog_name="winnow", standalone_mode=False, windows_expand_args=False)
     except click.ClickException as error:
         error.show()
         return error.exit_code
