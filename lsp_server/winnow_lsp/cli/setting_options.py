@@ -24,6 +24,7 @@ from winnow_lsp.host.settings import BY_NAME, GONE, RENAMED, Setting, Settings, 
 from winnow_lsp.host.user_files import read_settings_file
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+_META = f"{__name__}.old"
 _MODELS = ("drafter", "target")
 _NAMES = (*SPECULATE, *(model.name for model in MODELS))  # values that are no files
 _OPTIONS = {
@@ -31,6 +32,16 @@ _OPTIONS = {
     "drafter": "The model that scores code.",
     "target": "The model that answers, or its server.",
 }
+# Options of the version before, which are read until the next one, by the settings that they were.
+_OLD = {
+    "--draft": "speculate", "--effort": "effort", "--exclude": "files.exclude", "--first-look": "index.firstLook",
+    "--include": "files.include", "--index-megabytes": "index.maxMegabytes", "--keep-ratio": "budget.ratio",
+    "--kv-type": "kvType", "--max-file-bytes": "files.maxBytes", "--max-tokens": "maxTokens", "--patience": "patience",
+    "--seed": "answer.seed", "--shared-index": "index.shared", "--snapshot-megabytes": "snapshotMegabytes",
+    "--speculate": "speculate", "--target-context": "targetContext", "--target-place": "targetPlace",
+    "--temperature": "answer.temperature", "--thinking": "thinking", "--thinking-tokens": "answer.thinkingTokens",
+    "--top-p": "answer.topP",
+}  # fmt: skip
 
 
 class _Value(click.ParamType[Any]):
@@ -81,13 +92,27 @@ def setting_options(*names: str, file: bool = True) -> Decorator:
         def command(*arguments: Any, **options: Any) -> Any:
             assigned: dict[str, Any] = options.pop("assigned")
             given = {name: value for name in names if (value := options.pop(name)) is not None}
+            assigned = _assigned(click.get_current_context().meta.get(_META, ())) | assigned
             reads = file and click.get_current_context().invoked_subcommand is None
             settings = {**(user_settings() if reads else {}), **assigned, **given}
             return function(*arguments, settings=settings, **options)
 
-        return shared(*map(option_of, names), _SET)(command)
+        return shared(*map(option_of, names), _SET, *map(_old_option, _OLD))(command)
 
     return decorate
+
+
+def _old_option(option: str) -> Decorator:
+    name = _OLD[option]
+    replaced = "no longer an option, and has no effect" if name in GONE else f"now --set {name}"
+
+    def taken(context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> None:
+        if values:
+            show(f"winnow: {option} is {replaced}", err=True)
+        if name not in GONE:
+            context.meta.setdefault(_META, []).extend(f"{name}={value}" for value in values)
+
+    return click.option(option, multiple=True, hidden=True, expose_value=False, callback=taken)
 
 
 _SET = click.option(

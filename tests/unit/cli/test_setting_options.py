@@ -187,6 +187,28 @@ def test_old_names_are_set_with_a_notice(file: Path) -> None:
     assert parsed("--set=answer.maxTokens=7", "--set=maxTokens=9")[0] == Settings.of({"maxTokens": 9})
 
 
+@pytest.mark.parametrize(
+    ("arguments", "same", "says"),
+    [
+        (["--first-look", "1000"], {}, "--first-look is no longer an option, and has no effect"),
+        (["--temperature=0.5"], {}, "--temperature is no longer an option, and has no effect"),
+        (["--max-tokens", "7"], {"maxTokens": 7}, "--max-tokens is now --set maxTokens"),
+        (
+            ["--exclude=a", "--exclude=--seed"],
+            {"files.exclude": ["a", "--seed"]},
+            "--exclude is now --set files.exclude",
+        ),
+        (["--keep-ratio", "0.05"], {"budget": "5%"}, "--keep-ratio is now --set budget.ratio"),
+        (["--patience=3", "--set=patience=4"], {"patience": 4}, "--patience is now --set patience"),
+    ],
+)
+def test_options_of_the_version_before_are_read_with_a_notice(
+    file: Path, arguments: list[str], same: dict[str, Any], says: str
+) -> None:
+    config, said = parsed(*arguments)
+    assert (config, said.splitlines()[0]) == (Settings.of(same), f"winnow: {says}")
+
+
 @pytest.mark.parametrize("command", ["ask", "why", "when", "review", "spans", "mcp", "index", "acp"])
 def test_help_fits_a_screen(command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
