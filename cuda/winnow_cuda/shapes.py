@@ -49,10 +49,10 @@ class TransformerShape:
 
 @dataclass(frozen=True, slots=True)
 class PackedMatrix:
-    """A matrix [N, K] for `ops/int16_products.py`: codes [panels, chunks, pairs, 64], scales [chunks, N]."""
+    """A matrix [N, K] for `ops/int16_products.py`, in panels of 32 rows, side by side."""
 
-    codes: Int16
-    scales: Float32
+    codes: Int16  # [panels, chunks, pairs, 64]: the columns of a chunk by two
+    scales: Float32  # [chunks, N]
 
 
 Matrix = Float32 | PackedMatrix
@@ -187,7 +187,7 @@ def runs_between(offsets: Int64) -> Int64:
 class Encoder(Protocol):
     """A drafter's first layers, thread-safe; `parallel` says whether concurrent calls are faster."""
 
-    batch_tokens: int
+    batch_tokens: int  # to encode in one call
     parallel: bool
 
     def encode(

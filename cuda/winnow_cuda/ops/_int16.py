@@ -210,7 +210,7 @@ def _round_row(x: Float32, codes: Int16) -> Any:
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def round_tiles(x: Float32, tile_rows: int, chunks: int, pairs: int) -> Any:
-    """x [M, K] → int16 [tiles, chunks, pairs, 2 tile_rows], scales [chunks, rows], filled with zeros."""
+    """x [M, K] → int16 [tiles, chunks, pairs, 2 tile_rows], scales [chunks, rows], filled with zeros; 2 pairs ≤ 512."""
     tiles, width = (len(x) + tile_rows - 1) // tile_rows, 2 * pairs
     codes = np.empty((tiles, chunks, pairs, tile_rows), np.int32)
     scales = np.empty((chunks, tiles * tile_rows), np.float32)

@@ -89,7 +89,7 @@ class Drafter:
         return self._files.encode(files, cancellation, fixed_batches)
 
     def text_vectors(self, texts: Sequence[str], cancellation: Cancellation) -> tuple[Float32, int]:
-        """Vectors of length 1 of texts, float32 [N, columns], and all tokens. Without an adapter it cannot."""
+        """Unit vectors of texts, float32 [N, columns], and all tokens. UnsupportedModelError without an adapter."""
         vectors, tokens = list[Float16](), 0
         files = (FileText("", (text,)) for text in texts)
         for keys in self.encode(files, cancellation, fixed_batches=True):

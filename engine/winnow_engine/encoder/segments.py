@@ -22,15 +22,15 @@ _LEAST_TOKENS = 512  # of a group at the end; smaller ones cost BLAS more than t
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Rows start:stop of file `file`'s tokens, to be encoded behind `header` as `ids`; runs[r] belong to units[r]."""
+    """Rows start:stop of file `file`'s tokens, to be encoded behind `header` as `ids`."""
 
     file: int
     start: int
     stop: int
     header: Int32
     ids: Int32
-    runs: Int32
-    units: Int32
+    runs: Int32  # [R, 2], counted from `start`: rows runs[r, 0]:runs[r, 1] belong to unit units[r]
+    units: Int32  # [R]
 
     def __len__(self) -> int:
         return len(self.header) + len(self.ids)

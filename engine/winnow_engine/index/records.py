@@ -30,8 +30,8 @@ def analysed(path: str, data: bytes) -> Record:
 def record_of(analysis: FileAnalysis, data: bytes) -> Record:
     """An analysis with the words of its units.
 
-    `units` are int32 [U, 6]: kind, bytes, lines, parent; names' and words' rows are a term, a unit and a count, int32
-    [N, 3].
+    `units` are int32 [U, 6]: kind, bytes and lines from and to, parent; rows of names and words are a term, a unit and
+    a count, int32 [N, 3]. Terms and the units' names are JSON.
     """
     units = analysis.units
     words, lengths = counted(data[unit.start_byte : unit.end_byte].decode("utf-8", "replace") for unit in units)

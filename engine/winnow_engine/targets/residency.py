@@ -40,8 +40,8 @@ class MemoryNeeds:
 
     free: int | None
     why: str
-    drafter: int
-    drafter_work: int
+    drafter: int  # its weights
+    drafter_work: int  # what it takes in addition while it works
     target: int
     offload: bool
     other: LlamaGpu | None = None

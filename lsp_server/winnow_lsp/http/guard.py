@@ -133,7 +133,7 @@ class Guard:
 
     @classmethod
     def of(cls, host: str, origins: Sequence[str] = ()) -> Guard:
-        """The rules on `host`, with the environment's token and keys. Raises ValueError if anybody could ask."""
+        """The rules on `host`, with the environment's token and keys. ValueError if unsound, or anybody could ask."""
         token, file = (os.environ.get(name, "").strip() or None for name in (TOKEN_VARIABLE, KEYS_VARIABLE))
         if token is None and file is None and not is_loopback(host):
             raise ValueError(

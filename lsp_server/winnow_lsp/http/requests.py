@@ -119,15 +119,15 @@ def _options(given: Mapping[str, Any], field: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """A request of any API. `ignored` are fields that do not count, `namespaces` the tools' own names."""
+    """A request of any API. `ignored` are fields that do not count."""
 
     asked: CompletionRequest
     model: str
     stream: bool
     include_usage: bool
     ignored: tuple[str, ...] = ()
-    namespaces: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    user: str | None = None
+    namespaces: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of tools that are offered by both joined
+    user: str | None = None  # whose key came with it
 
 
 def read_request(body: bytes, model: ServedModel) -> ChatRequest:

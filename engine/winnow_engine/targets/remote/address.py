@@ -50,7 +50,7 @@ def sent_to(name: str) -> str | None:
 
 
 def parse(url: str) -> Address:
-    """Read a URL. TargetAddressError if malformed, with a key or password, or plain http to a host not listed."""
+    """Read a URL. TargetAddressError if malformed, with a key, or http to a host not in WINNOW_PLAIN_HTTP_HOSTS."""
     parts = _split(url)
     name = parts.hostname or ""
     port = f":{parts.port}" if parts.port else ""

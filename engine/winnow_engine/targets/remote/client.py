@@ -35,12 +35,12 @@ class RetryPolicy:
     """Deadlines and pauses between attempts, in seconds; `after_last_s` is for usage behind an answer."""
 
     connect_s: float = 5.0
-    short_s: float = 10.0
+    short_s: float = 10.0  # for an answer that is no stream
     first_token_s: float = 600.0
     between_tokens_s: float = 60.0
     after_last_s: float = 2.0
     retries: tuple[float, ...] = (0.25, 1.0)
-    retry_after_s: float = 10.0
+    retry_after_s: float = 10.0  # the longest pause that a server may ask for
 
     def next_s(self, tools: bool) -> float:
         """Seconds to wait for more of an answer. With tools, a server may hold a call back until it is complete."""
