@@ -15,7 +15,7 @@ import numpy as np
 from winnow_cuda.compiler.kernel import Kernel
 from winnow_cuda.device import Device, DeviceArray, OutOfDeviceMemoryError
 from winnow_cuda.gpu.products import Products
-from winnow_cuda.gpu.readout import DeviceHead, DeviceReadout, ReadRows, joined_keys
+from winnow_cuda.gpu.readout import DeviceHead, DeviceReadout, joined_keys
 from winnow_cuda.gpu.sparse_attention import SparseAttention
 from winnow_cuda.gpu.weights import DeviceLayer, upload_embedding, upload_layer
 from winnow_cuda.ops.elementwise import rope_table
@@ -137,11 +137,6 @@ class GpuEncoder:
     def run(self, batch: Batch) -> None:
         """Run `batch`, without waiting, and leave its hidden states on the device. For `winnow bench`."""
         self._forward(self._start(batch))
-
-    def run_keys(self, batch: Batch, parts: Int32) -> ReadRows:
-        """As `run`, with the keys of runs of at most 128 rows."""
-        assert self._readout is not None
-        return self._readout.read(*self._forward(self._start(batch)), parts)
 
     def _forward(self, run: _Run, between_layers: Callable[[], None] | None = None) -> tuple[DeviceArray, DeviceArray]:
         """The residual stream after the last layer, float32 [T, width], and float16 scratch of its shape."""
