@@ -95,18 +95,17 @@ def open_encoder(
 
     `binaries` keeps compiled GPU kernels (10 s); `on_compile` gets their names, `notify` that the CPU takes over.
     """
-    if not availability().usable:
-        return CpuEncoder(weights, prefix, opening)
-    from winnow_cuda.gpu.encoder import supports
-
-    refusal = supports(weights.shape)
-    if refusal is not None:
-        notify(f"the drafter runs on the CPU, because it has {refusal}")
-        return CpuEncoder(weights, prefix, opening)
 
     def on_cpu() -> Encoder:
         return CpuEncoder(weights, prefix, opening)
 
+    if not availability().usable:
+        return on_cpu()
+    from winnow_cuda.gpu.encoder import supports
+
+    if refusal := supports(weights.shape):
+        notify(f"the drafter runs on the CPU, because it has {refusal}")
+        return on_cpu()
     try:
         return cast(Encoder, Steadfast(_on_device(weights, prefix, binaries, on_compile), on_cpu, notify))
     except DeviceError as error:

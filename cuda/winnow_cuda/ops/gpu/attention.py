@@ -76,8 +76,7 @@ def key_copier(keys: int, head_dim: int, threads: int) -> Any:
 
     @cuda.jit(device=True, inline="always")  # type: ignore[untyped-decorator]
     def copy(to: Any, own: Any, prefix: Any, first: Any, shared_rows: Any, limit: Any, stride: Any) -> None:
-        tid = int32(cuda.threadIdx.x)
-        row, chunk = tid >> int32(3), tid & int32(7)
+        row, chunk = int32(cuda.threadIdx.x) >> int32(3), int32(cuda.threadIdx.x) & int32(7)
         at = uint32(to + uint32(row * int32(_ROW) + ((chunk ^ (row & int32(7))) << int32(4))))
         for i in range(keys // step):
             key = first + row + int32(i * step)
