@@ -93,10 +93,13 @@ def test_what_it_says_is_added_less_its_mean(
     assert said is not None
     added = 2 * (said - said.mean())
     place = {(file.path, unit.start_line): number for number, (file, unit) in enumerate(workspace.units)}
-    old, new = ({place[one.path, one.start_line]: one.score for one in some.spans} for some in (before, after))
+    old, new = (
+        {place[one.path, one.start_line]: one.score - one.features.get("order", 0.0) for one in some.spans}
+        for some in (before, after)
+    )
     assert set(old) == set(new) == set(place.values())
     moved = np.array([new[unit] - old[unit] for unit in sorted(new)])
-    np.testing.assert_allclose(moved - moved.mean(), added, atol=0.01)
+    np.testing.assert_allclose(moved - moved.mean(), added, atol=0.1)  # features below 0.05 are left out
     assert sorted(old, key=lambda unit: -old[unit]) != sorted(new, key=lambda unit: -new[unit])
     assert all(
         one.features.get("reranker", 0) == pytest.approx(added[place[one.path, one.start_line]], abs=0.05)
