@@ -15,15 +15,15 @@ from winnow_cuda.ops._int16 import runs_here
 CODE = """
 import json
 import numpy as np
-from winnow_cuda.ops import rms_norm, swiglu
+from winnow_cuda.ops import elementwise
 rows = np.ones((2, 6), np.float32)
-rms_norm.rms_norm(rows, rows[0], 1e-6)
-swiglu.swiglu(rows)
-kernels = (rms_norm._rms_norm, swiglu._swiglu)
+elementwise.rms_norm(rows, rows[0], 1e-6)
+elementwise.swiglu(rows)
+kernels = (elementwise._rms_norm, elementwise._swiglu)
 print(json.dumps({
     "hits": sum(sum(kernel.stats.cache_hits.values()) for kernel in kernels),
     "folders": [kernel.stats.cache_path for kernel in kernels],
-    "source": rms_norm.__file__,
+    "source": elementwise.__file__,
 }))
 """
 
@@ -79,8 +79,8 @@ def test_a_change_of_what_a_kernel_has_inlined_compiles_it_again(
 def test_what_is_damaged_is_compiled_again(first: tuple[Path, Path, set[Path]], tmp_path: Path) -> None:
     packages, cache, (folder,) = first
     shutil.copytree(cache, tmp_path / "cache")
-    (index,) = (tmp_path / "cache" / folder.name).glob("rms_norm.*.nbi")
-    (code,) = (tmp_path / "cache" / folder.name).glob("swiglu.*.nbc")
+    (index,) = (tmp_path / "cache" / folder.name).glob("elementwise._rms_norm-*.nbi")
+    (code,) = (tmp_path / "cache" / folder.name).glob("elementwise._swiglu-*.nbc")
     index.write_bytes(b"")
     data = bytearray(code.read_bytes())
     data[len(data) // 2] ^= 1
