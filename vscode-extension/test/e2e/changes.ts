@@ -24,9 +24,13 @@ async function pick(editor: vscode.TextEditor, title: string): Promise<void> {
   void vscode.commands.executeCommand(command.command, ...((command.arguments ?? []) as unknown[]));
 }
 
-/** The proposed text, once a diff with this title shows it. */
+/** The proposed text, once a diff with this title shows it; a busy VS Code may put another tab before it. */
 async function proposed(title: string): Promise<string> {
-  const tab = await eventually(() => tabs().find((one) => one.label === title && one.isActive), () => tabs().map(({ label }) => label));
+  const tab = await eventually(async () => {
+    const found = tabs().find(({ label }) => label === title);
+    if (found !== undefined && !found.isActive) await vscode.commands.executeCommand('workbench.action.nextEditor');
+    return found?.isActive ? found : undefined;
+  }, () => tabs().map(({ label }) => label));
   assert.ok(tab.input instanceof vscode.TabInputTextDiff);
   return (await vscode.workspace.openTextDocument(tab.input.modified)).getText();
 }
