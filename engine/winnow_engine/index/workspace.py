@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
@@ -147,6 +147,10 @@ class Workspace:
     def by_unit(self, of_files: NDArray[np.float32]) -> NDArray[np.float32]:
         """Values of files, float32 [F], repeated for each of their units, float32 [U]."""
         return np.repeat(of_files, np.diff(self.unit_starts))
+
+    def files_of(self, units: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+        """The number of each of these units' files, int64 [N]."""
+        return np.searchsorted(self.unit_starts, units, side="right") - 1
 
     def names_defined_at(self, cursor: Cursor) -> set[str]:
         """The names that the units at the cursor define."""

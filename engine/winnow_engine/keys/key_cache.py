@@ -233,7 +233,7 @@ def _bytes(unit: Unit) -> int:
 
 def _by_file(workspace: Workspace, units: Iterable[int]) -> dict[int, tuple[NDArray[np.int32], list[Unit]]]:
     numbers = np.unique(np.fromiter(units, np.int64))
-    files = np.searchsorted(workspace.unit_starts, numbers, side="right") - 1
+    files = workspace.files_of(numbers)
     found = {}
     for file in np.unique(files).tolist():
         local = (numbers[files == file] - workspace.unit_starts[file]).astype(np.int32)

@@ -89,7 +89,7 @@ def units_to_read(
 
 def texts_of(workspace: Workspace, units: NDArray[np.int64], drafter: Drafter) -> list[UnitText]:
     """Units as the reranker reads them."""
-    numbers = (np.searchsorted(workspace.unit_starts, units, side="right") - 1).tolist()
+    numbers = workspace.files_of(units).tolist()
     texts = [file.text_of(unit) for file, unit in (workspace.units[unit] for unit in units.tolist())]
     together = max(-(-len(texts) // _THREADS), 1)
     chunks = [texts[first : first + together] for first in range(0, len(texts), together)]
@@ -109,6 +109,6 @@ def _led_to(workspace: Workspace, total: Scores) -> NDArray[np.bool_]:
     """True for units in a leader's file, used by a leader, or using one, bool [U]."""
     leaders = {int(unit): 1.0 for unit in highest(total, _LEADERS)}
     files = np.zeros(len(workspace.files), np.float32)
-    files[np.searchsorted(workspace.unit_starts, list(leaders), side="right") - 1] = 1
+    files[workspace.files_of(list(leaders))] = 1
     symbols = workspace.symbols
     return (workspace.by_unit(files) > 0) | (symbols.used_by(leaders) > 0) | (symbols.using(leaders) > 0)

@@ -65,7 +65,7 @@ def defining(text: str, workspace: Workspace) -> list[int]:
     end = "." + ".".join([*owner, name]).lower()
     units = _those([f".{workspace.units[unit][1].name}".lower().endswith(end) for unit in units], units)
     units = _those(np.isin(workspace.unit_kinds[units], _CODE).tolist(), units)
-    files = np.searchsorted(workspace.unit_starts, units, side="right") - 1
+    files = workspace.files_of(units)
     return _those((~workspace.file_table.are_tests[files]).tolist(), units)
 
 
@@ -82,7 +82,7 @@ def by_files(workspace: Workspace, scores: FusedScores) -> FusedScores:
     if scores.log_shares is not None or not {_DEFINITION, _OVERVIEW}.isdisjoint(scores.contributions):
         return scores
     units = np.flatnonzero(scores.total > -np.inf)
-    files = np.searchsorted(workspace.unit_starts, units, side="right") - 1
+    files = workspace.files_of(units)
     total, together = scores.total[units], np.full(len(workspace.files), -np.inf, np.float32)
     best = highest(total, _COUNTED)
     np.logaddexp.at(together, files[best], total[best] / 2)

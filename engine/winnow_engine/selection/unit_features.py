@@ -179,7 +179,7 @@ def _links(asked: ScoringInput, features: Mapping[str, Scores]) -> Links:
 def _file_shares(asked: ScoringInput, leaders: Mapping[int, float]) -> NDArray[np.float64]:
     """The sum of the likelihoods of each file's leaders, given by number, float64 [F]."""
     units = sorted(leaders)
-    files = np.searchsorted(asked.workspace.unit_starts, units, side="right") - 1
+    files = asked.workspace.files_of(units)
     shares = np.zeros(len(asked.workspace.files))
     np.add.at(shares, files, np.array([leaders[unit] for unit in units], np.float32))
     return shares
