@@ -32,11 +32,16 @@ def spelled_words(text: str) -> list[str]:
     return _ASCII.findall(text) if text.isascii() else list(_spelled(unicodedata.normalize("NFKC", text)))
 
 
+def without_accents(text: str) -> str:
+    """A text in compatibility form, decomposed (NFKD), without accents."""
+    return _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
+
+
 def _spelled(text: str) -> Iterator[str]:
     for match in _pattern().finditer(text):
         word, run = match[0], match[1]
         if run is None:
-            yield word if word.isascii() else _ACCENTS.sub("", unicodedata.normalize("NFKD", word))
+            yield word if word.isascii() else without_accents(word)
         else:
             yield from [run[at : at + 2] for at in range(len(run) - 1)] or [run]
 

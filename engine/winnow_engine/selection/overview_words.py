@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_ACCENTS = re.compile("[\u0300-\u036f]")
+from winnow_engine.index.words import without_accents
+
 _RUN = re.compile(r"(?P<unspaced>[\u30a1-\u30fa\u30fc\u3400-\u9fff]+)|[\u3041-\u309f]+|[^\W\u3041-\u9fff]+")
 
 TOPICS = {
@@ -105,6 +106,6 @@ def _occurs(words: re.Pattern[str], run: str, unspaced: bool) -> bool:
 
 def _runs(text: str) -> list[tuple[str, bool]]:
     """Runs of letters in lower case without accents; True for those of a script without spaces. No hiragana."""
-    plain = unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", text))).casefold()
+    plain = unicodedata.normalize("NFC", without_accents(text)).casefold()
     found = ((match[0], match["unspaced"] is not None) for match in _RUN.finditer(plain))
     return [(run, unspaced) for run, unspaced in found if not "\u3041" <= run[0] <= "\u309f"]
