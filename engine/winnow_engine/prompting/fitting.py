@@ -12,7 +12,7 @@ from winnow_engine.prompting.conversation import LEAST_BUDGET, Conversation, fol
 from winnow_engine.prompting.layout import SMALL_CONTRACT, asks, build_messages, continued_messages, with_latest_turns
 from winnow_engine.prompting.messages import Message, PromptReader
 from winnow_engine.question import Question
-from winnow_engine.selection.auto_budget import SMALL_TARGET, prefill_limit, useful_tokens
+from winnow_engine.selection.auto_budget import is_small, prefill_limit, useful_tokens
 from winnow_engine.selection.ranking import Ranked, Selection
 
 _EARLIER_TOKENS = 1500  # of the turns before a question
@@ -64,8 +64,7 @@ class Limits:
     @property
     def contract(self) -> str:
         """How the target is to answer, for one that is too small to see it in the system's message."""
-        parameters = self.reader.parameters
-        return SMALL_CONTRACT if parameters is not None and parameters < SMALL_TARGET else ""
+        return SMALL_CONTRACT if is_small(self.reader.parameters) else ""
 
     def prompt(self, messages: Sequence[Message]) -> Any:
         """The messages as the reader's own prompt."""

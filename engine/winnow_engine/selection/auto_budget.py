@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 from winnow_engine.core import Scores
 
 MOST_TOKENS = 6000
-SMALL_TARGET = 3_000_000_000
-"""Parameters below which a target answers as well from 1,200 tokens as from more (docs/results/answers.md)."""
 LEAST_TOKENS = 400
 """Tokens to keep at least, if any: enough where one place surely answers."""
 # In steps, so that small changes of speed leave the prompt as it is, which need not be read again then.
 _PREFILL_LIMITS = (800, 1200, 1600, 2000, 2600, 4000, MOST_TOKENS)
-_MOST_TOKENS_SMALL = 1200
+_SMALL_TARGET, _MOST_TOKENS_SMALL = 3_000_000_000, 1200  # parameters, and enough tokens below (docs/results/answers.md)
 _LEAST_TOKENS_UNSURE, _LEAST_TOKENS_EACH = 1500, 1000
 _SURE_SHARE, _SURE_LOG_ODDS = 0.8, 2.0  # of the best unit, and that anything answers, from which one place surely does
 _EACH = np.ones(1, np.float32)
@@ -30,9 +28,14 @@ UNSURE_LOG_ODDS = -3.0
 _NOTHING = -3.476  # log-odds of 3%
 
 
+def is_small(parameters: int | None) -> bool:
+    """True for a target that answers no better from more than 1,200 tokens. None: its parameters are unknown."""
+    return parameters is not None and parameters < _SMALL_TARGET
+
+
 def useful_tokens(parameters: int | None) -> int:
-    """The most tokens to keep for a target of so many parameters, None if unknown."""
-    return _MOST_TOKENS_SMALL if parameters is not None and parameters < SMALL_TARGET else MOST_TOKENS
+    """The most tokens to keep for a target of so many parameters."""
+    return _MOST_TOKENS_SMALL if is_small(parameters) else MOST_TOKENS
 
 
 def prefill_limit(tokens_per_s: float | None, patience_s: float) -> int:
