@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_cuda.shapes import Int32
 from winnow_engine.encoder.template import Template
 from winnow_engine.errors import TrainingError
 from winnow_engine.llama.vocabulary import Vocabulary
@@ -68,58 +67,16 @@ def questions_alone(data: Dataset, kind: str) -> Dataset:
 
 
 def join(first: Dataset, others: Sequence[Dataset]) -> Dataset:
-    """The first data set, the questions of kinds that only others made of it have, and then data about other files.
+    """The first data set, with the questions of kinds that only others made of it have.
 
-    Raises TrainingError for questions about other files without these, and unless the first has files.
+    Raises TrainingError for questions about other files, and unless the first has files.
     """
     first.require_files()
-    apart = []
     for other in others:
-        if _of_one_base(first, other):
-            first = _with_kinds(first, other)
-        elif len(other.units):
-            apart.append(other)
-        else:
-            raise TrainingError("questions alone can be joined only with the data set that they were made of")
-    return together([first, *apart]) if apart else first
-
-
-def together(every: Sequence[Dataset]) -> Dataset:
-    """Data sets about different files, one after another. Each keeps its projects, by whatever names."""
-    kinds, languages = (_names(every, name) for name in ("kinds", "languages"))
-    projects, units = (_starts(every, name) for name in ("projects", "units"))
-    shifted = list(zip(every, projects, units, strict=False))
-    return Dataset(
-        kinds=kinds,
-        languages=languages,
-        projects=tuple(name for one in every for name in one.projects),
-        prefix=every[0].prefix,
-        project_of=np.concatenate([one.project_of + first for one, first, _ in shifted]).astype(np.int32),
-        headers=_chained([one.headers for one in every]),
-        file_units=np.concatenate([[0], *(one.file_units[1:] + first for one, _, first in shifted)]),
-        units=_chained([one.units for one in every]),
-        bare=_chained([one.bare for one in every]),
-        twins=np.concatenate([one.twins for one in every]),
-        kind_of=np.concatenate([_renumbered(one.kind_of, one.kinds, kinds) for one in every]),
-        language_of=np.concatenate([_renumbered(one.language_of, one.languages, languages) for one in every]),
-        questions=_chained([one.questions for one in every]),
-        golds=_chained([Rows(one.golds.values + first, one.golds.offsets) for one, _, first in shifted]),
-        asked_at=np.concatenate([np.where(one.asked_at < 0, -1, one.asked_at + first) for one, _, first in shifted]),
-        quotes=np.concatenate([one.quotes for one in every]),
-    )
-
-
-def _names(every: Sequence[Dataset], name: str) -> tuple[str, ...]:
-    return tuple(sorted({each for one in every for each in getattr(one, name)}))
-
-
-def _starts(every: Sequence[Dataset], name: str) -> list[int]:
-    """The number that each data set's first project or unit gets, and that after the last."""
-    return np.cumsum([0, *(len(getattr(one, name)) for one in every)]).tolist()
-
-
-def _renumbered(numbers: Int32, own: Sequence[str], names: Sequence[str]) -> Int32:
-    return np.array([names.index(name) for name in own], np.int32)[numbers]
+        if not _of_one_base(first, other):
+            raise TrainingError("questions can be joined only with the data set that they were made of")
+        first = _with_kinds(first, other)
+    return first
 
 
 def _chained(parts: Sequence[Rows]) -> Rows:

@@ -12,7 +12,6 @@ _COMMANDS = {
     "ask": "Let a language model write questions about the code of a data set.",
     "commits": "Make questions of commits about the files of a data set.",
     "draft": "Train a draft for `--set speculate=` on what `prompts` wrote.",
-    "histories": "Write a data set of commits, each with what it changed.",
     "join": "Join the kinds of questions of data sets.",
     "judge": "Judge a reranker by what is kept with it.",
     "mean": "Write the mean of several adapters.",
@@ -23,7 +22,7 @@ _COMMANDS = {
     "ship": "Write what ships of a trained draft.",
 }
 _MODULES = {
-    **dict.fromkeys(("ask", "commits", "histories", "join", "prepare"), "data"),
+    **dict.fromkeys(("ask", "commits", "join", "prepare"), "data"),
     **dict.fromkeys(("mean", "run"), "adapter"),
     **dict.fromkeys(("draft", "prompts", "ship"), "draft"),
     "judge": "judge",

@@ -1,4 +1,4 @@
-"""`winnow train prepare`, `histories`, `commits`, `join` and `ask`: data sets of questions about code."""
+"""`winnow train prepare`, `commits`, `join` and `ask`: data sets of questions about code."""
 
 from __future__ import annotations
 
@@ -43,28 +43,6 @@ _clones_option = click.option(
 
 
 @click.command()
-@click.argument("out", type=DATA)
-@_clones_option
-@click.option("--most", type=click.IntRange(1), default=1000, show_default=True, help="Commits of a project.")
-@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes.")
-@click.option("--seed", default=0, show_default=True)
-@drafter_option
-def histories(out: Path, clones: Path, most: int, workers: int, seed: int, drafter: str) -> None:
-    """Write the data set OUT of commits, each with what it changed as that was before.
-
-    It has files of its own, and `join` puts it behind what `prepare` wrote. What each project gives is kept in a folder
-    beside OUT, from which another run goes on.
-    """
-    from winnow_research.training import histories as building
-
-    recipe = building.HistoryRecipe(most, seed=seed)
-    data = building.histories(clones, locate(drafter), recipe, out.with_suffix(".kept"), say, workers)
-    data.save(out)
-    tokens, questions = len(data.units.values), len(data.questions)
-    click.echo(f"{out}: {len(data.projects)} histories, {tokens:,} tokens, {questions:,} questions")
-
-
-@click.command()
 @click.argument("data", type=DATA)
 @click.argument("out", type=DATA)
 @_clones_option
@@ -88,10 +66,7 @@ def commits(data: Path, out: Path, clones: Path, workers: int, alone: bool, draf
 @click.argument("out", type=DATA)
 @click.argument("data", type=DATA, nargs=-1, required=True)
 def join(out: Path, data: tuple[Path, ...]) -> None:
-    """Write the first DATA to OUT, with the kinds of questions that only others made of it have.
-
-    Data sets about other files, such as `histories` writes, come after it.
-    """
+    """Write the first DATA to OUT, with the kinds of questions that only others made of it have."""
     from winnow_research.training import adding
 
     first, *others = map(Dataset.load, data)

@@ -29,8 +29,8 @@ from winnow_research.evaluation.histories.small_commits import (
 )
 
 QUESTION = "What has to change for this: {text}"
-_MOST_UNITS, LARGEST_BYTES = 4, 4000
-LEAST_WORDS, _MOST_BODY_WORDS = 4, 60
+_MOST_UNITS, _LARGEST_BYTES = 4, 4000
+_LEAST_WORDS, _MOST_BODY_WORDS = 4, 60
 _AT_ONCE = 500  # commits whose files are looked up by one process
 _REFERENCE = re.compile(
     r"\s*\(?(?:gh-?|(?:fix(?:es|ed)?|clos(?:es|ed)?):?\s+|see )?#\d+\)?|https?://\S+", re.IGNORECASE
@@ -51,21 +51,14 @@ class AskedCommit:
     golds: tuple[Place, ...]
 
 
-def asked_commits(
-    found: Iterable[SmallCommit], files: Iterable[IndexedFile], *, unchanged: bool = False
-) -> Iterator[AskedCommit]:
-    """Those of some commits that changed code outside tests, all of which stands in `files`.
-
-    With `unchanged` it stands there as it was before the commit. No text comes twice.
-    """
+def asked_commits(found: Iterable[SmallCommit], files: Iterable[IndexedFile]) -> Iterator[AskedCommit]:
+    """Those of some commits that changed code outside tests, all of which stands in `files`. No text comes twice."""
     known, seen = _ByEnd(files), set[str]()
     for small in found:
         units = [unit for unit in small.units if unit.before is not None and not is_test_path(unit.file.path)]
         golds = known.places(units) if 1 <= len(units) <= _MOST_UNITS else []
-        if unchanged and {place.text for place in golds} != set(map(_text_before, units)):
-            golds = []
         text = text_of(small.commit.message)
-        if golds and text not in seen and len(text.split()) >= LEAST_WORDS:
+        if golds and text not in seen and len(text.split()) >= _LEAST_WORDS:
             seen.add(text)
             yield AskedCommit(small.commit.id, text, tuple(golds))
 
@@ -77,12 +70,6 @@ def text_of(message: str) -> str:
     lines = [line for line in body.strip().split("\n\n")[0].splitlines() if not _TRAILER.match(line.strip())]
     words = " ".join(_REFERENCE.sub("", line) for line in lines).split()[:_MOST_BODY_WORDS]
     return f"{subject.rstrip('.')}. {' '.join(words).rstrip('.')}." if words else subject
-
-
-def _text_before(unit: ChangedUnit) -> str:
-    assert unit.before is not None
-    data = unit.file.before or b""
-    return data[unit.before.start_byte : unit.before.end_byte].decode("utf-8", "replace")
 
 
 def worth_reading(repository: Repository, found: Iterable[Commit], files: Iterable[IndexedFile]) -> Iterator[Commit]:
@@ -112,7 +99,7 @@ class _ByEnd:
 
     def hold(self, changes: Sequence[FileChange]) -> bool:
         """Whether all files of code outside tests that some changes had found are known, and at least one is."""
-        code = [one.before for one in changes if one.before and one.regular and is_code(one.before)]
+        code = [one.before for one in changes if one.before and one.regular and _is_code(one.before)]
         return len(changes) <= MOST_FILES and bool(code) and all(len(self._at(path)) == 1 for path in code)
 
     def _at(self, path: str) -> list[IndexedFile]:
@@ -134,10 +121,10 @@ class _ByEnd:
         if len(numbers) != 1:
             return None
         place = Place(files[0], numbers[0])
-        return place if place.unit.end_byte - place.unit.start_byte <= LARGEST_BYTES else None
+        return place if place.unit.end_byte - place.unit.start_byte <= _LARGEST_BYTES else None
 
 
-def is_code(path: str) -> bool:
+def _is_code(path: str) -> bool:
     """Whether a file has units of code, by its path, and is no test."""
     language = for_path(path)
     return language is not None and language.name not in PROSE and not is_test_path(path)

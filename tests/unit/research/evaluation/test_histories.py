@@ -220,15 +220,6 @@ def test_what_a_commit_changed_has_to_stand_in_one_place(top: Path, later: dict[
     assert whats(top, later) == []
 
 
-@pytest.mark.parametrize(("later", "asked"), [(TICKET, 1), (TICKET.replace("* 3", "* 4"), 0)])
-def test_code_that_a_commit_is_to_mend_stands_as_it_was_before(top: Path, later: str, asked: int) -> None:
-    git.commit(top, "Begin with the ticket", {"src/ticket.py": TICKET})
-    git.commit(top, "Make every zone cost four coins", {"src/ticket.py": TICKET.replace("* 3", "* 4")})
-    repository, files = open_repository(top), indexed([SourceFile("buses/ticket.py", later.encode())])
-    small = small_commits(repository, all_commits(repository))
-    assert len(list(asked_commits(small, files, unchanged=True))) == asked
-
-
 def test_a_message_is_asked_without_what_only_its_project_understands() -> None:
     message = (
         "unix: handle cloexec (#7)\n\nThe descriptor leaked. See https://x.org/1\nPR-URL: https://x.org/2\n\nMore."

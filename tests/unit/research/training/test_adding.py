@@ -62,23 +62,7 @@ def test_joined_data_sets_have_the_questions_of_all_once(data: Dataset) -> None:
     assert both.kinds == ("name", "asked", "commit", "chained")
 
 
-def test_data_about_other_files_comes_after_the_first(data: Dataset) -> None:
-    other = asked(replace(data, twins=data.twins + 1, projects=("b",), kinds=("asked",)), "name", "x", 0)
-    both = join(asked(data, "commit", "y", 1), [other])
-    shifted = [
-        (kind, ids, [gold + 3 for gold in golds], at if at < 0 else at + 3, q)
-        for kind, ids, golds, at, q in seen(other)
-    ]
-    assert seen(both) == [*seen(asked(data, "commit", "y", 1)), *shifted]
-    assert (both.projects, both.languages, both.kinds) == (("a", "b"), ("go",), ("asked", "commit", "name"))
-    assert both.project_of.tolist() == [0, 1]
-    assert both.file_units.tolist() == [0, 3, 6]
-    assert [both.units[unit].tolist() for unit in range(6)] == 2 * [data.units[unit].tolist() for unit in range(3)]
-    assert both.twins.tolist() == [0, 1, 2, 1, 2, 3]
-    assert (both.headers.values.dtype, both.golds.values.dtype, both.kind_of.dtype) == (np.int32, np.int64, np.int32)
-
-
-def test_questions_alone_about_other_files_are_not_joined(data: Dataset) -> None:
+def test_questions_about_other_files_are_not_joined(data: Dataset) -> None:
     other = questions_alone(replace(data, twins=data.twins + 1), "name")
     with pytest.raises(TrainingError, match="only with the data set"):
         join(data, [other])

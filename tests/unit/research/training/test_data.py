@@ -74,16 +74,16 @@ def test_every_pinned_project_has_a_licence_that_allows_its_use_and_every_langua
         assert languages.count(language) >= 15, language
 
 
-def test_clones_are_pinned_for_projects_of_the_training_data_and_others_with_a_licence() -> None:
+def test_clones_are_pinned_for_projects_of_the_training_data() -> None:
     known = {project.name: project for project in load()}
     entries = tomllib.loads((Path(training.__file__).parent / "clones.toml").read_text("utf-8"))
     assert entries.keys() == commits.pins().keys()
     for name, entry in entries.items():
-        assert known[name].language == entry["language"] if name in known else entry["licence"] in LICENCES, name
+        assert known[name].language == entry["language"], name
     languages = Counter(entry["language"] for entry in entries.values())
-    assert len(entries) >= 200
+    assert len(entries) >= 150
     assert languages.keys() >= {"python", "javascript", "typescript", "go", "rust", "c", "cpp", "java"}
-    assert min(languages.values()) >= 15
+    assert min(languages.values()) >= 12
 
 
 def test_no_history_of_the_evaluation_or_of_a_public_benchmark_is_pinned() -> None:
