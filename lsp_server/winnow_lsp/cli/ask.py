@@ -26,7 +26,7 @@ from winnow_lsp.cli.options import (
 from winnow_lsp.cli.report import ProgressView, notice_lines, spans_lines, stats_line
 from winnow_lsp.cli.setting_options import config_of, setting_options, shared
 from winnow_lsp.cli.shared_server import answered
-from winnow_lsp.cli.terminal import cancel_on_interrupt, show, show_json
+from winnow_lsp.cli.terminal import cancel_on_interrupt, is_interactive, show, show_json
 from winnow_lsp.client.connection import Listener
 from winnow_lsp.host.reply import Reply, place, thought_line
 
@@ -78,15 +78,37 @@ def _key(folders: Sequence[Folder]) -> str:
 @setting_options("budget", "drafter", "target")
 @server_option
 def ask(question: str | None, continues: bool, show_spans: bool, server: bool, **options: Any) -> None:
-    """Answer QUESTION about the repositories in the workspace.
+    """Answer QUESTION about the repositories in the workspace; on a terminal, without one, offer some to begin with.
 
     Piped text belongs to the question; in a loop over a pipe, add </dev/null.
     """
+    if is_interactive() and not (question or continues or any(options[name] for name in ("as_json", "at", "changes"))):
+        question = chosen_question(options)
     asked = question_of(question, options, reads_input=True)
     if continues:
         asked = replace(asked, earlier=last_turns(options))
     reply = show_answer(asked, options, show_spans=show_spans, server=server)
     keep_turns(asked, reply.answer, options)
+
+
+def chosen_question(options: Mapping[str, Any]) -> str:
+    """One of the questions to begin with about a command's workspace, chosen on the terminal, or one typed there."""
+    from winnow_engine.index.workspace import read_workspace
+    from winnow_engine.selection.overview import starter_questions
+    from winnow_engine.storage.store import Store, default_path
+    from winnow_lsp.cli.in_process import sources_of
+
+    with closing(Store(default_path())) as store, cancel_on_interrupt() as cancellation, ProgressView():
+        found = starter_questions(read_workspace(sources_of(options), store, cancellation), cancellation)
+    for number, text in enumerate(found, 1):
+        show(f"  {number}  {text}", err=True)
+
+    def chosen(said: str) -> str:
+        if said.strip().isdecimal() and not 0 < int(said) <= len(found):
+            raise click.UsageError(f"there are {len(found)} questions")
+        return found[int(said) - 1] if said.strip().isdecimal() else said
+
+    return str(click.prompt("A number, or your own question", value_proc=chosen, err=True))
 
 
 def show_answer(asked: Question, options: dict[str, Any], *, show_spans: bool, server: bool) -> Reply:

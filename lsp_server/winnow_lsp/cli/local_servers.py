@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from winnow_engine.models.cache import locate
 from winnow_engine.models.registry import DEFAULT_TARGET
 from winnow_engine.targets.remote.address import KEY_VARIABLE
 from winnow_lsp.cli.setting_options import config_of
+from winnow_lsp.cli.terminal import is_interactive
 
 if TYPE_CHECKING:
     from winnow_engine.targets.remote.discovery import FoundModel
@@ -43,7 +43,7 @@ def with_target(options: dict[str, Any]) -> dict[str, Any]:
     if not (found := discover()):
         return options
     no_drafter = _missing(models.drafter)
-    if no_drafter or options["as_json"] or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if no_drafter or options["as_json"] or not is_interactive():
         raise ModelNotFoundError("\n".join((str(no_drafter or missing), *_offer(found))))
     click.echo("\n".join((f"winnow: {missing}", *_offer(found))), err=True)
     sent = f"The code that is kept for it and {KEY_VARIABLE} are" if KEY_VARIABLE in os.environ else "The kept code is"

@@ -150,7 +150,7 @@ def question_of(text: str | None, options: dict[str, Any], *, reads_input: bool 
     if reads_input:
         text = with_input(text)
     if text is None and changes is None:
-        raise click.UsageError("Missing argument 'QUESTION'.")
+        raise click.UsageError("Missing argument 'QUESTION': give one in quotes, or pipe it in.")
     try:
         cursor = cursor_of(options["at"], folders_of(options))
         return Question(text or about_changes(changes) if changes is not None else text or "", cursor, changes=changes)

@@ -53,6 +53,11 @@ def use_utf8() -> None:
         os.execv(sys.executable, [sys.orig_argv[0], "-X", "utf8", *sys.orig_argv[1:]])
 
 
+def is_interactive() -> bool:
+    """True where a person can be asked: standard input and messages belong to a terminal."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
 def drop_unread_output() -> bool:
     """True if a reader of the output has left, for which libraries end the program. Nothing more is written to it."""
     left = [stream for stream in (sys.__stdout__, sys.__stderr__) if stream is not None and _has_no_reader(stream)]

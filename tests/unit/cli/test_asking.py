@@ -10,7 +10,7 @@ import click
 import pytest
 
 from winnow_engine.question import Question, Turn
-from winnow_lsp.cli.ask import keep_turns, last_turns, spans
+from winnow_lsp.cli.ask import chosen_question, keep_turns, last_turns, spans
 from winnow_lsp.cli.main import main
 from winnow_lsp.cli.options import cursor_of, folders_of, question_of
 
@@ -77,6 +77,25 @@ def test_more_than_a_question_can_have_is_not_read(monkeypatch: pytest.MonkeyPat
     assert asked("Why?", b"0123456789", monkeypatch).text.endswith("0123456789\n```")
     with pytest.raises(click.UsageError, match=r"more than 10 bytes were piped in.*tail"):
         asked("Why?", b"0123456789a", monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("given", "question"),
+    [
+        (b"2\n", "Where does it start?"),
+        (b"7\n0\n1\n", "What does this repository do?"),
+        (b"Where are prices?\n", "Where are prices?"),
+    ],
+)
+def test_a_terminal_is_offered_questions_to_begin_with(
+    given: bytes, question: str, typed: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "shop").mkdir()
+    for name in ("README.md", "main.py"):
+        (tmp_path / "shop" / name).write_text("# Shop\n")
+    os.write(typed, given)
+    assert chosen_question({"workspace": (str(tmp_path / "shop"),), "settings": {}}) == question
 
 
 @pytest.mark.parametrize(("read", "whole"), [(0, "Why?\n\n```\nWhy?\nWhere?\n```"), (5, "Why?"), (12, "Why?")])

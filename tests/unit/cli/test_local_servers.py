@@ -47,17 +47,6 @@ def nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:1")
 
 
-@pytest.fixture
-def typed(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """Where a terminal's user types."""
-    keyboard, terminal = os.openpty()
-    with os.fdopen(terminal, "r+b", buffering=0) as raw, open(raw.fileno(), closefd=False) as stdin:
-        monkeypatch.setattr(sys, "stdin", stdin)
-        monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-        yield keyboard
-    os.close(keyboard)
-
-
 def options(tiny: Path | None = None, target: str = DEFAULT_TARGET, *, as_json: bool = False) -> dict[str, Any]:
     return {"settings": {"target": target, "drafter": str(tiny or DEFAULT_DRAFTER)}, "as_json": as_json}
 
