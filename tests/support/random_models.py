@@ -14,9 +14,9 @@ from winnow_engine.models.gguf_header import read_header
 WIDTH = 128
 
 
-def write_model(path: Path) -> Path:
+def write_model(path: Path, architecture: str = "llama", tensors_a_file: int = 0) -> Path:
     """A llama in a file of two megabytes: four layers, and 512 tokens, half of which no text has."""
-    writer = gguf.GGUFWriter(path, "llama")
+    writer = gguf.GGUFWriter(path, architecture, split_max_tensors=tensors_a_file)
     writer.add_context_length(4096)
     writer.add_embedding_length(WIDTH)
     writer.add_block_count(4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from winnow_engine.core import Cancellation
 from winnow_engine.errors import ModelDamagedError, ModelError, ModelNotFoundError, UnsupportedModelError
 from winnow_engine.models import registry
 from winnow_engine.models.gguf_header import read_header
-from winnow_engine.models.registry import RegisteredModel
+from winnow_engine.models.names import PREFIX, HubName, is_later_part, parts_of, quantisation
+from winnow_engine.models.registry import ModelFile, RegisteredModel
 from winnow_engine.platform import expanded, is_file, user_folder
 
 _HASH_BLOCK = 4 << 20
@@ -47,7 +49,9 @@ def path(name: str, directory: Path | None = None) -> Path:
 
 
 def locate(name_or_file: str) -> Path:
-    """A GGUF's path, or a registered model's. ModelNotFoundError, ModelDamagedError, UnsupportedModelError."""
+    """The path of a GGUF, or of a model by name. ModelNotFoundError, ModelDamagedError, UnsupportedModelError."""
+    if name_or_file.startswith(PREFIX):
+        return pulled(name_or_file, default_directory())[0]
     found = given_file(name_or_file)
     if found is None:
         return path(name_or_file)
@@ -57,13 +61,41 @@ def locate(name_or_file: str) -> Path:
 
 def given_file(name_or_file: str) -> Path | None:
     """The path that was given, None for a model's name, which a file of that name never replaces."""
-    if any(name_or_file == model.name for model in registry.MODELS):
+    if name_or_file.startswith(PREFIX) or any(name_or_file == model.name for model in registry.MODELS):
         return None
     file = expanded(name_or_file)
     return file if name_or_file.endswith(".gguf") or "/" in name_or_file or is_file(file) else None
 
 
-def quick_state(model: RegisteredModel, directory: Path) -> FileState:
+def pulled(name: str, directory: Path) -> tuple[Path, ...]:
+    """The files of a model that was pulled from a hub, without asking it. ModelNotFoundError, ModelDamagedError."""
+    wanted = HubName.parse(name)
+    folder = directory / wanted.repository
+    try:
+        files = tuple(folder / file for file in wanted.choose(_ggufs(folder)))
+    except ModelNotFoundError as error:
+        raise ModelNotFoundError(f"{name} is not in {directory}; run `winnow models pull {name}`") from error
+    read_header(files[0])
+    return files
+
+
+def all_pulled(directory: Path) -> dict[str, tuple[Path, ...]]:
+    """The whole models from hubs and other servers that are here, by the name or file that `--target` takes."""
+    firsts = [directory / file for file in _ggufs(directory) if "/" in file and not is_later_part(file)]
+    found = {_name(file.relative_to(directory)) or str(file): parts_of(file) for file in firsts}
+    return {name: files for name, files in found.items() if all(map(is_file, files))}
+
+
+def _name(file: Path) -> str | None:
+    owner, repository, *path = file.parts
+    return f"{PREFIX}{owner}/{repository}:{quantisation(path[-1])}" if path else None
+
+
+def _ggufs(folder: Path) -> list[str]:
+    return sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*.gguf"))
+
+
+def quick_state(model: ModelFile, directory: Path) -> FileState:
     """The state by size and header: 0.03 s for a large vocabulary, and blind to changed weights."""
     file = directory / model.file
     if not is_file(file):
@@ -71,27 +103,52 @@ def quick_state(model: RegisteredModel, directory: Path) -> FileState:
     return FileState.DAMAGED if _fault(model, file) else FileState.OK
 
 
-def remove(model: RegisteredModel, directory: Path) -> int:
-    """Delete a model's file and what a pull received; returns bytes. ModelNotFoundError, OSError."""
-    found = [file for file in (directory / model.file, part_of(model, directory)) if is_file(file)]
+def remove(name: str, directory: Path) -> int:
+    """Delete a model's files and what a pull received; returns bytes. ModelNotFoundError, OSError."""
+    found = [file for file in _files(name, directory) if is_file(file)]
     if not found:
-        raise ModelNotFoundError(f"{model.name} is not in {directory}")
+        raise ModelNotFoundError(f"{name} is not in {directory}")
     size = sum(file.stat().st_size for file in found)
     for file in found:
         file.unlink()
     return size
 
 
-def part_of(model: RegisteredModel, directory: Path) -> Path:
+def _files(name: str, directory: Path) -> Iterator[Path]:
+    """A model's files in the folder of models, and their partial ones."""
+    given = given_file(name)
+    if name.startswith(PREFIX):
+        wanted = HubName.parse(name)
+        folder = directory / wanted.repository
+        begun = {part for file in folder.rglob("*.gguf*") for part in parts_of(_whole(file))}
+        firsts = [folder / file for file in wanted.choose(file.relative_to(folder).as_posix() for file in begun)]
+    elif given is None:
+        firsts = [directory / registry.find(name).file]
+    else:
+        firsts = [file for file in parts_of(given) if file.is_relative_to(directory)]
+    for first in firsts:
+        yield first
+        yield from (file for file in first.parent.glob("*.part") if _whole(file) == first)
+
+
+def _whole(file: Path) -> Path:
+    """The model's file that a partial file or a lock belongs to."""
+    return file.with_name(f"{file.name.partition('.gguf')[0]}.gguf")
+
+
+def part_of(model: ModelFile, directory: Path) -> Path:
     """Where a pull keeps what it has received of a model."""
-    return directory / f"{model.file}.part"
+    version = f".{hashlib.sha256(model.version.encode()).hexdigest()[:8]}" if model.version else ""
+    return directory / f"{model.file}{version}.part"
 
 
-def _fault(model: RegisteredModel, file: Path) -> str:
+def _fault(model: ModelFile, file: Path) -> str:
     """Fault of a file that is there, by its size and header; empty if there is none."""
     size = file.stat().st_size
     if size != model.bytes:
         return f"has {size:,} bytes instead of {model.bytes:,}"
+    if is_later_part(model.file):
+        return ""
     try:
         read_header(file)
     except ModelNotFoundError:

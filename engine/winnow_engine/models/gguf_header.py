@@ -21,6 +21,7 @@ from pathlib import Path
 from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType, GGUFValueType
 
 from winnow_engine.errors import ModelDamagedError, ModelNotFoundError, UnsupportedModelError
+from winnow_engine.models.names import parts_of
 
 Scalar = int | float | bool | str
 
@@ -67,19 +68,43 @@ def read_header(path: Path) -> GgufHeader:
     return _read(path, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
+def model_bytes(path: Path) -> int:
+    """The size of a model's file, or of all the files that it is split into. OSError."""
+    return sum(file.stat().st_size for file in parts_of(path))
+
+
 @lru_cache(maxsize=8)
 def _read(path: Path, *_version: int) -> GgufHeader:
     """As `read_header`. A question asks for the same headers several times."""
+    values, tensors = _read_file(path)
+    for later in parts_of(path)[1:]:
+        tensors |= _read_file(later)[1]
+    return _header(path, values, tensors)
+
+
+def _read_file(path: Path) -> tuple[dict[str, Scalar], dict[str, TensorInfo]]:
     try:
         with path.open("rb") as file:
             if file.read(len(_MAGIC)) != _MAGIC:
                 raise ModelDamagedError(f"{path} is not a GGUF file; give the path of a .gguf model")
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 values, tensors = _parse(_Cursor(data, path))
+    except FileNotFoundError as error:
+        raise ModelNotFoundError(f"{path}, a part of the model, is missing") from error
     except PermissionError as error:
         raise ModelNotFoundError(f"{path} cannot be read: {error.strerror}") from error
     _require_whole(path, tensors)
-    return _header(path, values, tensors)
+    return values, tensors
+
+
+def read_start(data: bytes, path: Path) -> GgufHeader | None:
+    """Header from a file's first bytes, None if there are too few. ModelDamagedError, UnsupportedModelError."""
+    if not data.startswith(_MAGIC):
+        raise ModelDamagedError(f"{path} is not a GGUF file")
+    try:
+        return _header(path, *_parse(_Cursor(data, path)))
+    except ModelDamagedError:
+        return None
 
 
 def require_supported(header: GgufHeader, supported: frozenset[str]) -> None:
@@ -94,7 +119,7 @@ def require_supported(header: GgufHeader, supported: frozenset[str]) -> None:
 class _Cursor:
     """Reads the fields that follow the magic, one after another."""
 
-    def __init__(self, data: mmap.mmap, path: Path) -> None:
+    def __init__(self, data: mmap.mmap | bytes, path: Path) -> None:
         self.data = data
         self.path = path
         self.offset = len(_MAGIC)

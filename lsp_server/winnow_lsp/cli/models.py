@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ from winnow_engine.core import Progress, ProgressSink, counted
 from winnow_engine.errors import ModelDamagedError
 from winnow_engine.models import cache, registry
 from winnow_engine.models.cache import FileState
+from winnow_engine.models.names import PREFIX
 from winnow_engine.models.pull import pull
-from winnow_engine.models.registry import RegisteredModel
+from winnow_engine.models.registry import ModelRole, RegisteredModel
 from winnow_engine.platform import physical_cores
 from winnow_engine.targets.remote.discovery import FoundModel, discover
 from winnow_engine.targets.residency import any_gpu_bytes
@@ -141,13 +143,18 @@ def models() -> None:
 @models.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array instead of a table.")
 def list_models(as_json: bool) -> None:
-    """List the models Winnow knows and whether their files are here (by size and header; `verify` hashes)."""
+    """List the models Winnow knows and those that were pulled (by size and header; `verify` hashes)."""
     directory = cache.default_directory()
     states = [(model, cache.quick_state(model, directory)) for model in registry.MODELS]
+    pulled = cache.all_pulled(directory)
     if as_json:
-        click.echo(json.dumps([_record(model, state, directory) for model, state in states], indent=2))
+        records = [_record(model, state, directory) for model, state in states]
+        click.echo(json.dumps([*records, *(_pulled_record(*one) for one in pulled.items())], indent=2))
     else:
-        Console().print(_table(states))
+        table = _table(states, directory)
+        for name, files in pulled.items():
+            table.add_row(name, ModelRole.TARGET, _size(_bytes(files)), "", FileState.OK, _last_read(files[0]))
+        Console().print(table)
 
 
 models.add_command(suggest_models)
@@ -159,28 +166,43 @@ models.add_command(suggest_models)
 def pull_models(names: tuple[str, ...], as_json: bool) -> None:
     """Download models into the cache; without NAME, the default drafter and target.
 
-    An interrupted download continues where it stopped.
+    NAME is one of `winnow models list`, hf:OWNER/REPO or hf:OWNER/REPO:QUANT for a GGUF on a model hub, or the URL of
+    a GGUF. An interrupted download continues where it stopped.
     """
-    wanted = [registry.find(name) for name in names or (registry.DEFAULT_DRAFTER, registry.DEFAULT_TARGET)]
-    for model in wanted:
-        with _progress(model, as_json) as sink:
-            file = pull(model, progress=sink)
-        click.echo(json.dumps({"model": model.name, "file": str(file)}) if as_json else file)
+    names = names or (registry.DEFAULT_DRAFTER, registry.DEFAULT_TARGET)
+    known = {name: registry.find(name) for name in names if not _is_source(name)}
+    for name in names:
+        with _progress(name, as_json) as sink:
+            file = pull(known[name], progress=sink) if name in known else _fetch(name, sink)
+        click.echo(json.dumps({"model": name, "file": str(file)}) if as_json else file)
+
+
+def _is_source(name: str) -> bool:
+    return name.startswith((PREFIX, "https://", "http://"))
+
+
+def _fetch(source: str, sink: ProgressSink) -> Path:
+    """Show what is at a source, then pull it."""
+    from winnow_engine.targets.fetching import fetch, offer
+
+    offered = offer(source)
+    click.echo(str(offered), err=True)
+    return fetch(offered, cache.default_directory(), sink)
 
 
 @models.command("path")
 @click.argument("name", shell_complete=completion.models)
 def print_path(name: str) -> None:
     """Print where the file of the model NAME is."""
-    click.echo(cache.path(name))
+    click.echo(cache.locate(name) if name.startswith(PREFIX) else cache.path(name))
 
 
 @models.command("remove")
 @click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=completion.models)
 def remove_models(names: tuple[str, ...]) -> None:
     """Delete the files of models from the cache, and what of them was received."""
-    for model in [registry.find(name) for name in names]:
-        click.echo(f"{model.name}: removed, {_size(cache.remove(model, cache.default_directory()))}")
+    for name in names:
+        click.echo(f"{name}: removed, {_size(cache.remove(name, cache.default_directory()))}")
 
 
 @models.command("verify")
@@ -188,7 +210,7 @@ def verify_models() -> None:
     """Check the size and SHA-256 of every model file in the cache."""
     directory = cache.default_directory()
     states = cache.verify(directory)
-    Console().print(_table(states))
+    Console().print(_table(states, directory))
     damaged = [directory / model.file for model, state in states if state is FileState.DAMAGED]
     if damaged:
         files = ", ".join(map(str, damaged))
@@ -207,12 +229,26 @@ def _record(model: RegisteredModel, state: FileState, directory: Path) -> dict[s
     }
 
 
-def _table(states: list[tuple[RegisteredModel, FileState]]) -> Table:
-    columns = (Column(name, overflow="fold") for name in ("role", "size", "licence", "state"))
+def _pulled_record(name: str, files: tuple[Path, ...]) -> dict[str, object]:
+    return {"name": name, "roles": ["target"], "file": str(files[0]), "bytes": _bytes(files), "state": FileState.OK}
+
+
+def _table(states: list[tuple[RegisteredModel, FileState]], directory: Path) -> Table:
+    columns = (Column(name, overflow="fold") for name in ("role", "size", "licence", "state", "last read"))
     table = Table(Column("name", no_wrap=True), *columns, box=None, pad_edge=False)
     for model, state in states:
-        table.add_row(model.name, ", ".join(model.roles), _size(model.bytes), model.licence, state)
+        read = _last_read(directory / model.file) if state is FileState.OK else ""
+        table.add_row(model.name, ", ".join(model.roles), _size(model.bytes), model.licence, state, read)
     return table
+
+
+def _bytes(files: tuple[Path, ...]) -> int:
+    return sum(file.stat().st_size for file in files)
+
+
+def _last_read(file: Path) -> str:
+    """The day on which a file was last read, as far as its file system notes that."""
+    return date.fromtimestamp(file.stat().st_atime).isoformat()
 
 
 def _size(count: int) -> str:
@@ -220,10 +256,10 @@ def _size(count: int) -> str:
 
 
 @contextmanager
-def _progress(model: RegisteredModel, as_json: bool) -> Iterator[ProgressSink]:
+def _progress(name: str, as_json: bool) -> Iterator[ProgressSink]:
     console = Console(stderr=True)
     if as_json or not console.is_terminal:
-        yield _Lines(model, as_json)
+        yield _Lines(name, as_json)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with RichProgress(*columns, TimeRemainingColumn(), console=console) as bar:
@@ -236,8 +272,8 @@ def _progress(model: RegisteredModel, as_json: bool) -> Iterator[ProgressSink]:
 class _Lines:
     """One line when the stage changes and at every further tenth, or a JSON object at every further percent."""
 
-    def __init__(self, model: RegisteredModel, as_json: bool) -> None:
-        self._model, self._as_json = model, as_json
+    def __init__(self, name: str, as_json: bool) -> None:
+        self._name, self._as_json = name, as_json
         self._last = ("", 0)
 
     def __call__(self, report: Progress) -> None:
@@ -246,7 +282,7 @@ class _Lines:
             return
         self._last = last
         if self._as_json:
-            step = {"model": self._model.name, "stage": report.stage, "done": report.done, "total": report.total}
+            step = {"model": self._name, "stage": report.stage, "done": report.done, "total": report.total}
             click.echo(json.dumps(step))
         else:
             click.echo(f"{report.stage}: {_size(report.done)} of {_size(report.total)}", err=True)

