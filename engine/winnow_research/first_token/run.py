@@ -52,7 +52,6 @@ class FirstTokenRun:
         self._plan, self._report, self._cancellation = plan, report, cancellation
         self._drafter = Drafter(plan.drafter, on_compile=lambda name: report(f"compiling {name}"))
         self._reranker = open_reranker(self._drafter, AFFORDED_S, lambda name: report(f"compiling {name}"))
-        self._reranker = open_reranker(self._drafter, AFFORDED_S, lambda name: report(f"compiling {name}"))
         self._vanilla = Vanilla(plan.target, plan.repetitions, plan.vanilla_s, cancellation)
         self._parse_pool, self._warm = open_parse_pool(), False
 
