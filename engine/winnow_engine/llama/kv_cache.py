@@ -72,6 +72,11 @@ class KvCache:
             progress(Progress("prefill", read, total - first, read, total - first, elapsed_s, left_s))
         return True
 
+    def hold(self, tokens: Prompt) -> bool:
+        """Hold exactly these tokens, with the last one's logits. False as `prefill`."""
+        self.reuse(tokens)
+        return self.prefill(tokens)
+
     def verify(self, token: int, tree: DraftTree) -> bool:
         """Evaluate `token` and `tree` as `decode_tree`; False as `extend`, else `keep` must come next."""
         one = np.array([token], np.int32)

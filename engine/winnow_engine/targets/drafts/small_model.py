@@ -43,7 +43,7 @@ class SmallModelDraft:
         if not limit:
             return NOTHING
         cache = self._cache_for(len(self._tokens) + limit)
-        if not _evaluate(cache, np.array(self._tokens, np.int32)):
+        if not cache.hold(np.array(self._tokens, np.int32)):
             return NOTHING
         return best_tree(guess_chain(cache.context.logits(), partial(_behind, cache), limit, least), limit)
 
@@ -71,12 +71,6 @@ class SmallModelDraft:
 def _behind(cache: KvCache, token: int) -> NDArray[np.float32] | None:
     done = cache.extend(np.array([token], np.int32), want_logits=True)
     return cache.context.logits() if done else None
-
-
-def _evaluate(cache: KvCache, tokens: NDArray[np.int32]) -> bool:
-    """Bring the cache to exactly `tokens`, with the last one's logits; False if aborted."""
-    cache.reuse(tokens)
-    return cache.prefill(tokens)
 
 
 METHOD = FileMethod(architecture=None, open=lambda file: SmallModelDraft(file.model, file.options))

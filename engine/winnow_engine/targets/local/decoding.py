@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from winnow_engine.core import Finish, Prompt, Sampling, TextSink
+from winnow_engine.core import Finish, Sampling, TextSink
 from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.draft_tree import ROOT, DraftTree
 from winnow_engine.llama.kv_cache import KvCache
@@ -94,7 +94,7 @@ def decode(
         while goes_on:
             if writer.overthinks:
                 writer.end_thought()
-                if not _catch_up(cache, np.array([*prompt, *answer.tokens], np.int32)):
+                if not cache.hold(np.array([*prompt, *answer.tokens], np.int32)):
                     break
                 goes_on = writer.write(sampler.sample(cache.context))
                 continue
@@ -115,12 +115,6 @@ def decode(
 def _room(writer: _Writer, cache: KvCache) -> int:
     """How many drafted tokens fit the answer, memory and context, beside the one that comes in any case."""
     return max(0, min(writer.left - 1, cache.context.branches, cache.context.n_ctx - len(cache.tokens) - 1))
-
-
-def _catch_up(cache: KvCache, tokens: Prompt) -> bool:
-    """Have the cache hold exactly `tokens`, with the last one's logits. False if aborted."""
-    cache.reuse(tokens)
-    return cache.prefill(tokens)
 
 
 def _agree(tree: DraftTree, context: LlamaContext, sampler: Sampler, writer: _Writer, path: list[int]) -> bool:
