@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from winnow_cuda.cpu.encoder import CpuEncoder
-from winnow_cuda.device import DeviceError, availability, open_device
+from winnow_cuda.device import Binaries, DeviceError, availability, open_device
 from winnow_cuda.ops._int16 import runs_here
 from winnow_cuda.ops.int16_products import packed_layer
 from winnow_cuda.ops.scoring import maxsim, unit_mass, unit_products
@@ -87,7 +87,7 @@ def open_encoder(
     weights: Weights,
     prefix: Int32,
     opening: Batch | None,
-    binaries: MutableMapping[str, bytes],
+    binaries: Binaries,
     notify: Notify,
     on_compile: Notify,
 ) -> Encoder:
@@ -113,13 +113,13 @@ def open_encoder(
         return on_cpu()
 
 
-def open_bare_encoder(weights: Weights, binaries: MutableMapping[str, bytes], on_compile: Notify) -> RowEncoder:
+def open_bare_encoder(weights: Weights, binaries: Binaries, on_compile: Notify) -> RowEncoder:
     """The encoder for supported `weights` without a prefix; DeviceError if the device fails."""
     nothing = np.empty(0, np.int32)
     return _on_device(weights, nothing, binaries, on_compile) if availability().usable else CpuEncoder(weights, nothing)
 
 
-def _on_device(weights: Weights, prefix: Int32, binaries: MutableMapping[str, bytes], on_compile: Notify) -> GpuEncoder:
+def _on_device(weights: Weights, prefix: Int32, binaries: Binaries, on_compile: Notify) -> GpuEncoder:
     from winnow_cuda.gpu.encoder import GpuEncoder
 
     device = open_device()
@@ -127,7 +127,7 @@ def _on_device(weights: Weights, prefix: Int32, binaries: MutableMapping[str, by
     return GpuEncoder(device, weights, prefix)
 
 
-def open_scorer(binaries: MutableMapping[str, bytes], notify: Notify, on_compile: Notify) -> Scorer:
+def open_scorer(binaries: Binaries, notify: Notify, on_compile: Notify) -> Scorer:
     """The scorer of this machine; arguments as for `open_encoder`."""
     if not availability().usable:
         return CpuScorer()

@@ -13,11 +13,11 @@ import importlib.util
 import threading
 import weakref
 from collections import defaultdict
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -96,6 +96,15 @@ def _held_bytes(size: int) -> int:
     return size if size > _SPARE_BYTES else 1 << max(size - 1, 15).bit_length()
 
 
+class Binaries(Protocol):
+    """Compiled kernels by name, as in a dictionary. One that cannot be kept may be missing."""
+
+    def get(self, name: str, /) -> bytes | None:
+        """A kernel's code, None if it is missing."""
+
+    def __setitem__(self, name: str, binary: bytes, /) -> None: ...
+
+
 class _Allocation:
     """Frees device memory when the last array on it goes."""
 
@@ -107,7 +116,7 @@ class Device:
         self._driver, self.lock = driver, threading.RLock()
         self._functions: dict[tuple[Any, ...], Any] = {}
         self._spare: dict[int, list[int]] = defaultdict(list)  # freed small allocations by size
-        self.binaries: MutableMapping[str, bytes] = {}
+        self.binaries: Binaries = {}
         self.on_compile: Callable[[str], None] = lambda name: None
         handle = self.call("cuDeviceGet", ordinal)
         self._context = self.call("cuDevicePrimaryCtxRetain", handle)
@@ -209,10 +218,12 @@ class Device:
         from winnow_cuda.compiler.kernel import compile_kernel
 
         name = binary_name(kernel, self.capability)
-        if name not in self.binaries:
+        binary = self.binaries.get(name)
+        if binary is None:
             self.on_compile(kernel.name)
-            self.binaries[name], _ = compile_kernel(kernel, self.capability)
-        return self.binaries[name]
+            binary, _ = compile_kernel(kernel, self.capability)
+            self.binaries[name] = binary
+        return binary
 
 
 @cache

@@ -4,12 +4,14 @@ import importlib.util
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from winnow_cuda.device import Availability, Device, DeviceError, OutOfDeviceMemoryError, availability
 from winnow_cuda.ops.gpu.elementwise import embedding
+from winnow_engine.encoder.kernel_cache import KernelFolder
 
 
 class Driver:
@@ -43,6 +45,13 @@ def test_a_kernel_is_compiled_once_on_a_machine_and_said_so() -> None:
             device.launch(embedding(64), (1, 1), 0, 0, 0, 0)
         assert heard == announced
     assert len(binaries) == 1
+
+
+def test_a_kernel_that_cannot_be_kept_runs_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    device = Device(Driver(), 0)
+    device.binaries = KernelFolder(tmp_path / "file")
+    device.launch(embedding(64), (1, 1), 0, 0, 0, 0)
 
 
 @pytest.mark.parametrize(("code", "kind"), [(2, OutOfDeviceMemoryError), (700, DeviceError)])

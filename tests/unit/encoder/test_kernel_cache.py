@@ -7,14 +7,10 @@ import pytest
 from winnow_engine.encoder.kernel_cache import KernelFolder
 
 
-def test_kernels_outlive_the_mapping(tmp_path: Path) -> None:
+def test_kernels_outlive_the_process(tmp_path: Path) -> None:
     KernelFolder(tmp_path / "kernels")["gemm-1"] = b"code"
     found = KernelFolder(tmp_path / "kernels")
-    assert dict(found) == {"gemm-1": b"code"}
-    del found["gemm-1"]
-    assert "gemm-1" not in found
-    with pytest.raises(KeyError):
-        del found["gemm-1"]
+    assert (found.get("gemm-1"), found.get("gemm-2")) == (b"code", None)
 
 
 @pytest.mark.parametrize("damaged", [b"", b"code", b"Xode"])
@@ -23,9 +19,9 @@ def test_a_damaged_kernel_counts_as_missing_and_is_written_again(tmp_path: Path,
     folder["gemm-1"] = b"code"
     path = tmp_path / "gemm-1"
     path.write_bytes(damaged + path.read_bytes()[4:] if damaged == b"Xode" else damaged)
-    assert "gemm-1" not in folder
+    assert folder.get("gemm-1") is None
     folder["gemm-1"] = b"code"
-    assert folder["gemm-1"] == b"code"
+    assert folder.get("gemm-1") == b"code"
 
 
 def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,4 +37,4 @@ def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     folder = KernelFolder(tmp_path / "file")
     folder["gemm-1"] = b"code"
-    assert len(folder) == 0
+    assert folder.get("gemm-1") is None
