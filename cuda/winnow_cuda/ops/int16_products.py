@@ -7,6 +7,7 @@ and 230 to 250 with AVX2, where OpenBLAS's float32 product has 230 and 115.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -28,11 +29,16 @@ def _products(a: Int16, a_scales: Float32, w: Int16, w_scales: Float32, start: i
 
 def int16_gemm(a: Float32, w: PackedMatrix, threads: int = 1) -> Float32:
     """a [M, K] · Wᵀ → [M, N], float32. Each thread takes some of the columns."""
-    rows, panels, columns = rounded_rows(a), len(w.codes), w.scales.shape[1]
-    out, scales = np.empty((rows.scales.shape[1], panels * PANEL), np.float32), scales_of(w)
+    return _by_panels(_products, a, w, PANEL, w.scales.shape[1], threads)
+
+
+def _by_panels(products: Any, a: Float32, w: PackedMatrix, width: int, columns: int, threads: int) -> Float32:
+    """The first `columns` of what `products` makes of rows and panels, each of which gives `width` columns."""
+    rows, panels, scales = rounded_rows(a), len(w.codes), scales_of(w)
+    out = np.empty((rows.scales.shape[1], panels * width), np.float32)
 
     def work(start: int, stop: int) -> None:
-        _products(rows.codes, rows.scales, w.codes, scales, start, stop, out)
+        products(rows.codes, rows.scales, w.codes, scales, start, stop, out)
 
     in_threads(work, panels, threads)
     return out[: len(a)] if columns == out.shape[1] else np.ascontiguousarray(out[: len(a), :columns])
@@ -55,7 +61,7 @@ def _gated(gate_up: Float32, out: Float32, row: int, column: int) -> None:
 def _swiglu_products(
     a: Int16, a_scales: Float32, w: Int16, w_scales: Float32, start: int, stop: int, out: Float32
 ) -> None:
-    """As `int16_gemm._products`, of panels that are half gate and half up; out has half as many columns."""
+    """As `_products`, of panels that are half gate and half up; out has half as many columns."""
     product = np.empty((TILE, PANEL), np.float32)
     for panel in range(start, stop):
         for tile in range(len(a)):
@@ -72,14 +78,7 @@ def packed_gate_up(gate_up: Float32) -> PackedMatrix:
 
 def int16_swiglu(a: Float32, gate_up: PackedMatrix, columns: int, threads: int = 1) -> Float32:
     """silu(gate) · up of a [M, K] · Wᵀ → [M, columns], float32. Each thread takes some of the columns."""
-    rows, panels, scales = rounded_rows(a), len(gate_up.codes), scales_of(gate_up)
-    out = np.empty((rows.scales.shape[1], panels * HALF), np.float32)
-
-    def work(start: int, stop: int) -> None:
-        _swiglu_products(rows.codes, rows.scales, gate_up.codes, scales, start, stop, out)
-
-    in_threads(work, panels, threads)
-    return out[: len(a)] if columns == out.shape[1] else np.ascontiguousarray(out[: len(a), :columns])
+    return _by_panels(_swiglu_products, a, gate_up, HALF, columns, threads)
 
 
 MATRICES = ("qkv", "attn_output", "gate_up", "ffn_down")
