@@ -20,6 +20,7 @@ _MOST_DENSE, _MOST_SPARSE = 6.0, 2.0
 _LEADERS = 24  # units whose files, users and used definitions score higher
 _WORDS_SCALE = 0.1  # BM25 of a name or path is of the order of 10
 _USUAL_BYTES = 400
+_EACH = np.ones(1, np.float32)
 _PROSE = (UnitKind.SECTION, UnitKind.BLOCK)
 _HEADERS = (UnitKind.CLASS_HEADER, UnitKind.TOP_LEVEL)
 
@@ -51,20 +52,23 @@ def _direct_features(asked: ScoringInput) -> dict[str, Scores]:
 
 def _standardised(asked: ScoringInput, name: str) -> Scores:
     """One of the drafter's scores as deviations from the mean of all units, estimated from candidates."""
-    scores = asked.drafter_scores[name]
-    if asked.candidates is None:
-        return zscore(scores)
-    return _deviations(scores, asked.moments.get(name) or _moments(scores, asked.weights))
+    scores, moments = asked.drafter_scores[name], asked.moments.get(name)
+    return zscore(scores, asked.weights) if moments is None else _deviations(scores, moments)
 
 
-def _moments(scores: Scores, weights: Scores) -> Moments:
-    """Mean and deviation of scores, each of which counts as often as `weights` says; NaN does not count."""
+def zscore(scores: Scores, weights: Scores = _EACH) -> Scores:
+    """(x − mean) / deviation, at most ±6, float32; zeros where nothing differs.
+
+    Each counts as often as `weights` says, float32 [C] or [1]. NaN is unknown: it does not count, and gets 0.
+    """
     known = ~np.isnan(scores)
-    if (weights == 1).all() and known.all():
-        return Moments(scores.mean(), scores.std())
-    values, counts = scores[known].astype(np.float64), np.broadcast_to(weights, scores.shape)[known]
-    mean = np.average(values, weights=counts)
-    return Moments(np.float32(mean), np.float32(np.sqrt(np.average((values - mean) ** 2, weights=counts))))
+    values, counts = scores[known], np.broadcast_to(weights, scores.shape)[known]
+    if (weights == 1).all():
+        return _deviations(scores, Moments(values.mean(), values.std())) if len(values) else np.zeros_like(scores)
+    exact = values.astype(np.float64)
+    mean = np.average(exact, weights=counts)
+    variance = np.average((exact - mean) ** 2, weights=counts)
+    return _deviations(scores, Moments(np.float32(mean), np.float32(np.sqrt(variance))))
 
 
 def _deviations(scores: Scores, moments: Moments) -> Scores:
@@ -75,33 +79,13 @@ def _deviations(scores: Scores, moments: Moments) -> Scores:
     return np.asarray(np.clip(np.nan_to_num(deviations), -_MOST_DENSE, _MOST_DENSE), np.float32)
 
 
-def zscore(scores: Scores) -> Scores:
-    """(x − mean) / deviation along the last axis, at most ±6, float32; zeros where nothing differs.
-
-    Of one question's scores some may be NaN, unknown: these are left out, and get 0.
-    """
-    if not scores.shape[-1]:
-        return scores
-    known = ~np.isnan(scores)
-    if not known.all():
-        found = np.zeros_like(scores)
-        found[known] = zscore(scores[known])
-        return found
-    centred = scores - scores.mean(axis=-1, keepdims=True)
-    deviation = scores.std(axis=-1, keepdims=True)
-    deviations = np.divide(centred, deviation, out=np.zeros_like(centred), where=deviation > 1e-9)
-    return np.asarray(np.clip(deviations, -_MOST_DENSE, _MOST_DENSE), np.float32)
-
-
 def _capped(scores: Scores) -> Scores:
     return np.asarray(np.minimum(scores, _MOST_SPARSE), np.float32)
 
 
 def _words(asked: ScoringInput) -> Scores:
     words = asked.matches.words
-    if asked.candidates is None:
-        return zscore(words)
-    return _deviations(asked.pick(words), Moments(words.mean(), words.std()))
+    return _deviations(asked.pick(words), Moments(words.mean(), words.std())) if len(words) else words
 
 
 def _titles(asked: ScoringInput) -> Scores:
