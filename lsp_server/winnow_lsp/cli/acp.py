@@ -6,7 +6,6 @@ Without a shared server, its own models load for the first question and stay.
 from __future__ import annotations
 
 import logging
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from winnow_engine.core import Cancellation, Folder, Kept, ProgressSink
-from winnow_engine.errors import CancelledError
 from winnow_engine.question import Question
+from winnow_engine.runtime import FairLock
 from winnow_lsp.acp.agent import AcpAgent
 from winnow_lsp.acp.messages import FAILED, RequestError, standard_streams
 from winnow_lsp.cli.options import server_option, uses_server
@@ -27,40 +26,32 @@ from winnow_lsp.host.reply import Reply, Waiting
 if TYPE_CHECKING:
     from winnow_engine.assistant import Assistant
 
-_POLL_S = 0.1
-
 
 class LoadedModels:
     """Answers one question at a time. Any thread may ask."""
 
     def __init__(self, options: dict[str, Any]) -> None:
-        self._options, self._thread = options, ThreadPoolExecutor(1, "winnow-engine")
+        self._options, self._turn = options, FairLock(1)
         self._open = ExitStack()
         self._assistant: Assistant | None = None
 
     def answer(self, folder: Path, question: Question, listener: Listener, cancellation: Cancellation) -> Reply:
         """The answer about a folder. Raises what the engine raises."""
+        from winnow_lsp.cli.in_process import answer, assistant
+
         listener.on_stage("waiting for the models")
-        answering = self._thread.submit(self._answer, folder, question, listener, cancellation)
-        while not wait([answering], _POLL_S).done:
-            if cancellation.cancelled and answering.cancel():
-                raise CancelledError("cancelled")
-        return answering.result()
+        with self._turn.held(cancellation):
+            cancellation.check()
+            if self._assistant is None:
+                self._assistant = self._open.enter_context(assistant(config_of(self._options), answers=True))
+            options = {**self._options, "workspace": (str(folder),)}
+            telling, progress = _with_progress(listener)
+            return answer(self._assistant, question, options, telling, progress, cancellation)
 
     def close(self) -> None:
         """Free the models, once what runs has ended."""
-        self._thread.submit(self._open.close)
-        self._thread.shutdown()
-
-    def _answer(self, folder: Path, question: Question, listener: Listener, cancellation: Cancellation) -> Reply:
-        from winnow_lsp.cli.in_process import answer, assistant
-
-        cancellation.check()
-        if self._assistant is None:
-            self._assistant = self._open.enter_context(assistant(config_of(self._options), answers=True))
-        options = {**self._options, "workspace": (str(folder),)}
-        telling, progress = _with_progress(listener)
-        return answer(self._assistant, question, options, telling, progress, cancellation)
+        with self._turn.held(Cancellation()):
+            self._open.close()
 
 
 def _with_progress(listener: Listener) -> tuple[Listener, ProgressSink]:
