@@ -65,27 +65,6 @@ class Attempt:
         return (*messages[:asked], soft, *messages[asked + 1 :])
 
 
-def request_body(model: str, request: Request[RemotePrompt], attempt: Attempt) -> dict[str, Any]:
-    """The body of a request for an answer streamed by `model`."""
-    prompt, sampling = request.prompt, request.sampling
-    document: dict[str, Any] = {
-        "model": model,
-        "messages": [_message(message) for message in attempt.messages(prompt.messages)],
-        "max_tokens": sampling.max_tokens + attempt.room,
-        "temperature": sampling.temperature,
-        "stream": True,
-        "stream_options": {"include_usage": True},
-        **attempt.fields,
-    }
-    if sampling.temperature:
-        document |= {"top_p": sampling.top_p, "seed": sampling.seed}
-    if sampling.stop:
-        document["stop"] = list(sampling.stop)
-    if request.format:
-        document["response_format"] = request.format.document
-    return document | _tools(prompt.tools) if prompt.tools else document
-
-
 def without(document: Mapping[str, Any], refused: Collection[str]) -> dict[str, Any]:
     """The document without fields that a server refuses. Newer ones have another name for `max_tokens`."""
     sent = {name: value for name, value in document.items() if name not in refused}
@@ -140,7 +119,23 @@ class OpenAiApi:
 
     def body(self, model: str, request: Request[RemotePrompt], attempt: Attempt) -> dict[str, Any]:
         """As `Api.body`."""
-        return request_body(model, request, attempt)
+        prompt, sampling = request.prompt, request.sampling
+        document: dict[str, Any] = {
+            "model": model,
+            "messages": [_message(message) for message in attempt.messages(prompt.messages)],
+            "max_tokens": sampling.max_tokens + attempt.room,
+            "temperature": sampling.temperature,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            **attempt.fields,
+        }
+        if sampling.temperature:
+            document |= {"top_p": sampling.top_p, "seed": sampling.seed}
+        if sampling.stop:
+            document["stop"] = list(sampling.stop)
+        if request.format:
+            document["response_format"] = request.format.document
+        return document | _tools(prompt.tools) if prompt.tools else document
 
     def optional(self, attempt: Attempt) -> Collection[str]:
         """As `Api.optional`."""
