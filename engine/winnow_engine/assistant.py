@@ -25,7 +25,7 @@ from winnow_engine.history.question import asked_past, with_past
 from winnow_engine.index.indexing import ReadContext, record_names, restore_records
 from winnow_engine.index.parse_pool import ParsePool, open_parse_pool
 from winnow_engine.index.scope import in_scope
-from winnow_engine.index.workspace import Sources, Workspace, begun_again, read_workspace
+from winnow_engine.index.workspace import Sources, Workspace, begun_again, read_workspace, workspace_cache
 from winnow_engine.keys.encoders import Encoders, OpenFleet, StreamingEncoder
 from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.models.cache import locate
@@ -233,6 +233,11 @@ class Assistant:
         with self._reading.held(cancellation):
             self._workspace = read_workspace(sources, self._store, cancellation, self._workspace, context)
             return self._workspace
+
+    def latest(self, sources: Sources) -> Workspace | None:
+        """The workspace as it was read last; None if it was not, or another one has been read since."""
+        latest = self._workspace
+        return latest if latest and latest.identity == workspace_cache(sources, self._store).identity else None
 
     def _rank(
         self,

@@ -299,6 +299,14 @@ async def test_a_prompt_that_was_read_ahead_is_not_read_again(connect) -> None:
     assert await client.start("winnow/prepare", {"question": text})[1] == {"prepared": False}
 
 
+async def test_symbols_come_from_the_index(connect) -> None:
+    client = await connect()
+    await client.ask(QUESTION)
+    found = (await client.start("winnow/symbols", {"query": "UNIT"})[1])["symbols"]
+    assert [(one["name"], one["location"]["uri"].rsplit("/", 1)[-1]) for one in found] == [("unit_price", "pricing.py")]
+    assert (await client.start("winnow/symbols", {"query": "nothing_like_it"})[1])["symbols"] == []
+
+
 async def test_a_question_is_not_kept_waiting_by_what_is_read_ahead(connect, folder: Path) -> None:
     client = await connect()
     ahead = client.start("winnow/prepare", {"question": f"What is {uuid.uuid4().hex}?"})[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -70,6 +71,12 @@ class SymbolTable:
     def defining(self, name: str) -> Sequence[int]:
         """Units that define a name, in order."""
         return [int(unit) for unit in self._definitions.of(name)[0]]
+
+    def completing(self, word: str) -> Iterator[str]:
+        """Defined names that hold a word in any case: those that begin with it first, then the shortest."""
+        found = {name for name in self._spellings.names() if word.lower() in name.lower()}
+        order = sorted(found, key=lambda name: (not name.lower().startswith(word.lower()), len(name), name))
+        return (name for name in order if name in self._definitions)
 
     def spelled(self, name: str) -> Set[str]:
         """The defined names that a name means: itself, or else those that differ in case and underscores."""
@@ -166,3 +173,7 @@ class Spellings:
     def of(self, name: str) -> set[str]:
         """Names that fold to `name`. Some may occur nowhere any more."""
         return {names[number] for names, spelled in self._parts for number in spelled.of(name)[0].tolist()}
+
+    def names(self) -> Iterator[str]:
+        """All names. Some may occur nowhere any more."""
+        return chain.from_iterable(names.all for names, _ in self._parts)

@@ -238,7 +238,7 @@ def read_workspace(
 
     If nothing changed, `before` is returned, with all that was computed from it. WorkspaceError if there is no file.
     """
-    cache = WorkspaceCache(store.workspaces, f"{NAMESPACE} {sources.identity}")
+    cache = workspace_cache(sources, store)
     before = _before(cache, before)
     context = context or ReadContext()
     found = _look(sources, before, cancellation)
@@ -251,6 +251,11 @@ def read_workspace(
     if len(files) == len(before.files) and all(map(operator.is_, files, before.files)):
         return before
     return _written(Workspace(files, before.stats, before.base, cache.identity), cache)
+
+
+def workspace_cache(sources: Sources, store: Store) -> WorkspaceCache:
+    """The cache of the workspace that these sources make up."""
+    return WorkspaceCache(store.workspaces, f"{NAMESPACE} {sources.identity}")
 
 
 def _look(sources: Sources, before: Workspace, cancellation: Cancellation) -> list[FoundFile]:

@@ -1,15 +1,19 @@
-"""`winnow/ask`, `winnow/spans`, `winnow/starters` and `winnow/prepare`: from the request to its result."""
+"""`winnow/ask`, `winnow/spans`, and what helps to ask: `winnow/starters`, `winnow/prepare` and `winnow/symbols`."""
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import psutil
+from lsprotocol import types
 
-from winnow_engine.core import Budget, Cancellation, Kept
+from winnow_engine.core import Budget, Cancellation, Citation, Kept
+from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question, Turn
 from winnow_engine.selection.overview import starter_questions
 from winnow_engine.selection.ranking import Selection
@@ -24,8 +28,10 @@ from winnow_lsp.server.render.progress_bars import ProgressBar
 from winnow_lsp.server.render.results import answer_json, kept_json, selection_json
 from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.session.editor import Folders, symbol_at
-from winnow_lsp.server.wire.messages import ASK, PREPARE, SPANS, STARTERS, AskParams, ask_about
+from winnow_lsp.server.wire.messages import ASK, PREPARE, SPANS, STARTERS, SYMBOLS, AskParams, ask_about
 from winnow_lsp.server.wire.protocol import parsing, protocol_errors
+
+_MOST_SYMBOLS = 50
 
 
 def register(server: WinnowServer) -> None:
@@ -46,6 +52,10 @@ def register(server: WinnowServer) -> None:
     @server.feature(PREPARE)
     async def prepare(params: AskParams) -> dict[str, Any]:
         return {"prepared": await read_ahead(server, params.question)}
+
+    @server.feature(SYMBOLS)
+    async def symbols(params: types.WorkspaceSymbolParams) -> dict[str, Any]:
+        return {"symbols": await symbols_of(server, params.query)}
 
 
 async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
@@ -132,6 +142,22 @@ async def starters_of(server: WinnowServer) -> list[str]:
     with protocol_errors(), server.questions.unfinished(supersedes=False):
         await server.editor.configured.wait()
         return await server.engine.queue.background(prepare)
+
+
+async def symbols_of(server: WinnowServer, word: str) -> list[dict[str, Any]]:
+    """Symbols whose names hold a word, the best first, and where each is defined; none until the workspace is read."""
+
+    def found(workspace: Workspace) -> list[tuple[str, Citation]]:
+        named = islice(workspace.symbols.completing(word), _MOST_SYMBOLS)
+        defined = [(name, *workspace.units[workspace.symbols.defining(name)[0]]) for name in named]
+        return [(name, Citation(file.path, unit.start_line, unit.end_line)) for name, file, unit in defined]
+
+    with protocol_errors():
+        await server.editor.configured.wait()
+        folders = server.editor.folders
+        workspace = server.engine.assistant().latest(server.editor.sources(folders))
+        places = await asyncio.to_thread(found, workspace) if workspace else []
+        return [{"name": name, "location": folders.location(place)} for name, place in places]
 
 
 async def read_ahead(server: WinnowServer, text: str) -> bool:

@@ -19,7 +19,7 @@ T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)
 _MOST_ATTEMPTS = 1_000_000
 ASK, SPANS, EDIT, SERVER = "winnow/ask", "winnow/spans", "winnow/edit", "winnow/server"
-STARTERS, PREPARE = "winnow/starters", "winnow/prepare"
+STARTERS, PREPARE, SYMBOLS = "winnow/starters", "winnow/prepare", "winnow/symbols"
 KEPT, STATUS = "winnow/kept", "winnow/status"
 
 
@@ -149,6 +149,7 @@ MESSAGES: Mapping[str, type] = {
     SPANS: WinnowRequest[AskParams],
     PREPARE: WinnowRequest[AskParams],
     EDIT: WinnowRequest[EditParams],
+    SYMBOLS: WinnowRequest[types.WorkspaceSymbolParams],
 }
 
 
