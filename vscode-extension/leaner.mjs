@@ -15,7 +15,10 @@ export const UNUSED = [
 /** What the client's converters make for these features alone. */
 const ITEMS = ['protocolCallHierarchyItem', 'protocolCompletionItem', 'protocolDocumentLink', 'protocolInlayHint', 'protocolTypeHierarchyItem', 'protocolWorkspaceSymbol'];
 /** Messages of these features, which nothing sends. */
-const MESSAGES = ['callHierarchy', 'foldingRange', 'inlayHint', 'inlineValue', 'linkedEditingRange', 'moniker', 'notebook', 'selectionRange', 'semanticTokens', 'typeHierarchy'];
+const MESSAGES = [
+  'callHierarchy', 'colorProvider', 'declaration', 'diagnostic', 'fileOperations', 'foldingRange', 'implementation', 'inlayHint', 'inlineCompletion', 'inlineValue',
+  'linkedEditingRange', 'moniker', 'notebook', 'selectionRange', 'semanticTokens', 'typeDefinition', 'typeHierarchy',
+];
 /** Stands for every class of such a feature: the client tells the server nothing of it, and registers nothing. */
 const NOTHING = `class Nothing { fillClientCapabilities() {} initialize() {} getState() { return { kind: 'static' } } clear() {} }
 module.exports = new Proxy({}, { get: () => Nothing });`;
@@ -48,6 +51,9 @@ function typesInUse(source, users) {
   return source.replace(TYPE, (text, name) => (used.has(name) ? text : `export var ${name} = {};`));
 }
 
+/** Exports that pass on those of another module, as assignments, which are half as long. */
+const PASSED_ON = /Object\.defineProperty\(exports, "(\w+)", \{ enumerable: true, get: function \(\) \{ return (\w+\.\w+); \} \}\);/g;
+
 const ABSENT = new RegExp(`/(${[...UNUSED, ...ITEMS].join('|')})\\.js$`);
 
 async function sources(folder) {
@@ -66,6 +72,9 @@ export const leaner = {
       const users = ['node_modules/vscode-languageclient/lib', 'node_modules/vscode-languageserver-protocol/lib', 'src'];
       return { contents: typesInUse(await readFile(path, 'utf8'), (await Promise.all(users.map(sources))).join('\n')) };
     });
+    build.onLoad({ filter: /vscode-(languageclient|languageserver-protocol|jsonrpc)\/lib\/.*\.js$/ }, async ({ path }) => ({
+      contents: (await readFile(path, 'utf8')).replace(PASSED_ON, 'exports.$1 = $2;'),
+    }));
     build.onLoad({ filter: /marked\.esm\.js$/ }, async ({ path }) => ({ contents: lexerAlone(await readFile(path, 'utf8')) }));
     build.onLoad({ filter: /semver\/functions\/(parse|satisfies)\.js$/ }, () => ({ contents: ANY_VERSION }));
   },

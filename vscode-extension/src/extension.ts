@@ -61,7 +61,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     registerContext(session),
     registerSetUp(context, session, log),
     registerModels(session, find, log),
-    registerChoosing(session),
+    registerChoosing(session, context.globalState),
     registerParticipant(service, commands, reviews, vscode.Uri.joinPath(context.extensionUri, 'media', 'winnow.svg')),
     registerModel(session),
     registerTools(session),

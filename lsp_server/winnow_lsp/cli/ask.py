@@ -15,14 +15,7 @@ from winnow_engine.core import Folder
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.question import Question, Turn
 from winnow_lsp.cli.local_servers import with_target
-from winnow_lsp.cli.options import (
-    folders_of,
-    json_option,
-    place_options,
-    question_of,
-    server_option,
-    workspaces_option,
-)
+from winnow_lsp.cli.options import folders_of, json_option, place_options, question_of, server_option, workspaces_option
 from winnow_lsp.cli.report import ProgressView, notice_lines, spans_lines, stats_line
 from winnow_lsp.cli.setting_options import config_of, setting_options, shared
 from winnow_lsp.cli.shared_server import answered
@@ -145,10 +138,8 @@ def _print(reply: Reply, show_spans: bool, by_server: bool) -> None:
         click.secho(f"\n{thought_line(reply.thinking)}", dim=True)
     if reply.finish == "length":
         click.echo("\n(cut off: raise the setting maxTokens for a longer answer)")
-    for title, lines in (
-        ("Cited", [place(citation) for citation in reply.citations]),
-        ("Kept", spans_lines(reply.spans) if show_spans else []),
-    ):
+    cited, kept = [place(citation) for citation in reply.citations], spans_lines(reply.spans) if show_spans else []
+    for title, lines in (("Cited", cited), ("Kept", kept)):
         if lines:
             click.echo(f"\n{title}:")
             show("\n".join(f"  {line}" for line in lines))

@@ -1,20 +1,19 @@
-/** Completions for `@` from VS Code: files of the workspace, and symbols that its language extensions know. */
+/** Completions for `@`: files of the workspace from VS Code, and symbols from Winnow's index, in every language it reads. */
 import * as vscode from 'vscode';
-import { isInWorkspace } from '../asking/places';
+import { relativePath } from '../asking/places';
+import { SymbolsRequest } from '../server/protocol';
+import type { Session } from '../server/session';
 import { completed, type NamedSymbol } from './completing';
 import type { Completion } from './contract';
 
 const MOST_FILES = 20_000;
 const FRESH_MS = 30_000;
-/** Symbols that come later are left out. */
-const WAIT_MS = 400;
 
 let known: { at: number; paths: Promise<string[]> } | undefined;
 
-export async function completions(word: string, first: boolean): Promise<Completion[]> {
+export async function completions(word: string, first: boolean, session: Session): Promise<Completion[]> {
   if (known === undefined || Date.now() - known.at > FRESH_MS) known = { at: Date.now(), paths: paths() };
-  const late = new Promise<NamedSymbol[]>((resolve) => { setTimeout(() => { resolve([]); }, WAIT_MS); });
-  const named = word.length > 1 ? Promise.race([symbols(word), late]) : [];
+  const named = word.length > 1 ? symbols(word, session) : [];
   return completed(word, first, await known.paths, await named);
 }
 
@@ -23,7 +22,8 @@ async function paths(): Promise<string[]> {
   return uris.map((uri) => vscode.workspace.asRelativePath(uri));
 }
 
-async function symbols(word: string): Promise<NamedSymbol[]> {
-  const found = await vscode.commands.executeCommand<vscode.SymbolInformation[] | undefined>('vscode.executeWorkspaceSymbolProvider', word);
-  return (found ?? []).filter(({ location }) => isInWorkspace(location.uri)).map(({ name, location }) => ({ name, path: vscode.workspace.asRelativePath(location.uri) }));
+/** None while no server runs, or if it is older. */
+async function symbols(query: string, { client }: Session): Promise<NamedSymbol[]> {
+  const found = await client?.sendRequest(SymbolsRequest, { query }).catch(() => undefined);
+  return (found?.symbols ?? []).map(({ name, location }) => ({ name, path: relativePath(location.uri) }));
 }

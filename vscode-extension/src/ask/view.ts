@@ -99,7 +99,7 @@ export class AskView implements vscode.Disposable, vscode.WebviewViewProvider {
         this.asker.unqueue(message.index);
         return;
       case 'complete':
-        this.post({ type: 'completions', word: message.word, items: await completions(message.word, message.first) });
+        this.post({ type: 'completions', word: message.word, items: await completions(message.word, message.first, this.session) });
         return;
       case 'peek':
         return this.peek(message.location);

@@ -1,24 +1,33 @@
-/** Switches the model that answers among those that are here. */
+/** Switches the model that answers: those that are here, and servers that run on this machine or answered before. */
 import * as vscode from 'vscode';
-import { megabytes } from '../figures';
+import { output } from '../server/process';
 import type { Session } from '../server/session';
+import { UserError } from '../server/state';
 import { settings } from '../settings';
 import { telling } from '../telling';
-import { listModels } from './pulling';
+import { choices, isServer, type Suggested } from './choices';
 
-export function registerChoosing(session: Session): vscode.Disposable {
-  return vscode.commands.registerCommand('winnow.chooseTarget', () => telling(() => choose(session)));
+const KEY = 'winnow.servers';
+const MOST_SERVERS = 5;
+
+/** `memory` has the servers that answered before. */
+export function registerChoosing(session: Session, memory: vscode.Memento): vscode.Disposable {
+  return vscode.commands.registerCommand('winnow.chooseTarget', () => telling(() => choose(session, memory)));
 }
 
-async function choose(session: Session): Promise<void> {
-  const { state } = session;
-  const models = state.kind === 'running' ? await listModels(state.command) : [];
-  const here = models.filter((model) => model.state === 'ok' && model.roles.includes('target'));
+async function choose({ state }: Session, memory: vscode.Memento): Promise<void> {
   const { target } = settings();
-  const items = here.map(({ name, bytes }) => ({ label: name, description: name === target ? `${megabytes(bytes)}, answers now` : megabytes(bytes), name }));
-  const other = { label: '$(gear) A model file or a server…', description: 'winnow.target', name: '' };
-  const chosen = await vscode.window.showQuickPick([...items, other], { title: 'Winnow: the model that answers' });
+  const servers = [...new Set([...(isServer(target) ? [target] : []), ...memory.get<string[]>(KEY, [])])].slice(0, MOST_SERVERS);
+  await memory.update(KEY, servers);
+  const offered = (state.kind === 'running' ? suggested(state.command) : Promise.resolve(undefined)).then((found) => choices(found, target, servers));
+  const chosen = await vscode.window.showQuickPick(offered, { title: 'Winnow: the model that answers', placeHolder: 'A server gets the code that is kept for a question' });
   if (chosen === undefined) return;
-  if (chosen.name === '') await vscode.commands.executeCommand('workbench.action.openSettings', '@id:winnow.target');
-  else await vscode.workspace.getConfiguration('winnow').update('target', chosen.name, vscode.ConfigurationTarget.Global);
+  if (chosen.target === '') await vscode.commands.executeCommand('workbench.action.openSettings', '@id:winnow.target');
+  else await vscode.workspace.getConfiguration('winnow').update('target', chosen.target, vscode.ConfigurationTarget.Global);
+}
+
+async function suggested(command: string): Promise<Suggested> {
+  const { code, stdout, stderr } = await output(command, ['models', 'suggest', '--json']);
+  if (code !== 0) throw new UserError(`\`winnow models suggest\` failed: ${stderr.trim()}`);
+  return JSON.parse(stdout) as Suggested;
 }

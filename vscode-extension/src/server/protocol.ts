@@ -102,6 +102,7 @@ export const EditRequest = new RequestType<EditParams, EditResult, { kind?: stri
 export const SpansRequest = new RequestType<AskParams, SpansResult, { kind?: string }>('winnow/spans');
 export const StartersRequest = new RequestType0<{ questions: string[] }, void>('winnow/starters');
 export const PrepareRequest = new RequestType<AskParams, { prepared: boolean }, void>('winnow/prepare');
+export const SymbolsRequest = new RequestType<{ query: string }, { symbols: { name: string; location: Location }[] }, void>('winnow/symbols');
 export const KeptNotification = new NotificationType<Kept>('winnow/kept');
 export const StatusNotification = new NotificationType<Status>('winnow/status');
 export const DeltaProgress = new ProgressType<Delta>();

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { choices } from '../../src/models/choices';
 import { describeStep, missing, percentDone, readStep, type Model } from '../../src/models/steps';
 
 const MODELS: Model[] = [
@@ -20,4 +21,24 @@ test.each([
   const step = readStep(line);
   expect(percentDone(MODELS.slice(0, 2), step)).toBe(percent);
   expect(describeStep(step)).toBe(words);
+});
+
+const OLLAMA = 'http://127.0.0.1:11434/v1#coder:7b';
+const SUGGESTED = {
+  targets: [{ name: 'here', here: true, firstTokenS: 7.6 }, { name: 'unmeasured', here: true, firstTokenS: null }, { name: 'missing', here: false, firstTokenS: 1 }],
+  found: [{ model: 'coder:7b', server: 'Ollama 0.33.0', url: OLLAMA }],
+};
+
+test.each([
+  ['here', [], ['here', 'unmeasured', OLLAMA, '']],
+  ['http://far/v1', ['http://far/v1', OLLAMA], ['http://far/v1', 'here', 'unmeasured', OLLAMA, '']],
+  ['/own.gguf', [], ['/own.gguf', 'here', 'unmeasured', OLLAMA, '']],
+])('%s can be switched for what is here, found, or was used', (current, servers, targets) => {
+  const found = choices(SUGGESTED, current, servers);
+  expect(found.map(({ target }) => target)).toEqual(targets);
+  expect(found.map(({ description }) => description.includes('answers now'))).toEqual(targets.map((target) => target === current));
+});
+
+test('without a server of Winnow the setting can still be written', () => {
+  expect(choices(undefined, 'here', []).map(({ label }) => label)).toEqual(['here', '$(gear) A model file or a server…']);
 });

@@ -90,15 +90,7 @@ async def answered_in(server: WinnowServer, params: AskParams, conversation: str
 
                 def work(cancellation: Cancellation) -> Answer:
                     return assistant.ask(
-                        sources,
-                        question,
-                        budget,
-                        sampling,
-                        deltas.add,
-                        bar.report,
-                        cancellation,
-                        on_kept,
-                        deltas.think,
+                        sources, question, budget, sampling, deltas.add, bar.report, cancellation, on_kept, deltas.think
                     )
 
                 return work
@@ -147,17 +139,17 @@ async def starters_of(server: WinnowServer) -> list[str]:
 async def symbols_of(server: WinnowServer, word: str) -> list[dict[str, Any]]:
     """Symbols whose names hold a word, the best first, and where each is defined; none until the workspace is read."""
 
-    def found(workspace: Workspace) -> list[tuple[str, Citation]]:
+    def found(workspace: Workspace) -> list[dict[str, Any]]:
         named = islice(workspace.symbols.completing(word), _MOST_SYMBOLS)
         defined = [(name, *workspace.units[workspace.symbols.defining(name)[0]]) for name in named]
-        return [(name, Citation(file.path, unit.start_line, unit.end_line)) for name, file, unit in defined]
+        places = [(name, Citation(file.path, unit.start_line, unit.end_line)) for name, file, unit in defined]
+        return [{"name": name, "location": folders.location(place)} for name, place in places]
 
     with protocol_errors():
         await server.editor.configured.wait()
         folders = server.editor.folders
         workspace = server.engine.assistant().latest(server.editor.sources(folders))
-        places = await asyncio.to_thread(found, workspace) if workspace else []
-        return [{"name": name, "location": folders.location(place)} for name, place in places]
+        return await asyncio.to_thread(found, workspace) if workspace else []
 
 
 async def read_ahead(server: WinnowServer, text: str) -> bool:

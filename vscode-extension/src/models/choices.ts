@@ -1,0 +1,36 @@
+/** The models that may answer, as a list to choose from. */
+
+/** The parts of `winnow models suggest --json` that are used. */
+export interface Suggested {
+  targets: { name: string; here: boolean; firstTokenS: number | null }[];
+  /** Models on servers of this machine. */
+  found: { model: string; server: string; url: string }[];
+}
+
+export interface Choice {
+  label: string;
+  description: string;
+  /** What `winnow.target` becomes; empty: the user writes it. */
+  target: string;
+}
+
+export function isServer(target: string): boolean {
+  return /^https?:/.test(target);
+}
+
+/** `servers` answered before. The one that answers now comes first. */
+export function choices(suggested: Suggested | undefined, current: string, servers: readonly string[]): Choice[] {
+  const found = suggested?.found ?? [];
+  const here = (suggested?.targets ?? []).filter((one) => one.here).map(({ name, firstTokenS }) => ({ label: name, description: wait(firstTokenS), target: name }));
+  const running = found.map(({ model, server, url }) => ({ label: `$(server) ${model}`, description: server, target: url }));
+  const before = servers.filter((url) => found.every((one) => one.url !== url)).map((url) => ({ label: `$(server) ${url}`, description: '', target: url }));
+  const all = [...here, ...running, ...before];
+  const known = all.some(({ target }) => target === current) ? all : [{ label: current, description: '', target: current }, ...all];
+  const marked = known.map((one) => (one.target === current ? { ...one, description: [one.description, 'answers now'].filter(Boolean).join(', ') } : one));
+  const other = { label: '$(gear) A model file or a server…', description: 'winnow.target', target: '' };
+  return [...marked.sort((a, b) => Number(b.target === current) - Number(a.target === current)), other];
+}
+
+function wait(seconds: number | null): string {
+  return seconds === null ? '' : `first word in about ${seconds.toFixed(0)} s`;
+}
