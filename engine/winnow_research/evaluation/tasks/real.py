@@ -23,11 +23,20 @@ _GOLD = re.compile(r"(?P<path>.+):(?P<start>\d+)-(?P<end>\d+)")
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerKey:
+    """What a right answer says: a form of each of `facts`, and none of `wrong`. Forms are in lower case."""
+
+    facts: tuple[tuple[str, ...], ...]
+    wrong: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class WrittenQuestion:
-    """One question with its golds, whose paths are relative to the repository."""
+    """One question with its golds, whose paths are relative to the repository, and the key of its answer."""
 
     text: str
     golds: tuple[Gold, ...]
+    key: AnswerKey | None = None
 
 
 def scenes(corpus: Corpus, _tokens: int) -> Iterator[Scene]:
@@ -77,6 +86,7 @@ def problems(
     found = [f"{one.text!r} has no gold" for one in written if not one.golds]
     texts = [one.text.casefold() for one in written]
     found += [f"{text!r} is asked twice" for text in sorted({text for text in texts if texts.count(text) > 1})]
+    found += [f"{one.text!r} says {form!r}" for one in written for form in _forms(one) if form in one.text.lower()]
     for gold in (gold for one in written for gold in one.golds):
         path = f"{repository.name}/{gold.path}"
         if path not in lines:
@@ -92,7 +102,12 @@ def problems(
 
 def question_of(entry: dict[str, Any]) -> WrittenQuestion:
     """A question as files have it. KeyError, TypeError or ValueError if it is malformed."""
-    return WrittenQuestion(entry["question"], tuple(map(_gold, entry["golds"])))
+    key = AnswerKey(tuple(map(tuple, entry["facts"])), tuple(entry.get("wrong", ()))) if "facts" in entry else None
+    return WrittenQuestion(entry["question"], tuple(map(_gold, entry["golds"])), key)
+
+
+def _forms(one: WrittenQuestion) -> list[str]:
+    return [form for forms in (one.key.facts if one.key else ()) for form in forms]
 
 
 def _gold(text: str) -> Gold:

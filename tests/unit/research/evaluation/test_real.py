@@ -8,7 +8,7 @@ import pytest
 from winnow_engine.errors import EvaluationError
 from winnow_research.evaluation.cases import Gold
 from winnow_research.evaluation.repositories import PinnedRepository, SourceFile, Split, repositories
-from winnow_research.evaluation.tasks.real import QUESTIONS, WrittenQuestion, load, problems
+from winnow_research.evaluation.tasks.real import QUESTIONS, AnswerKey, WrittenQuestion, load, problems
 
 
 def write(tmp_path: Path, document: object) -> Path:
@@ -16,11 +16,18 @@ def write(tmp_path: Path, document: object) -> Path:
     return tmp_path
 
 
-def test_questions_are_read_with_their_golds(ledger: PinnedRepository, tmp_path: Path) -> None:
-    entry = {"question": "Where are accounts read?", "golds": ["ledger/store.py:6-12"]}
+KEY = AnswerKey((("load_accounts",), ("json", "lines")))
+
+
+def test_questions_are_read_with_their_golds_and_key(ledger: PinnedRepository, tmp_path: Path) -> None:
+    entry = {
+        "question": "Where are accounts read?",
+        "golds": ["ledger/store.py:6-12"],
+        "facts": [["load_accounts"], ["json", "lines"]],
+    }
     folder = write(tmp_path, {"repository": "ledger", "version": "1.0", "questions": [entry]})
     (written,) = load(ledger, folder)
-    assert written == WrittenQuestion("Where are accounts read?", (Gold("ledger/store.py", 6, 12),))
+    assert written == WrittenQuestion("Where are accounts read?", (Gold("ledger/store.py", 6, 12),), KEY)
     assert load(ledger, tmp_path / "elsewhere") == ()
 
 
@@ -54,6 +61,11 @@ def test_golds_must_be_in_the_pinned_source(
     assert problem is None or problem in found[0]
 
 
+def test_a_question_that_says_a_fact_is_found(ledger: PinnedRepository, ledger_files: list[SourceFile]) -> None:
+    written = WrittenQuestion("Where are Lines read?", (Gold("ledger/store.py", 6, 12),), KEY)
+    assert problems(ledger, ledger_files, [written]) == ["'Where are Lines read?' says 'lines'"]
+
+
 def test_questions_without_gold_or_asked_twice_are_found(
     ledger: PinnedRepository, ledger_files: list[SourceFile]
 ) -> None:
@@ -74,6 +86,15 @@ def test_at_least_400_questions_about_24_repositories_in_eight_languages_are_wri
     assert len(about) >= 24
     assert len({one.language for one in about}) == 8
     assert sum(len(written[one]) for one in judged) >= 250
+
+
+@pytest.mark.parametrize(("split", "least"), [(Split.CALIBRATION, 66), (Split.DEVELOPMENT, 55), (Split.TEST, 120)])
+def test_keys_have_two_to_five_facts_in_lower_case(split: Split, least: int) -> None:
+    keys = [one.key for repository in repositories(split) for one in load(repository) if one.key]
+    assert len(keys) >= least
+    for key in keys:
+        assert 2 <= len(key.facts) <= 5
+        assert all(form == form.lower() and form.strip() for forms in (*key.facts, key.wrong) for form in forms)
 
 
 def test_every_file_of_questions_is_about_a_pinned_repository() -> None:
