@@ -17,6 +17,8 @@ _FEWEST_WORDS, _FEWEST_LETTERS = 5, 12  # of a sentence that is not said twice b
 _LONGEST_CYCLE, _COPIES = 8, 4  # lines of code, and how often they come one after the other
 _RUN = re.compile(r"(.{12,160}?)\1{3}$", re.DOTALL)  # within one sentence
 _RUN_LENGTH = 4 * 160
+REPEATED = "the answer ends where it began to repeat itself"
+"""The notice of an answer that the guard ended."""
 
 
 class RepetitionGuard:
@@ -50,7 +52,7 @@ class RepetitionGuard:
             self._finish(len(self._sentence))
         if not self.repeated:
             return generation
-        notices = (*generation.notices, "the answer ends where it began to repeat itself")
+        notices = (*generation.notices, REPEATED)
         return replace(generation, text="".join(self._passed).rstrip(), finish="stop", notices=notices)
 
     def _sentence_end(self) -> int | None:

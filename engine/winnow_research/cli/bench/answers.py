@@ -1,78 +1,120 @@
-"""`winnow bench answers`: how often the target's answers are right, depending on the code it is shown."""
+"""`winnow bench answers`: what targets answer from the code that Winnow keeps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 
-from winnow_engine.core import Budget
-from winnow_lsp.cli.setting_options import drafter_option, target_option
-from winnow_research.cli.bench.shared import (
-    BenchSetup,
-    corpus_options,
-    json_lines,
-    opened,
-    parse_sizes,
-    say,
-    show,
-)
-from winnow_research.evaluation.answers.methods import Alternative, AnswerMethod, Product
-from winnow_research.evaluation.answers.run import AnswerRun, JudgedAnswer
-from winnow_research.evaluation.methods import all_methods
-from winnow_research.evaluation.scores import scores
+from winnow_cuda.device import availability
+from winnow_engine.core import Budget, counted
+from winnow_engine.models.cache import locate
+from winnow_engine.models.registry import DEFAULT_TARGET
+from winnow_lsp.cli.setting_options import drafter_option
+from winnow_research.cli.bench.shared import json_lines, json_option, opened, parse_sizes, say, split_option
+from winnow_research.evaluation.answers import explanations, functions
+from winnow_research.evaluation.answers.items import Sheet
+from winnow_research.evaluation.answers.run import AnswerRun, JudgedAnswer, figures
+from winnow_research.evaluation.corpus import Corpus
+from winnow_research.evaluation.repositories import Split, repositories
+from winnow_research.machine import describe
 
-_WHOLE, _PRODUCT = "full context", "Winnow"
-_ALTERNATIVES = ("BM25", "MiniLM")
-_METHODS = (_WHOLE, _PRODUCT, *_ALTERNATIVES)
+_EXPLAIN, _FUNCTION = "explain", "function"
+_FUNCTION_BUDGET = Budget(2600)
 
 
 @click.command()
-@click.option("--method", "chosen", multiple=True, type=click.Choice(_METHODS), help="Only this [all].")
-@click.option("--tokens", default="24k", show_default=True, callback=parse_sizes, help="Workspace sizes.")
-@click.option("--budget", type=click.IntRange(1), default=2600, show_default=True, help="Tokens kept.")
-@click.option("--questions", type=click.IntRange(1), default=16, show_default=True, help="Functions, a workspace.")
+@click.option("--task", type=click.Choice((_EXPLAIN, _FUNCTION)), default=_EXPLAIN, show_default=True)
+@click.option(
+    "--target", "targets", multiple=True, metavar="NAME|FILE|URL", default=[DEFAULT_TARGET], show_default=True
+)
+@click.option("--seeds", type=click.IntRange(1), default=1, show_default=True, help="Ask with so many seeds, from 0.")
+@click.option("--questions", type=click.IntRange(1), default=16, show_default=True, help="At most, a repository.")
+@click.option("--only", metavar="REPOSITORY", help="Ask about this one alone.")
+@click.option("--tokens", default="24k", show_default=True, callback=parse_sizes, help="Workspaces with functions.")
+@click.option("--budget", type=click.IntRange(1), help="Tokens kept [function: 2600; explain: as the product does].")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write a line of JSON here per answer.")
-@corpus_options
+@split_option
+@json_option
 @drafter_option
-@target_option
 def answers(
-    chosen: tuple[str, ...],
-    tokens: list[int],
-    budget: int,
+    task: str,
+    targets: tuple[str, ...],
+    seeds: int,
     questions: int,
+    only: str | None,
+    tokens: list[int],
+    budget: int | None,
     out: Path | None,
     split: str,
-    seed: int,
     as_document: bool,
     drafter: str,
-    target: str,
 ) -> None:
-    """How often answers are right from what Winnow keeps, against the full context and other ways to choose.
+    """What targets answer from the code that Winnow keeps, scored without a judge.
 
-    It gives back functions.
-    docs/results/answers.md explains the figures.
+    `explain` asks the hand-written questions that have keys, and half of them again without the code that answers.
+    Seed 0 is greedy, as the product is; others sample. `function` has functions written out.
+    docs/relevance.md explains the scores.
     """
-    with opened(drafter, target, split, questions, seed) as bench, json_lines(out) as write:
-        methods = [method for method in _answer_methods(bench, Budget(budget)) if not chosen or method.name in chosen]
-        run = AnswerRun(bench.corpus, methods, bench.store, say, bench.cancellation)
-        found = scores(written((answer for size in tokens for answer in run.run(size)), write))
-        about = {"split": split, "seed": seed, "drafter": bench.drafter.name, "target": target, "budget": budget}
-        show(found, run.absent, as_document, **about)
+    if only is not None and only not in {one.name for one in repositories(Split(split))}:
+        raise click.BadParameter(f"no repository of the {split} split is called {only!r}", param_hint="--only")
+    asking = _Asking(task, drafter, split, questions, only, tokens, budget)
+    found: list[JudgedAnswer] = []
+    with json_lines(out) as write:
+        for target in targets:
+            for seed in range(seeds):
+                found += _written(asking.answers(target, seed), write)
+    say("")
+    if as_document:
+        machine = {**describe(), "device": availability().reason}
+        about = {"machine": machine, "task": task, "split": split, "drafter": locate(drafter).name, "budget": budget}
+        sizes = {one.workspace: one.workspace_tokens for one in found}
+        click.echo(json.dumps(about | {"workspaces": sizes, "figures": figures(found)}, indent=2))
+    else:
+        click.echo("\n".join(line for figure in figures(found) for line in _lines(figure)))
 
 
-def written(answers: Iterable[JudgedAnswer], write: Callable[[object], None]) -> Iterator[JudgedAnswer]:
+@dataclass(frozen=True)
+class _Asking:
+    """What is asked, of any target with any seed."""
+
+    task: str
+    drafter: str
+    split: str
+    questions: int
+    only: str | None
+    tokens: list[int]
+    budget: int | None
+
+    def answers(self, target: str, seed: int) -> Iterator[JudgedAnswer]:
+        with opened(self.drafter, target, self.split, self.questions, seed) as bench:
+            usual = Budget() if self.task == _EXPLAIN else _FUNCTION_BUDGET
+            budget = Budget(self.budget) if self.budget else usual
+            run = AnswerRun(bench.assistant, target, seed, budget, say, bench.cancellation)
+            yield from run.run(self._sheets(replace(bench.corpus, asked=self.only)))
+
+    def _sheets(self, corpus: Corpus) -> Iterator[Sheet]:
+        if self.task == _EXPLAIN:
+            yield from explanations.sheets(corpus)
+        else:
+            for size in self.tokens:
+                yield from functions.sheets(corpus, size)
+
+
+def _written(answers: Iterator[JudgedAnswer], write: Callable[[object], None]) -> Iterator[JudgedAnswer]:
     """Pass answers on, each written before the next is asked for."""
     for answer in answers:
         write(answer.as_json())
         yield answer
 
 
-def _answer_methods(bench: BenchSetup, budget: Budget) -> list[AnswerMethod]:
-    methods = {method.name: method for method in all_methods(bench.drafter)}
-    return [
-        Product(_WHOLE, bench.assistant, Budget(keep_ratio=1.0), bench.cancellation),
-        Product(_PRODUCT, bench.assistant, budget, bench.cancellation),
-        *(Alternative(methods[name], bench.assistant, budget, bench.cancellation) for name in _ALTERNATIVES),
-    ]
+def _lines(figure: dict[str, Any]) -> Iterator[str]:
+    yield f"{figure['test']}, {figure['target']}, seed {figure['seed']}: {counted(figure['answers'], 'answer')}"
+    for name, estimate in figure["scores"].items():
+        share, low, high = (round(100 * one) for one in estimate)
+        yield f"  {name:14}{share:4} [{low}–{high}]"
+    yield f"  median {', '.join(f'{value:,g} {name}' for name, value in figure['medians'].items())}"

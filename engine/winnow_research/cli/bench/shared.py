@@ -33,11 +33,11 @@ from winnow_research.evaluation.scores import Score
 _BATCH = 2048  # tokens evaluated at once: a benchmark need not stop within 200 ms
 
 _seed_option = click.option("--seed", default=0, show_default=True)
-_split_option = click.option(
+split_option = click.option(
     "--split", type=click.Choice([one.value for one in Split]), default=Split.TEST.value, show_default=True
 )
-_json_option = click.option("--json", "as_document", is_flag=True, help="Print exactly one JSON object.")
-corpus_options = shared(_split_option, _seed_option, _json_option)
+json_option = click.option("--json", "as_document", is_flag=True, help="Print exactly one JSON object.")
+corpus_options = shared(split_option, _seed_option, json_option)
 
 
 def parse_size(value: str) -> int:
@@ -68,18 +68,16 @@ def say(text: str) -> None:
 class BenchSetup:
     """What a benchmark runs on."""
 
-    drafter: Path
     corpus: Corpus
-    store: Store
     assistant: Assistant
     cancellation: Cancellation
 
 
 @contextmanager
-def opened(drafter: str, target: str | None, split: str, questions: int, seed: int) -> Iterator[BenchSetup]:
-    """The corpus of a split with its store, and an assistant, which has a target if one is named."""
+def opened(drafter: str, target: str, split: str, questions: int, seed: int) -> Iterator[BenchSetup]:
+    """The corpus of a split, and an assistant."""
     file = locate(drafter)
-    models = ModelConfig(drafter, target or "")
+    models = ModelConfig(drafter, target)
 
     def answering() -> Target:
         return open_target(models, TargetOptions(n_ubatch=_BATCH))
@@ -94,11 +92,9 @@ def opened(drafter: str, target: str | None, split: str, questions: int, seed: i
     with (
         cancel_on_interrupt() as cancellation,
         closing(Store(cache_path())) as store,
-        closing(
-            Assistant(store, lambda: Drafter(file), answering if target else None, open_reranker=reranking)
-        ) as assistant,
+        closing(Assistant(store, lambda: Drafter(file), answering, open_reranker=reranking)) as assistant,
     ):
-        yield BenchSetup(file, corpus, store, assistant, cancellation)
+        yield BenchSetup(corpus, assistant, cancellation)
         store.trim(MOST_BYTES)
 
 

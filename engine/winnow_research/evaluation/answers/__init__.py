@@ -1,1 +1,1 @@
-"""Shares of right answers: the target gives back functions, from the code that each method keeps."""
+"""Answers of targets, as the product gives them, judged by rule: functions written out, and explanations."""

@@ -5,6 +5,9 @@ The description is the first sentence of the function's documentation, which the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from winnow_engine.core import Sampling
 from winnow_engine.index.lines import Lines
 from winnow_engine.question import Question
 from winnow_research.evaluation.answers.items import Item, Sheet, gives_back
@@ -17,9 +20,15 @@ _TEXT = "Write out the whole code of the function that does this, word for word,
 _SPARE_TOKENS = 96  # that an answer may have beyond the function
 
 
-def sheet(corpus: Corpus, haystack: Haystack, most: int) -> Sheet:
-    """Questions for at most `most` functions, and the haystack without their documentation."""
-    chosen = choose(corpus, haystack, most)
+def sheets(corpus: Corpus, tokens: int) -> Iterator[Sheet]:
+    """A workspace of at most `tokens` tokens for each repository, with at most `corpus.questions` functions to ask."""
+    for haystack in corpus.haystacks(tokens):
+        yield _sheet(corpus, haystack)
+
+
+def _sheet(corpus: Corpus, haystack: Haystack) -> Sheet:
+    """Questions about functions, and the haystack without their documentation."""
+    chosen = choose(corpus, haystack, corpus.questions)
     scene = haystack.scene(case("function", one.sentence, [one]) for one in chosen)
     stripped = without_lines(scene, documentation_of(chosen))
     items = tuple(_item(stripped, one.question.text, one.golds[0], corpus) for one in stripped.cases)
@@ -31,4 +40,5 @@ def _item(scene: Scene, sentence: str, gold: Gold, corpus: Corpus) -> Item:
     start, end = Lines(data).span(gold.start_line, gold.end_line)
     function = data[start:end].decode("utf-8", "replace")
     question = Question(_TEXT.format(sentence=sentence if sentence.endswith(".") else f"{sentence}."))
-    return Item("function", question, gives_back(function), corpus.count(function) + _SPARE_TOKENS)
+    sampling = Sampling(max_tokens=corpus.count(function) + _SPARE_TOKENS)
+    return Item("function", question, gives_back(function), sampling)

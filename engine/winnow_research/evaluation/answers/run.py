@@ -1,82 +1,117 @@
-"""The loop over workspaces, methods and questions."""
+"""The loop over workspaces and questions, and the figures of a target."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
 from pathlib import Path
+from statistics import median
 from typing import Any
 
-from winnow_engine.core import Cancellation, Folder, Sampling
-from winnow_engine.errors import CancelledError, WinnowError
-from winnow_engine.index.workspace import Sources, read_workspace
-from winnow_engine.storage.store import Store
-from winnow_research.evaluation.answers import functions
-from winnow_research.evaluation.answers.items import Sheet
-from winnow_research.evaluation.answers.methods import AnswerMethod, Ask
+from winnow_engine.assistant import Assistant
+from winnow_engine.core import Budget, Cancellation, Citation, Folder
+from winnow_engine.index.workspace import Sources
+from winnow_engine.targets.answer import Answer
+from winnow_research.evaluation.answers.items import Item, Scores, Sheet
 from winnow_research.evaluation.cases import Scene
-from winnow_research.evaluation.corpus import Corpus
-from winnow_research.evaluation.methods.base import Subject
-from winnow_research.evaluation.scores import Result
+from winnow_research.evaluation.figures import wilson
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedAnswer(Result):
-    """A result with its workspace, its question, and the text that the target wrote."""
+class JudgedAnswer:
+    """An answer of a target with its scores and what it cost. `sizes` are numbers of tokens and seconds by name."""
 
+    test: str
+    target: str
+    seed: int
     workspace: str
+    workspace_tokens: int
     question: str
+    scores: Scores
     text: str
+    finish: str
+    notices: tuple[str, ...]
+    citations: tuple[Citation, ...]
+    sizes: dict[str, float]
 
     def as_json(self) -> dict[str, Any]:
-        """All fields. The key `row` has the method, as in documents of earlier versions."""
-        return {{"method": "row"}.get(name, name): value for name, value in asdict(self).items()}
+        """All fields."""
+        return asdict(self)
 
 
 @dataclass
 class AnswerRun:
-    """What to ask, and with which methods. `absent` collects by method the reason why it could not answer.
+    """A target that is asked, as the product asks it."""
 
-    The questions about a workspace come one after the other, so that the full context is evaluated once.
-    """
-
-    corpus: Corpus
-    methods: Sequence[AnswerMethod]
-    store: Store
+    assistant: Assistant
+    target: str
+    seed: int
+    budget: Budget
     report: Callable[[str], None]
-    cancellation: Cancellation = field(default_factory=Cancellation)
-    absent: dict[str, str] = field(default_factory=dict)
+    cancellation: Cancellation
 
-    def run(self, tokens: int) -> Iterator[JudgedAnswer]:
-        """The answers to every question about workspaces of at most `tokens` tokens."""
-        for sheet in sheets(self.corpus, tokens):
+    def run(self, sheets: Iterable[Sheet]) -> Iterator[JudgedAnswer]:
+        """The answers to every question, sheet by sheet."""
+        for sheet in sheets:
             with tempfile.TemporaryDirectory() as folder:
                 Scene(sheet.name, sheet.files, ()).write(Path(folder))
-                sources = Sources((Folder(Path(folder)),))
-                workspace = read_workspace(sources, self.store, self.cancellation)
-                subject = Subject(sources, workspace, self.store, self.corpus.count)
-                for method in self.methods:
-                    self.report(f"{sheet.name} {method.name}")
-                    yield from self._method(method, subject, sheet, tokens)
+                for number, item in enumerate(sheet.items, 1):
+                    self.cancellation.check()
+                    self.report(f"{self.target} {self.seed} {sheet.name} {number}/{len(sheet.items)}")
+                    yield self._judged(sheet.name, item, self._answer(item, Sources((Folder(Path(folder)),))))
 
-    def _method(self, method: AnswerMethod, subject: Subject, sheet: Sheet, tokens: int) -> Iterator[JudgedAnswer]:
-        try:
-            ask = method.about(subject)
-            yield from self._answers(ask, method.name, sheet, tokens)
-        except CancelledError:
-            raise
-        except WinnowError as error:
-            self.absent[method.name] = str(error)
+    def _answer(self, item: Item, sources: Sources) -> Answer:
+        return self.assistant.ask(
+            sources, item.question, self.budget, item.sampling, lambda _: None, cancellation=self.cancellation
+        )
 
-    def _answers(self, ask: Ask, method: str, sheet: Sheet, tokens: int) -> Iterator[JudgedAnswer]:
-        for item in sheet.items:
-            self.cancellation.check()
-            text = ask(item.question, Sampling(max_tokens=item.most_tokens))
-            yield JudgedAnswer(item.test, method, tokens, float(item.right(text)), sheet.name, item.question.text, text)
+    def _judged(self, workspace: str, item: Item, answer: Answer) -> JudgedAnswer:
+        return JudgedAnswer(
+            test=item.test,
+            target=self.target,
+            seed=self.seed,
+            workspace=workspace,
+            workspace_tokens=answer.stats.selection.workspace_tokens,
+            question=item.question.text,
+            scores=item.scores(answer),
+            text=answer.text,
+            finish=answer.finish,
+            notices=answer.notices,
+            citations=answer.citations,
+            sizes=_sizes(answer),
+        )
 
 
-def sheets(corpus: Corpus, tokens: int) -> Iterator[Sheet]:
-    """A workspace for each repository, with at most `corpus.questions` functions to ask."""
-    for haystack in corpus.haystacks(tokens):
-        yield functions.sheet(corpus, haystack, corpus.questions)
+def _sizes(answer: Answer) -> dict[str, float]:
+    generation = answer.stats.generation
+    return {
+        "tokens kept": answer.stats.selection.kept_tokens,
+        "tokens of the prompt": generation.prompt_tokens,
+        "tokens of the answer": generation.decode_tokens,
+        "seconds to the first token": round(answer.stats.ttft_s, 3),
+        "seconds in all": round(answer.stats.ttft_s + generation.decode_s, 3),
+    }
+
+
+def figures(answers: Iterable[JudgedAnswer]) -> list[dict[str, Any]]:
+    """For each test, target and seed the mean of each score with Wilson's interval, and medians of the sizes."""
+
+    def key(one: JudgedAnswer) -> tuple[str, str, int]:
+        return one.test, one.target, one.seed
+
+    return [_figure(*group, list(some)) for group, some in groupby(sorted(answers, key=key), key)]
+
+
+def _figure(test: str, target: str, seed: int, answers: Sequence[JudgedAnswer]) -> dict[str, Any]:
+    shares = {name: [one.scores[name] for one in answers] for name in answers[0].scores}
+    estimates = {name: wilson(sum(some), len(some)) for name, some in shares.items()}
+    return {
+        "test": test,
+        "target": target,
+        "seed": seed,
+        "answers": len(answers),
+        "scores": {name: [round(x, 4) for x in (one.value, one.low, one.high)] for name, one in estimates.items()},
+        "medians": {name: median(one.sizes[name] for one in answers) for name in answers[0].sizes},
+    }

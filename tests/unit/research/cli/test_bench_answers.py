@@ -1,16 +1,13 @@
 """`winnow bench answers`: its options, and its table."""
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from winnow_engine.errors import WinnowError
 from winnow_lsp.cli.main import main
-from winnow_research.cli.bench.answers import written
 from winnow_research.cli.bench.shared import json_lines, score_table, show
-from winnow_research.evaluation.answers.run import JudgedAnswer
 from winnow_research.evaluation.scores import Result, scores
 
 
@@ -18,7 +15,8 @@ from winnow_research.evaluation.scores import Result, scores
     ("arguments", "message"),
     [
         (["answers", "--tokens", "8k,many"], "'8k,many' is not a list of sizes"),
-        (["answers", "--method", "magic"], "'magic' is not one of 'full context', 'Winnow', 'BM25', 'MiniLM'"),
+        (["answers", "--task", "magic"], "'magic' is not one of 'explain', 'function'"),
+        (["answers", "--only", "magic", "--split", "development"], "no repository of the development split is called"),
         (["answers", "--budget", "0"], "0 is not in the range"),
     ],
 )
@@ -31,19 +29,6 @@ def test_a_model_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.Captu
     missing = tmp_path / "missing.gguf"
     assert main(["bench", "answers", "--drafter", str(missing)]) == 3
     assert str(missing) in "".join(capsys.readouterr().err.split())
-
-
-def test_each_answer_is_in_the_file_before_the_next_is_asked_for(tmp_path: Path) -> None:
-    asked = [JudgedAnswer("choice", "BM25", 8000, 1.0, "zod", f"Which is {number}?", "A") for number in range(2)]
-    path = tmp_path / "answers.jsonl"
-    with json_lines(path) as write:
-        answers = written(asked, write)
-        assert next(answers) == asked[0]
-        (line,) = path.read_text("utf-8").splitlines()
-        assert list(answers) == asked[1:]
-    written_answer = json.loads(line)
-    assert (written_answer.pop("row"), "method" in written_answer) == ("BM25", False)
-    assert written_answer | {"method": "BM25"} == asdict(asked[0])
 
 
 def test_what_cannot_be_written_is_an_error_that_names_the_file(tmp_path: Path) -> None:

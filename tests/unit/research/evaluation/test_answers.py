@@ -1,16 +1,22 @@
 """Questions about functions: equal for equal seeds, and answers judged right and wrong."""
 
+import json
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
-from winnow_engine.core import Sampling
-from winnow_engine.errors import EvaluationError
+from winnow_engine.core import Budget, Cancellation
+from winnow_engine.index.workspace import Sources
 from winnow_engine.question import Question
-from winnow_engine.storage.store import Store
+from winnow_engine.selection.ranking import Selection, SelectionStats
+from winnow_engine.targets.answer import Answer, Stats
+from winnow_engine.targets.base import Generation
+from winnow_research.evaluation.answers import functions
 from winnow_research.evaluation.answers.items import gives_back
-from winnow_research.evaluation.answers.run import AnswerRun, sheets
+from winnow_research.evaluation.answers.run import AnswerRun, figures
 from winnow_research.evaluation.answers.similarity import bleu
 from winnow_research.evaluation.corpus import Corpus
-from winnow_research.evaluation.methods.base import Subject
 
 FUNCTION = """def monthly_summary(path, month):
     totals = {}
@@ -18,6 +24,10 @@ FUNCTION = """def monthly_summary(path, month):
         totals[account.currency] = totals.get(account.currency, 0) + account.amount
     return totals
 """
+
+
+def said(text: str) -> Answer:
+    return SimpleNamespace(text=text)  # type: ignore[return-value]
 
 
 def test_code_is_as_alike_as_its_tokens() -> None:
@@ -40,47 +50,48 @@ def test_half_a_function_is_not_that_function() -> None:
     ],
 )
 def test_a_function_given_back_is_right_whatever_stands_around_it(answer: str) -> None:
-    assert gives_back(FUNCTION)(answer)
+    assert gives_back(FUNCTION)(said(answer)) == {"right": 1.0}
 
 
 def test_another_function_is_wrong() -> None:
-    assert not gives_back(FUNCTION)("```python\ndef print_summary(path):\n    print(path)\n```")
+    assert gives_back(FUNCTION)(said("```python\ndef print_summary(path):\n    print(path)\n```")) == {"right": 0.0}
 
 
 def test_sheets_are_equal_for_equal_seeds_and_hide_the_documentation(corpus: Corpus) -> None:
     def asked() -> list[tuple[str, str]]:
-        return [(item.test, item.question.text) for sheet in sheets(corpus, 1000) for item in sheet.items]
+        return [(item.test, item.question.text) for sheet in functions.sheets(corpus, 1000) for item in sheet.items]
 
     assert asked() == asked()
-    ledger = next(iter(sheets(corpus, 1000)))
-    functions = [item for item in ledger.items if item.test == "function"]
+    ledger = next(iter(functions.sheets(corpus, 1000)))
     code = b"".join(file.data for file in ledger.files).decode()
-    assert any("check its balance" in item.question.text for item in functions)
+    assert any("check its balance" in item.question.text for item in ledger.items)
     assert "check its balance" not in code
-    (loading,) = (item for item in functions if "check its balance" in item.question.text)
-    assert loading.right(code[code.index("def load_accounts") : code.index("def save_accounts")])
+    (loading,) = (item for item in ledger.items if "check its balance" in item.question.text)
+    function = code[code.index("def load_accounts") : code.index("def save_accounts")]
+    assert loading.scores(said(function)) == {"right": 1.0}
 
 
 class Repeating:
-    """A way of reading that gives back the same whatever is asked."""
+    """An assistant that says the same whatever is asked."""
 
-    def __init__(self, name: str, answer: str) -> None:
-        self.name, self.answer = name, answer
-
-    def about(self, subject: Subject) -> "Repeating":
-        return self
-
-    def __call__(self, question: Question, sampling: Sampling) -> str:
-        if not self.answer:
-            raise EvaluationError("nothing to say")
-        return self.answer
+    def ask(self, sources: Sources, question: Question, budget: Budget, *_: Any, **__: Any) -> Answer:
+        generation = Generation(FUNCTION, "eos", 400, 0, 1.0, 1.5, 20, 2.0)
+        selection = Selection(None, (), SelectionStats(1000, 300, 1000))  # type: ignore[arg-type]
+        return Answer(selection, Stats(selection.stats, generation, {}, 2.0, {}, None, None), ())
 
 
-def test_every_question_has_a_result_of_every_method_that_can_answer(corpus: Corpus, store: Store) -> None:
-    run = AnswerRun(corpus, [Repeating("A", "A"), Repeating("none", "")], store, lambda _: None)
-    results = list(run.run(1000))
-    assert len(results) == sum(len(sheet.items) for sheet in sheets(corpus, 1000))
-    assert {result.method for result in results} == {"A"}
-    assert {result.text for result in results} == {"A"}
-    assert {result.workspace for result in results} == {sheet.name for sheet in sheets(corpus, 1000)}
-    assert run.absent == {"none": "nothing to say"}
+def test_every_question_is_answered_and_scored(corpus: Corpus) -> None:
+    run = AnswerRun(Repeating(), "tiny", 0, Budget(300), lambda _: None, Cancellation())  # type: ignore[arg-type]
+    found = list(run.run(functions.sheets(corpus, 1000)))
+    assert len(found) == sum(len(sheet.items) for sheet in functions.sheets(corpus, 1000)) > 2
+    (figure,) = figures(found)
+    assert (figure["test"], figure["target"], figure["answers"]) == ("function", "tiny", len(found))
+    assert figure["scores"]["right"][0] == sum(one.scores["right"] for one in found) / len(found)
+    assert figure["medians"] == {
+        "tokens kept": 300,
+        "tokens of the prompt": 400,
+        "tokens of the answer": 20,
+        "seconds to the first token": 2.0,
+        "seconds in all": 4.0,
+    }
+    assert json.loads(json.dumps(found[0].as_json()))["text"] == FUNCTION
