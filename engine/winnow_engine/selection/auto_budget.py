@@ -7,6 +7,8 @@ measurements behind the numbers below.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -54,7 +56,7 @@ def tokens_needed(
     weights: Scores = _EACH,
     *,
     at_cursor: bool = False,
-    absent: bool = False,
+    absent: Callable[[], bool] = lambda: False,
 ) -> int:
     """The tokens of the units that are likely to hold the answer to a question with so many sub-questions.
 
@@ -66,7 +68,7 @@ def tokens_needed(
     """
     highest = scores.max(initial=-np.inf)
     if highest < UNSURE_LOG_ODDS:
-        return 0 if highest < _NOTHING and (absent or not len(scores)) else min(LEAST_TOKENS, most)
+        return 0 if highest < _NOTHING and (not len(scores) or absent()) else min(LEAST_TOKENS, most)
     order = np.argsort(-scores, kind="stable")
     below = scores[order] - scores[order[0]]
     chance = np.exp(below) / (np.exp(below) * np.broadcast_to(weights, scores.shape)[order]).sum()

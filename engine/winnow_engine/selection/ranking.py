@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +55,7 @@ class Selection:
     change: ShownChange | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ranked:
     """A question about a workspace, with a score for each unit, and notices for the user.
 
@@ -88,7 +89,7 @@ class Ranked:
         about_code = self.question.change is not None or self.question.is_about_cursor
         return self.scores if about_code else by_files(self.workspace, self.scores)
 
-    @property
+    @cached_property
     def _subquestions(self) -> int:
         return len(subquestions_of(self.question.text))
 
@@ -121,14 +122,14 @@ class Ranked:
             most,
             scores.weights,
             at_cursor=given,
-            absent=self.workspace.symbols.lacks_named(self.question.text),
+            absent=lambda: self.workspace.symbols.lacks_named(self.question.text),
         )
         return budget_for(shown, tokens_at_cursor + needed) if shown else tokens_at_cursor + needed
 
     def select(self, budget_tokens: int) -> Selection:
         """The selection for a budget: a change, the code at the cursor, an overview, then units by their worth."""
         shown = self._shown(budget_tokens)
-        spans = self._units.spans(self.pieces(budget_tokens), self.shown)
+        spans = self._units.spans(self._pieces(budget_tokens, shown), self.shown)
         if shown is not None:
             spans = self._with_change(spans, shown)
         kept, probability = sum(span.tokens for span in spans), self._answer_probability
@@ -142,13 +143,12 @@ class Ranked:
         notices = tuple(self._notices(spans, shown, budget_tokens))
         return Selection(self.workspace, spans, stats, notices, shown)
 
-    def pieces(self, budget_tokens: int) -> list[KeptUnit]:
+    def _pieces(self, left: int, shown: ShownChange | None) -> list[KeptUnit]:
         """The units to keep within a budget, besides a change, in the order of the workspace."""
-        shown, units = self._shown(budget_tokens), self._units
+        units = self._units
         if shown is not None:
-            units.tokens = units.tokens.copy()
+            left, units.tokens = max(left - shown.tokens, 0), units.tokens.copy()
             units.tokens[units_shown(shown, self.workspace)] = 0
-        left = max(budget_tokens - (shown.tokens if shown else 0), 0)
         return choose(units, self.worth, left, self._focus(left))
 
     def _notices(self, spans: Sequence[Span], shown: ShownChange | None, budget_tokens: int) -> Iterator[str]:
@@ -203,4 +203,8 @@ class Ranked:
         return Focus((), (1, 1), tuple(overview)) if overview else None
 
     def _overview(self, budget_tokens: int) -> list[int]:
-        return fitting(overview_units(self.workspace, self.question), self.unit_tokens, budget_tokens)
+        return fitting(self._overview_units, self.unit_tokens, budget_tokens)
+
+    @cached_property
+    def _overview_units(self) -> list[int]:
+        return overview_units(self.workspace, self.question)

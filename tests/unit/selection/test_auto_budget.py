@@ -58,7 +58,7 @@ def test_a_question_of_several_subquestions_needs_room_for_each() -> None:
 def test_where_nothing_seems_to_answer_little_is_kept_and_nothing_of_what_is_not_there(
     scores: np.ndarray, absent: bool, tokens: int
 ) -> None:
-    assert tokens_needed(scores, TOKENS[: len(scores)], subquestions=0, absent=absent) == tokens
+    assert tokens_needed(scores, TOKENS[: len(scores)], subquestions=0, absent=lambda: absent) == tokens
 
 
 @pytest.mark.parametrize(
