@@ -21,7 +21,6 @@ EVERYTHING = capabilities(
         "workspace": {
             "workspaceFolders": True,
             "didChangeWatchedFiles": {"dynamicRegistration": True},
-            "textDocumentContent": {"dynamicRegistration": True},
         },
         "textDocument": {
             "codeAction": {
@@ -41,7 +40,6 @@ def _vscode() -> types.ClientCapabilities:
     recorded = client_capabilities("visual-studio-code@v1.65.2")
     recorded.general.position_encodings = ["utf-16"]
     recorded.text_document.code_action.resolve_support.properties = ["edit", "command"]
-    recorded.workspace.text_document_content = types.TextDocumentContentClientCapabilities(dynamic_registration=True)
     return recorded
 
 

@@ -23,11 +23,13 @@ START = {"line": 0, "character": 0}
 HERE = {"start": START, "end": START}
 
 
-async def page(client) -> str:
-    """The text of the virtual document that was shown last."""
-    uri = client.shown_documents[-1].uri
-    content = await client.workspace_text_document_content_async(types.TextDocumentContentParams(uri))
-    return content.text
+def page_file(client) -> Path:
+    """The file that was shown last."""
+    return Path(unquote(urlsplit(client.shown_documents[-1].uri).path))
+
+
+def page(client) -> str:
+    return page_file(client).read_text(encoding="utf-8")
 
 
 def function(file: Path, name: str) -> dict[str, Any]:
@@ -43,7 +45,7 @@ async def test_all_commands_are_announced(client) -> None:
 
 async def test_ask_returns_the_answer_and_shows_it(client) -> None:
     result = await client.run("winnow.ask", {"question": QUESTION})
-    text = await page(client)
+    text = page(client)
     assert text.startswith(f"# {QUESTION}\n")
     assert result["answer"].strip() in text
 
@@ -52,20 +54,20 @@ async def test_explain_asks_about_the_symbol_at_the_cursor(client, folder: Path)
     place = function(folder / "shop" / "pricing.py", "delivery")
     result = await client.run("winnow.explain", place | {"about": "usage"})
     assert result["answer"]
-    assert (await page(client)).startswith("# How is `delivery` used?")
+    assert page(client).startswith("# How is `delivery` used?")
 
 
 async def test_explain_asks_about_the_selection_where_there_is_one(client, folder: Path) -> None:
     place = {"textDocument": {"uri": (folder / "shop" / "pricing.py").as_uri()}, "about": "code"}
     result = await client.run("winnow.explain", place | {"range": {"start": START, "end": {"line": 6, "character": 3}}})
-    assert (await page(client)).startswith("# Explain the selected code:")
+    assert page(client).startswith("# Explain the selected code:")
     assert result["answer"]
 
 
 async def test_show_spans_shows_what_would_be_kept(client) -> None:
     result = await client.run("winnow.showSpans", {"question": QUESTION})
     assert set(result) == {"question", "spans", "stats", "notices"}
-    text = await page(client)
+    text = page(client)
     assert "tokens kept." in text
     assert text.count("\n- [") == len(result["spans"])
 
@@ -126,23 +128,14 @@ async def test_the_server_shows_progress_of_its_own_whose_cancel_button_works(on
     on_tcp.shut(uri)
 
 
-async def test_pages_of_a_client_that_fetches_them_are_virtual(connect) -> None:
-    client = await connect(capabilities=EVERYTHING)
+@pytest.mark.parametrize("capabilities", [EVERYTHING, EDITORS["neovim"]], ids=["everything", "neovim"])
+async def test_pages_of_a_client_that_shows_documents_are_temporary_files(connect, capabilities) -> None:
+    client = await connect(capabilities=capabilities)
     await client.run("winnow.showSpans", {"question": QUESTION})
-    (shown,) = client.shown_documents
-    assert (shown.uri, shown.take_focus) == ("winnow:/1/what-does-delivery-cost.md", True)
-    gone = types.TextDocumentContentParams("winnow:/99/never.md")
-    assert "ask again" in (await client.workspace_text_document_content_async(gone)).text
-    options = await client.until(lambda: next((r for r in client.registered if r.id == "winnow-content"), None))
-    assert options.register_options["schemes"] == ["winnow"]
-
-
-async def test_pages_of_a_client_that_only_shows_files_are_temporary_files(connect) -> None:
-    client = await connect(capabilities=EDITORS["neovim"])
-    await client.run("winnow.showSpans", {"question": QUESTION})
-    file = Path(unquote(urlsplit(client.shown_documents[0].uri).path))
-    assert file.suffix == ".md"
-    assert file.read_text(encoding="utf-8").startswith(f"# {QUESTION}\n")
+    assert client.shown_documents[0].take_focus
+    file = page_file(client)
+    assert file.name == "what-does-delivery-cost.md"
+    assert page(client).startswith(f"# {QUESTION}\n")
     await client.leave()
     assert not file.parent.exists()
 

@@ -224,7 +224,6 @@ HARMLESS = [
     "textDocument/didOpen",
     "textDocument/didClose",
     "workspace/executeCommand",
-    "workspace/textDocumentContent",
     "window/workDoneProgress/cancel",
     "$/cancelRequest",
     "$/setTrace",

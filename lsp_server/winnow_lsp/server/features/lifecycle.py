@@ -12,7 +12,6 @@ from pygls.exceptions import JsonRpcException
 from winnow_engine.errors import PositionError
 from winnow_lsp.host.settings import SECTION, Settings
 from winnow_lsp.server.features.actions import takes_actions
-from winnow_lsp.server.render.markdown import SCHEME
 from winnow_lsp.server.server import WinnowServer
 
 _ANSWER_TIMEOUT_S = 10
@@ -34,7 +33,6 @@ def register(server: WinnowServer) -> None:
         await _configure(server, None)
         server.editor.configured.set()
         server.indexer.start()
-        _register_content(server)
         server.watcher.start()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
@@ -64,10 +62,6 @@ def register(server: WinnowServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def closed(params: types.DidCloseTextDocumentParams) -> None:
         server.watcher.changed([params.text_document.uri])
-
-    @server.feature(types.WORKSPACE_TEXT_DOCUMENT_CONTENT)
-    def content(params: types.TextDocumentContentParams) -> types.TextDocumentContentResult:
-        return types.TextDocumentContentResult(server.pages.text(params.uri))
 
     @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
     def cancel(params: types.WorkDoneProgressCancelParams) -> None:
@@ -113,12 +107,3 @@ async def _pulled(server: WinnowServer) -> object:
         server.tell(types.MessageType.Warning, f"Winnow: the editor did not send its settings{reason}")
         return None
     return answers[0] if answers else None
-
-
-def _register_content(server: WinnowServer) -> None:
-    """pygls does not advertise `workspace/textDocumentContent`; clients that know it take a registration."""
-    if not server.pages.virtual:
-        return
-    options = types.TextDocumentContentRegistrationOptions(schemes=[SCHEME])
-    registration = types.Registration("winnow-content", types.WORKSPACE_TEXT_DOCUMENT_CONTENT, options)
-    server.client_register_capability(types.RegistrationParams([registration]))
