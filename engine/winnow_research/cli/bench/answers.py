@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +25,7 @@ from winnow_research.evaluation.repositories import Split, repositories
 from winnow_research.machine import describe
 
 _EXPLAIN, _FUNCTION = "explain", "function"
-_FUNCTION_BUDGET = Budget(2600)
+_FUNCTION_BUDGET, _FUNCTIONS = Budget(2600), 16
 
 
 @click.command()
@@ -33,7 +34,7 @@ _FUNCTION_BUDGET = Budget(2600)
     "--target", "targets", multiple=True, metavar="NAME|FILE|URL", default=[DEFAULT_TARGET], show_default=True
 )
 @click.option("--seeds", type=click.IntRange(1), default=1, show_default=True, help="Ask with so many seeds, from 0.")
-@click.option("--questions", type=click.IntRange(1), default=16, show_default=True, help="At most, a repository.")
+@click.option("--questions", type=click.IntRange(1), help="At most, a repository [explain: all; function: 16].")
 @click.option("--only", metavar="REPOSITORY", help="Ask about this one alone.")
 @click.option("--tokens", default="24k", show_default=True, callback=parse_sizes, help="Workspaces with functions.")
 @click.option("--budget", type=click.IntRange(1), help="Tokens kept [function: 2600; explain: as the product does].")
@@ -45,7 +46,7 @@ def answers(
     task: str,
     targets: tuple[str, ...],
     seeds: int,
-    questions: int,
+    questions: int | None,
     only: str | None,
     tokens: list[int],
     budget: int | None,
@@ -62,7 +63,8 @@ def answers(
     """
     if only is not None and only not in {one.name for one in repositories(Split(split))}:
         raise click.BadParameter(f"no repository of the {split} split is called {only!r}", param_hint="--only")
-    asking = _Asking(task, drafter, split, questions, only, tokens, budget)
+    most = questions or (sys.maxsize if task == _EXPLAIN else _FUNCTIONS)
+    asking = _Asking(task, drafter, split, most, only, tokens, budget)
     found: list[JudgedAnswer] = []
     with json_lines(out) as write:
         for target in targets:
