@@ -43,7 +43,7 @@ export class Composer {
     const { model } = state;
     const cost = expected(state);
     this.model.hidden = model === undefined;
-    this.model.textContent = sizeOf(model ?? '');
+    this.model.textContent = shortName(model ?? '');
     this.model.title = `${model ?? ''} answers. Choose another model`;
     this.cost.textContent = cost ? `${model === undefined ? '' : ' · '}${counted(cost.places, 'place')} · about ${Math.max(1, Math.round(cost.seconds))} s` : '';
   }
@@ -82,9 +82,11 @@ export class Composer {
   }
 }
 
-/** The size in a model's name, such as `1.5B`; else the name. */
-function sizeOf(model: string): string {
-  return /\d+(?:\.\d+)?[bm](?![a-z])/i.exec(model)?.[0].toUpperCase() ?? model.split('/').at(-1) ?? '';
+/** The size in a model's name, such as `1.5B`; else the name, or a server's host. */
+function shortName(model: string): string {
+  const [address = '', name] = model.split('#');
+  const known = name === undefined ? address.replace(/^https?:\/\/([^/]*).*/, '$1') : decodeURIComponent(name);
+  return /\d+(?:\.\d+)?[bm](?![a-z])/i.exec(known)?.[0].toUpperCase() ?? known.split('/').at(-1) ?? '';
 }
 
 function waiting(question: string, index: number): Node {

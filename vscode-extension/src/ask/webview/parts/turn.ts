@@ -100,7 +100,7 @@ function asked(question: string, place: Place | undefined): Node {
 
 function waiting(message: string): Node[] {
   const share = progressShare(message);
-  const text = message.charAt(0).toUpperCase() + message.slice(1);
+  const text = capitalized(message);
   return [
     h('p', {}, svg('loading'), `${text}…`),
     ...(share === undefined ? [] : [h('progress', { value: String(share), max: '1', 'aria-label': text })]),
@@ -114,7 +114,7 @@ function folded(thinking: Thinking): Node {
 /** Why an answer is missing or incomplete. */
 function problems({ outcome, error, answer, finish }: ShownExchange): Node[] {
   const lines: Node[] = [];
-  if (outcome === 'failed') lines.push(note('error', error ?? 'The question failed.'));
+  if (outcome === 'failed') lines.push(note('error', capitalized(error ?? 'The question failed.')));
   if (outcome === 'cancelled') lines.push(note('info', answer ? 'Stopped here.' : 'Stopped before the answer began.'));
   if (outcome === 'answered' && answer.trim() === '') lines.push(note('info', 'The model gave no answer. Try other words.'));
   if (finish === 'length') lines.push(note('warning', 'Cut off here: raise `winnow.maxTokens` for longer answers.'));
@@ -123,6 +123,10 @@ function problems({ outcome, error, answer, finish }: ShownExchange): Node[] {
 
 function note(kind: 'info' | 'warning' | 'error', text: string): Node {
   return h('p', { class: `note ${kind}`, role: kind === 'error' ? 'alert' : undefined }, svg(kind), h('span', {}, ...prose(text)));
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** The server's remark, where it does not interrupt. */
