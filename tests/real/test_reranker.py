@@ -44,10 +44,10 @@ USE = {"weight": 2.0, "tokens": 16000}
 
 
 @pytest.fixture
-def profile(qwen_small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The shipped profile with a reranker of four layers, as the user's."""
+def profile(qwen_small: Path, users_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The shipped profile with a reranker of four layers, as the user's. Weights are merged for the first test."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(users_cache))
     name, folder = fingerprint_of(qwen_small), tmp_path / "winnow" / "profiles" / "mine"
     shipped = shipped_profile(name)
     assert shipped is not None
@@ -201,9 +201,9 @@ class Frugal:
 
 
 def test_the_one_that_ships_finds_what_answers(
-    qwen_small: Path, qwen_target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    qwen_small: Path, qwen_target: Path, users_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(users_cache))
     shipped = shipped_profile(fingerprint_of(qwen_small))
     assert shipped is not None
     assert shipped.reranker is not None
