@@ -143,8 +143,11 @@ class Ranked:
         notices = tuple(self._notices(spans, shown, budget_tokens))
         return Selection(self.workspace, spans, stats, notices, shown)
 
-    def _pieces(self, left: int, shown: ShownChange | None) -> list[KeptUnit]:
+    def pieces(self, budget_tokens: int) -> list[KeptUnit]:
         """The units to keep within a budget, besides a change, in the order of the workspace."""
+        return self._pieces(budget_tokens, self._shown(budget_tokens))
+
+    def _pieces(self, left: int, shown: ShownChange | None) -> list[KeptUnit]:
         units = self._units
         if shown is not None:
             left, units.tokens = max(left - shown.tokens, 0), units.tokens.copy()
