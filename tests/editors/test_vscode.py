@@ -22,7 +22,7 @@ from http_servers import running
 from winnow_engine.models import cache, registry
 from winnow_engine.models.registry import HubSource
 
-from .capture import assemble
+from .capture import assemble, shrink
 from .changing import DISCOUNT, GREETING, knowing
 from .code_server import QUIET, TOOLS, CodeServer, names_of
 from .origin import Origin
@@ -179,6 +179,8 @@ def used(code: CodeServer, shop: Path, pictures: Path, tmp_path_factory: pytest.
     """The packaged extension as people use it; WINNOW_PICTURES_SETTINGS are settings for better pictures, as JSON."""
     given = json.loads(os.environ.get("WINNOW_PICTURES_SETTINGS", "{}"))
     environment = {name: value for name, value in code.environment.items() if not given or name != "WINNOW_MODELS_DIR"}
+    if str(given.get("winnow.target")).startswith("http"):
+        environment["WINNOW_E2E_FIX"] = "1"
     better = replace(code, environment=environment, settings={**code.settings, **given})
     return better.use("ui", tmp_path_factory.mktemp("used"), shop, pictures)
 
@@ -260,8 +262,9 @@ def test_used(step: str, used: dict[str, str]) -> None:
 
 
 def test_capture(used: dict[str, str], pictures: Path) -> None:
-    """Question, progress, streaming and a click on a citation, as a moving picture."""
+    """From an empty window to an answer, a click on its place, a follow-up and a fix, as a moving picture."""
     assert used["all of that was recorded"] == "ok"
+    shrink(pictures)
     assert assemble(pictures / "answer", pictures / CAPTURE) > 10
     assert (ROOT / "docs" / "images" / CAPTURE).stat().st_size < 1_000_000
 

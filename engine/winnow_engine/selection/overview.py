@@ -30,6 +30,7 @@ _MANIFESTS = r"""package\.json pyproject\.toml cargo\.toml go\.mod pom\.xml buil
 _CONFIGURATION = r"""(gnu)?makefile justfile taskfile\.ya?ml tox\.ini noxfile\.py contributing\.\w+ dockerfile
     (docker-)?compose\.ya?ml tsconfig\.json settings\.py config\.(py|[jt]s|toml|ya?ml) rakefile"""
 
+_MARKUP = re.compile(r"<[^>]*>|!?\[[^\]]*\](\([^)]*\))*|\]?\(https?:[^)]*\)")  # logos and badges, which say nothing
 _PATH = re.compile(r"[\w@-][\w@./-]*|\.[\w@./-]+")
 _IN_MANIFEST = {
     "purpose": re.compile(r"\bdescription\b"),
@@ -134,7 +135,9 @@ def _units_of(workspace: Workspace, kind: str, topics: set[str]) -> Iterator[int
     """The units of the files of a kind, file by file: the first one of each, then those that come first, then more."""
     for number in _files(workspace, kind):
         file, start = workspace.files[number], int(workspace.unit_starts[number])
-        units, is_first = range(len(file.units)), _KINDS[kind].is_first
+        units, is_first = list(range(len(file.units))), _KINDS[kind].is_first
+        if kind == "readme":
+            units = [n for n in units if re.search(r"\w\w", _MARKUP.sub("", file.text_of(file.units[n])))]
         if kind == "manifest":
             first = [n for n in units if any(_IN_MANIFEST[one].search(file.text_of(file.units[n])) for one in topics)]
         else:

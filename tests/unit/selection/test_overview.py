@@ -10,7 +10,7 @@ from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Folder
 from winnow_engine.index.workspace import Sources, read_workspace
 from winnow_engine.question import Cursor, Question, Turn
-from winnow_engine.selection.overview import asks_for_overview, starter_questions
+from winnow_engine.selection.overview import asks_for_overview, overview_units, starter_questions
 from winnow_engine.storage.store import Store
 
 from .words import Words
@@ -86,7 +86,7 @@ def test_the_files_that_tell_are_kept(tmp_path: Path, text: str, wanted: set[str
 
 def test_starter_questions_are_made_of_what_there_is(tmp_path: Path) -> None:
     files = {
-        "README.md": "# Tax\n",
+        "README.md": '<img src="logo.svg">\n\n[![Build](https://ci/b)](https://ci)\n\n# Tax\n\nAdds taxes.\n',
         "src/rate.py": "class TaxRate:\n    pass\n\ndef range(value):\n    return value\n\ndef of_none():\n    pass\n",
         **{f"src/m{n}.py": "def step():\n    return TaxRate(), range(3)\n" for n in range(3)},
         "tests/test_rate.py": "def test_one():\n    assert TaxRate()\n",
@@ -97,4 +97,6 @@ def test_starter_questions_are_made_of_what_there_is(tmp_path: Path) -> None:
     with closing(Store(tmp_path / "index.sqlite")) as store:
         workspace = read_workspace(Sources((Folder(tmp_path / "root"),)), store, Cancellation())
         found = starter_questions(workspace, Cancellation())
+        units = overview_units(workspace, Question("What does this repository do?"))
+    assert workspace.units[units[0]][1].start_line == 5  # not the logo
     assert found == ["What does this repository do?", "How do I run its tests?", "How does `TaxRate` work?"]

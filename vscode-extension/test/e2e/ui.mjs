@@ -1,8 +1,17 @@
 // Uses the packaged extension in a real VS Code as a person does, and takes pictures, light and dark, and one that moves.
 // usage: node ui.mjs URL FOLDER PICTURES
-import { askPage, command, enter, leave, openFile, page, picture, record, status, step, until } from './person.mjs';
+import { rmSync, writeFileSync } from 'node:fs';
+import { askPage, command, enter, folder, leave, openFile, page, picture, record, status, step, until } from './person.mjs';
 
 const QUESTION = process.env.WINNOW_E2E_QUESTION ?? 'What does the function `total` do?';
+const FOLLOW_UP = 'And who calls it?';
+/** TypeScript is what VS Code itself finds problems in. */
+const RECEIPT = `${folder}/receipt.ts`;
+const WRONG = `/** Cents in dollars, such as "12.50". */
+export function dollars(cents: number): string {
+  return cents / 100;
+}
+`;
 
 async function useTheme(theme) {
   const wanted = page.locator(`.monaco-workbench${theme === 'dark' ? '.vs-dark' : '.vs'}`);
@@ -38,11 +47,11 @@ await step('the status bar says that the server is ready', async () => {
 });
 await step('a file opens', () => openFile('README.md'));
 await step('the Ask view answers, and cites', async () => {
+  await page.setViewportSize({ width: 1060, height: 660 });
+  recorded = await record('answer');
   await command('Winnow: Ask a Question');
   ask = await askPage();
-  await page.setViewportSize({ width: 1060, height: 660 });
   await widen(80);
-  recorded = await record('answer');
   await ask.getByRole('textbox').pressSequentially(QUESTION, { delay: 30 });
   await ask.getByRole('textbox').press('Enter');
   await ask.getByRole('button', { name: 'Why these spans?' }).waitFor();
@@ -57,6 +66,27 @@ await step('a citation opens its line', async () => {
   await page.locator('.tab.active', { hasText: path.split('/').at(-1) }).waitFor();
   await page.locator('.statusbar-item', { hasText: `Ln ${line},` }).waitFor();
   await page.waitForTimeout(300);
+});
+await step('a follow-up is answered', async () => {
+  await ask.getByRole('textbox').pressSequentially(FOLLOW_UP, { delay: 30 });
+  await ask.getByRole('textbox').press('Enter');
+  await ask.locator('article.turn footer').nth(1).waitFor();
+  await page.waitForTimeout(700);
+});
+await step('a fix is shown as a diff, and accepted', async () => {
+  if (process.env.WINNOW_E2E_FIX === undefined) return; // small targets change nothing, those on servers do
+  writeFileSync(RECEIPT, WRONG);
+  await openFile('receipt.ts');
+  await page.locator('.squiggly-error').first().waitFor();
+  await page.keyboard.press('F8');
+  await page.keyboard.press('Control+.');
+  await page.locator('.action-widget .monaco-list-row', { hasText: 'Winnow: Fix this problem' }).first().click();
+  await page.locator('.tab.active', { hasText: 'Fix dollars' }).waitFor();
+  await page.waitForTimeout(1500);
+  await page.getByRole('button', { name: /^Accept/ }).first().click();
+  await page.locator('.tab.active', { hasText: /^receipt\.ts$/ }).waitFor();
+  await page.waitForTimeout(700);
+  rmSync(RECEIPT);
 });
 await step('all of that was recorded', async () => {
   await recorded();

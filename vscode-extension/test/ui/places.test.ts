@@ -61,6 +61,9 @@ describe('the places', () => {
   test('the code of a place is shown while the pointer rests on it', async () => {
     const { page, answer, said, tell } = await open();
     await answer(ANSWER, sample());
+    await page.locator('.places a').first().evaluate((link) => { link.dispatchEvent(new PointerEvent('pointermove', { bubbles: true })); }); // it came under a pointer that rests
+    await page.waitForTimeout(400);
+    expect(await said()).toEqual([]);
     await page.locator('.places a').first().hover();
     await page.waitForFunction(() => window.sent.some(({ type }) => type === 'peek'));
     expect(await said()).toEqual([{ type: 'peek', location: KEPT[0]?.location }]);

@@ -5,16 +5,22 @@ import { highlighted } from '../markdown/highlight';
 
 const DELAY_MS = 300;
 
-/** Shows the code of a place while the pointer rests on it or it has the focus. */
+/** Shows the code of a place while the pointer rests on it or it has the focus; not where it only came under the pointer. */
 export class Peek {
   private readonly code = h('code');
   readonly element = h('div', { class: 'peek', role: 'tooltip', hidden: '' }, h('pre', { dir: 'ltr' }, this.code));
   private over: HTMLElement | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
+  private pointer = '0 0';
 
   /** `ask` asks for the code of a place. */
   constructor(log: HTMLElement, private readonly ask: (location: Location) => void) {
-    for (const type of ['pointerover', 'focusin']) log.addEventListener(type, ({ target }) => { this.rest(target); });
+    log.addEventListener('pointermove', ({ target, screenX, screenY }) => {
+      const [before, now] = [this.pointer, `${screenX} ${screenY}`];
+      this.pointer = now;
+      if (before !== now) this.rest(target);
+    });
+    log.addEventListener('focusin', ({ target }) => { this.rest(target); });
     for (const type of ['pointerleave', 'focusout', 'scroll']) log.addEventListener(type, () => { this.rest(null); });
   }
 

@@ -131,5 +131,5 @@ function capitalized(text: string): string {
 
 /** The server's remark, where it does not interrupt. */
 function notice(text: string): Node {
-  return h('p', { class: 'notice' }, ...prose(text));
+  return h('p', { class: 'notice' }, ...prose(capitalized(text)));
 }
