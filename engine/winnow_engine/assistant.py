@@ -16,9 +16,11 @@ from winnow_engine.core import (
     KeptSink,
     ProgressSink,
     Sampling,
+    SentenceSink,
     TextSink,
     ignore_kept,
     ignore_progress,
+    ignore_sentence,
 )
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.history.question import asked_past, with_past
@@ -29,7 +31,7 @@ from winnow_engine.index.workspace import Sources, Workspace, begun_again, read_
 from winnow_engine.keys.encoders import Encoders, OpenFleet, StreamingEncoder
 from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.models.cache import locate
-from winnow_engine.prompting.citations import cite
+from winnow_engine.prompting.attribution import StreamedAttribution, attribution_of
 from winnow_engine.prompting.conversation import Conversations
 from winnow_engine.prompting.fitting import Fitted, Limits, fit
 from winnow_engine.question import Question
@@ -115,11 +117,13 @@ class Assistant:
         cancellation: Cancellation | None = None,
         on_kept: KeptSink = ignore_kept,
         on_thought: TextSink = ignore,
+        on_sentence: SentenceSink = ignore_sentence,
     ) -> Answer:
         """Answer a question: rank the workspace, fit a prompt, generate from it.
 
         `on_kept` gets the kept code before the target reads it, and once before that if the target still loads.
-        `on_thought` gets the thoughts of a reasoning model.
+        `on_thought` gets the thoughts of a reasoning model. `on_sentence` gets each sentence of the answer, on another
+        thread, once the code behind it is found.
         """
         assert self.target is not None, "an assistant without a target selects, but does not answer"
         cancellation, clock = cancellation or Cancellation(), Clock()
@@ -141,15 +145,18 @@ class Assistant:
         throughput = target.prefill_tokens_per_s
         on_kept(Kept.of(fitted.selection.spans, target.seconds_to_read(fitted.prompt)))
         before = clock.elapsed
-        if fitted.has_code:
-            until_repeated = cancellation.part()
-            guard = RepetitionGuard(on_text, until_repeated.cancel)
-            request = Request(fitted.prompt, sampling, guard.feed, until_repeated, progress, on_thought=on_thought)
-            generation = guard.ended(target.generate(request))
-        else:
-            generation = without_code(ranked.select(LEAST_TOKENS).spans)
-            on_text(generation.text)
-        cancellation.check()
+        attribution = attribution_of(ranked, fitted.selection.spans, cancellation)
+        with StreamedAttribution(attribution, on_text, on_sentence) as streamed:
+            if fitted.has_code:
+                until_repeated = cancellation.part()
+                guard = RepetitionGuard(streamed.feed, until_repeated.cancel)
+                request = Request(fitted.prompt, sampling, guard.feed, until_repeated, progress, on_thought=on_thought)
+                generation = guard.ended(target.generate(request))
+            else:
+                generation = without_code(ranked.select(LEAST_TOKENS).spans)
+                streamed.feed(generation.text)
+            cancellation.check()
+            sentences = streamed.end()
         clock.stages["prefill"] = generation.first_token_s or 0.0
         self._conversations.add(fitted.answered(ranked.question, generation.text))
         stats = Stats(
@@ -161,8 +168,7 @@ class Assistant:
             target_host=target.host,
             prefill_tokens_per_s=throughput,
         )
-        citations = cite(generation.text, ranked.workspace, fitted.selection.spans, ranked.question.change)
-        return Answer(fitted.selection, stats, citations)
+        return Answer(fitted.selection, stats, sentences, attribution.citations(generation.text, sentences))
 
     def select(
         self,

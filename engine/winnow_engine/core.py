@@ -156,6 +156,33 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence or list item of an answer, characters `start` to `end`, and up to three places that hold it.
+
+    `support` is the probability that the best place holds it, None for one that names its places or states nothing.
+    `unknown` are the names in code form, as `start` and `end`, that nothing in the workspace or the question has.
+    """
+
+    start: int
+    end: int
+    places: tuple[Citation, ...] = ()
+    support: float | None = None
+    unknown: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def found(self) -> bool:
+        """False if it states something that the code shown does not hold."""
+        return bool(self.places) or self.support is None
+
+
+SentenceSink = Callable[[Sentence], None]
+
+
+def ignore_sentence(_: Sentence) -> None:
+    """A sink of sentences that does nothing."""
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """A report on long work: `done` of `total` (0 if unknown) in `stage`, or `tokens` of `total_tokens`.
 

@@ -109,7 +109,17 @@ def _is_being_read(status: dict[str, Any]) -> bool:
 
 async def test_the_result_says_what_was_seen_and_what_it_cost(client, folder: Path) -> None:
     result = await client.ask(QUESTION)
-    assert set(result) == {"conversation", "question", "answer", "finish", "citations", "spans", "stats", "notices"}
+    assert set(result) == {
+        "conversation",
+        "question",
+        "answer",
+        "finish",
+        "sentences",
+        "citations",
+        "spans",
+        "stats",
+        "notices",
+    }
     assert (result["question"], result["notices"]) == (QUESTION, [])
     assert result["finish"] in {"eos", "stop", "length"}
     stats = result["stats"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,11 @@ class LexicalIndex:
                 rarity = self._rarity(len(units))
                 scores[units] += times * rarity * counts * (_K1 + 1) / (counts + self._norm[units])
         return scores.astype(np.float32)
+
+    def having_all(self, query: Iterable[str]) -> NDArray[np.int64]:
+        """Numbers of the texts that have each of some words, in order, int64 [N]; none if there are no words."""
+        found = sorted((self._places(word)[0] for word in set(query)), key=len)
+        return reduce(np.intersect1d, found) if found else np.empty(0, np.int64)
 
     def known_share(self, query: str) -> float:
         """Share of a query's distinct words that occur in some text, each weighted by its rarity; 0 to 1."""

@@ -60,6 +60,10 @@ class SymbolTable:
         named = _marked(question) | {name for name in identifiers(question) if _mixes_cases(name)}
         return bool(named) and not self._known(named)
 
+    def has(self, name: str) -> bool:
+        """True if a unit defines or uses exactly this name."""
+        return name in self._definitions or name in self._users
+
     def definitions(self, names: Set[str]) -> Scores:
         """Σ over the names a unit defines of 1 / √(units that define the name), float32 [U]."""
         return self._sum(self._definitions, names)
@@ -105,7 +109,7 @@ class SymbolTable:
         """Names as the workspace spells them; those it has in no spelling are left out."""
         found: set[str] = set()
         for name in names:
-            exact = name in self._definitions or name in self._users
+            exact = self.has(name)
             spelled = () if exact else self._spellings.of(folded(name))
             found |= {name} if exact else {other for other in spelled if other in self._definitions}
         return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from winnow_engine.core import Citation, Finish, Span, Thought
+from winnow_engine.core import Citation, Finish, Sentence, Span, Thought
 from winnow_engine.selection.ranking import Selection, SelectionStats
 from winnow_engine.targets.base import Generation
 
@@ -40,10 +40,11 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The target's answer, what of the workspace it saw, and the lines it cites."""
+    """The target's answer, what of the workspace it saw, the code behind its sentences, and all lines it cites."""
 
     selection: Selection
     stats: Stats
+    sentences: tuple[Sentence, ...]
     citations: tuple[Citation, ...]
 
     @property

@@ -19,6 +19,7 @@ from winnow_engine.core import Citation, Kept, Span, counted
 from winnow_engine.errors import NotJsonError, PositionError
 from winnow_engine.question import Cursor, Question, Turn
 from winnow_engine.untrusted import read_json
+from winnow_lsp.host.footnotes import FootnoteStream
 from winnow_lsp.host.reply import Reply, Waiting, code, place
 from winnow_lsp.host.roots import below, file_path
 from winnow_lsp.host.standard_output import take_standard_output, write_whole
@@ -195,7 +196,7 @@ class Updates:
         self._update, self._folder, self._now = update, folder, now
         self._search = _ToolCall(update, f"{turn}-search", "search")
         self._read = _ToolCall(update, f"{turn}-read", "read")
-        self._said, self._said_s = "", 0.0
+        self._said, self._said_s, self._notes = "", 0.0, FootnoteStream()
 
     def begin(self) -> None:
         """Say that the search has begun."""
@@ -227,6 +228,9 @@ class Updates:
 
     def text(self, text: str) -> None:
         """Stream more of the answer."""
+        self._say(self._notes.feed(text))
+
+    def _say(self, text: str) -> None:
         self._has_read()
         self._update({"sessionUpdate": "agent_message_chunk", "content": _text(text)})
 
@@ -237,10 +241,11 @@ class Updates:
 
     def end(self, reply: Reply) -> None:
         """Close the answer with the lines it cites, and with what the user should know."""
-        sources = f"\n\n**Sources**\n\n{self._links(reply.citations)}" if reply.citations else ""
-        notes = "".join(f"\n\n*Note: {notice}*" for notice in reply.notices)
-        if sources or notes:
-            self.text(f"{sources}{notes}\n")
+        notes = "\n".join(f"- {one}" for one in self._notes.lines(reply.sentences, reply.citations, self._link))
+        sources = f"\n\n**Sources**\n\n{notes}" if notes else ""
+        notices = "".join(f"\n\n*Note: {notice}*" for notice in reply.notices)
+        if said := f"{self._notes.end()}{sources}{notices}":
+            self._say(f"{said}\n" if sources or notices else said)
         self.abandon()
 
     def abandon(self) -> None:
@@ -254,9 +259,10 @@ class Updates:
 
     def _links(self, places: Iterable[Citation | Span]) -> str:
         """A Markdown list of links to lines: an anchor of one line is what every client understands."""
-        return "\n".join(
-            f"- [{code(place(one))}]({(self._folder / one.path).as_uri()}#L{one.start_line})" for one in places
-        )
+        return "\n".join(f"- {self._link(one)}" for one in places)
+
+    def _link(self, one: Citation | Span) -> str:
+        return f"[{code(place(one))}]({(self._folder / one.path).as_uri()}#L{one.start_line})"
 
 
 def _text(text: str) -> dict[str, str]:

@@ -19,9 +19,10 @@ from winnow_lsp.cli.options import folders_of, json_option, place_options, quest
 from winnow_lsp.cli.report import ProgressView, notice_lines, spans_lines, stats_line
 from winnow_lsp.cli.setting_options import config_of, setting_options, shared
 from winnow_lsp.cli.shared_server import answered
-from winnow_lsp.cli.terminal import cancel_on_interrupt, is_interactive, show, show_json
+from winnow_lsp.cli.terminal import can_raise, cancel_on_interrupt, is_interactive, show, show_json
 from winnow_lsp.client.connection import Listener
-from winnow_lsp.host.reply import Reply, place, thought_line
+from winnow_lsp.host.footnotes import FootnoteStream, bracketed, raised
+from winnow_lsp.host.reply import Reply, thought_line
 
 _NAMESPACE = "conversation-1"  # as that of the conversations' prompts, which have keys of another kind
 _MOST_KEPT = 200_000  # characters, several times what a target's context holds
@@ -106,40 +107,43 @@ def chosen_question(options: Mapping[str, Any]) -> str:
 
 def show_answer(asked: Question, options: dict[str, Any], *, show_spans: bool, server: bool) -> Reply:
     """Have a question answered by the shared server or here, and print the answer as it comes."""
-    reply, by_server = reply_to(asked, options, server=server, streams=not options["as_json"])
-    if options["as_json"]:
+    notes = None if options["as_json"] else FootnoteStream(raised if can_raise() else bracketed)
+    reply, by_server = reply_to(asked, options, server=server, notes=notes)
+    if notes is None:
         show_json(asdict(reply))
     else:
-        _print(reply, show_spans, by_server)
+        _print(reply, notes.lines(reply.sentences, reply.citations), show_spans, by_server)
     return reply
 
 
-def reply_to(asked: Question, options: dict[str, Any], *, server: bool, streams: bool) -> tuple[Reply, bool]:
-    """The reply to a question, printed as it comes if it `streams`, and whether the shared server gave it."""
+def reply_to(
+    asked: Question, options: dict[str, Any], *, server: bool, notes: FootnoteStream | None
+) -> tuple[Reply, bool]:
+    """The reply to a question, printed with `notes` as it comes, and whether the shared server gave it."""
     options, streamed = with_target(options), False
     with cancel_on_interrupt() as cancellation, ProgressView(options["as_json"]) as view:
 
         def stream(text: str) -> None:
             nonlocal streamed
-            view.stop()
-            show(text, nl=False)
-            streamed = True
+            if notes is not None:
+                view.stop()
+                show(notes.feed(text), nl=False)
+                streamed = True
 
-        listener = Listener(stream if streams else (lambda _: None), view.kept, view.say, view.think)
+        listener = Listener(stream, view.kept, view.say, view.think)
         try:
             return answered(asked, options, server, listener, view, cancellation)
         finally:
-            if streamed:  # an error, too, is to begin a line of its own
-                click.echo()
+            if streamed and notes is not None:  # an error, too, is to begin a line of its own
+                show(notes.end())
 
 
-def _print(reply: Reply, show_spans: bool, by_server: bool) -> None:
+def _print(reply: Reply, notes: Sequence[str], show_spans: bool, by_server: bool) -> None:
     if reply.thinking is not None:
         click.secho(f"\n{thought_line(reply.thinking)}", dim=True)
     if reply.finish == "length":
         click.echo("\n(cut off: raise the setting maxTokens for a longer answer)")
-    cited, kept = [place(citation) for citation in reply.citations], spans_lines(reply.spans) if show_spans else []
-    for title, lines in (("Cited", cited), ("Kept", kept)):
+    for title, lines in (("Cited", notes), ("Kept", spans_lines(reply.spans) if show_spans else [])):
         if lines:
             click.echo(f"\n{title}:")
             show("\n".join(f"  {line}" for line in lines))

@@ -75,6 +75,7 @@ def answer(
         finish=answered.finish,
         notices=answered.notices,
         thinking=answered.thought,
+        sentences=answered.sentences,
     )
 
 

@@ -62,7 +62,7 @@ def review(changes: str | None, message: bool, as_json: bool, as_sarif: bool, se
 
 def _reply(asked: str, manner: Manner | None, options: dict[str, Any], server: bool) -> Reply:
     question = Question(QUESTION if manner is None else message_question(manner), changes=asked)
-    return reply_to(question, options, server=server, streams=False)[0]
+    return reply_to(question, options, server=server, notes=None)[0]
 
 
 def _show_message(proposed: str, title: str, as_json: bool) -> None:

@@ -98,6 +98,11 @@ def cancel_on_interrupt() -> Iterator[Cancellation]:
         signal.signal(signal.SIGINT, before)
 
 
+def can_raise() -> bool:
+    """True if somebody reads a terminal that has raised digits; a pipe gets plain text."""
+    return sys.stdout.isatty() and (sys.stdout.encoding or "").lower() == "utf-8"
+
+
 def harmless(text: str) -> str:
     """The text with escapes for what a terminal would obey: every control character but line ends and tabs."""
     return _OBEYED.sub(lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n"))

@@ -14,7 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from winnow_engine import errors
-from winnow_engine.core import Cancellation, Citation, Folder, Kept, KeptSink, Span, TextSink, Thought, UnitKind
+from winnow_engine.core import (
+    Cancellation,
+    Citation,
+    Folder,
+    Kept,
+    KeptSink,
+    Sentence,
+    Span,
+    TextSink,
+    Thought,
+    UnitKind,
+)
 from winnow_engine.errors import CancelledError, TargetError, WinnowError
 from winnow_engine.question import Cursor, Question
 from winnow_lsp.host.reply import Reply, from_wire
@@ -272,7 +283,17 @@ def _reply(result: Mapping[str, Any], folders: Sequence[Folder]) -> Reply:
         finish=result["finish"],
         notices=tuple(result["notices"]),
         thinking=Thought(**result["thinking"]) if "thinking" in result else None,
+        sentences=tuple(_sentence(one, folders) for one in result["sentences"]),
     )
+
+
+def _sentence(one: Mapping[str, Any], folders: Sequence[Folder]) -> Sentence:
+    places = tuple(Citation(*_place(place, folders)) for place in one["places"])
+    gone = tuple(
+        Citation(*_place(place["location"], folders), place["commit"]) for place in one.get("placesBefore", ())
+    )
+    unknown = tuple((name["start"], name["end"]) for name in one["unknown"])
+    return Sentence(one["start"], one["end"], places + gone, one.get("support"), unknown)
 
 
 def _span(span: Mapping[str, Any], folders: Sequence[Folder]) -> Span:

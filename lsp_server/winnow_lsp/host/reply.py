@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from winnow_engine.core import Citation, Kept, Progress, Span, Thought, counted
+from winnow_engine.core import Citation, Kept, Progress, Sentence, Span, Thought, counted
 
 if TYPE_CHECKING:
     from winnow_engine.selection.ranking import SelectionStats
@@ -47,6 +47,7 @@ class Reply:
     finish: str
     notices: tuple[str, ...]
     thinking: Thought | None = None
+    sentences: tuple[Sentence, ...] = ()
 
 
 def place(item: Citation | Span) -> str:

@@ -166,7 +166,8 @@ class AgentRepository:
             return ModelAnswer(
                 answer=answer.text,
                 complete=answer.finish != "length",
-                citations=[place_of(citation) for citation in answer.citations],
+                sentences=list(answer.sentences),
+                citations=list(answer.citations),
                 rests_on=[place_of(span) for span in kept],
                 notices=[*asked.notices, *notices, *answer.notices],
             )

@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from winnow_engine.core import counted
+from winnow_engine.core import Citation, Sentence, counted
 from winnow_engine.errors import BudgetError
+from winnow_lsp.host.footnotes import footnoted
 
 R = TypeVar("R", bound="ToolResult")
 T = TypeVar("T")
@@ -156,21 +157,24 @@ class Outlined(ToolResult):
 
 
 class ModelAnswer(ToolResult):
-    """An answer of the user's own model, with the lines that it names or quotes; they exist."""
+    """An answer of the user's own model, with the code that holds each sentence; the lines exist."""
 
     answer: str
     complete: bool
-    citations: list[CodePlace]
+    sentences: list[Sentence] = []
+    citations: list[Citation]
     rests_on: list[CodePlace]
 
     def lines(self) -> Iterator[str]:
         """The answer, then its places."""
-        yield self.answer
+        text, notes = footnoted(self.answer, self.sentences, self.citations)
+        yield text
         if not self.complete:
             yield "(The answer was cut off at its longest.)"
-        for title, places in ("Cited", self.citations), ("Rests on", self.rests_on):
-            if places:
-                yield f"\n{title}: {', '.join(map(str, places))}"
+        if notes:
+            yield from ("\nCited:", *notes)
+        if self.rests_on:
+            yield f"\nRests on: {', '.join(map(str, self.rests_on))}"
 
 
 def _left_out(number: int, remedy: str) -> Iterator[str]:

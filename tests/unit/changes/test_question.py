@@ -5,13 +5,13 @@ from pathlib import Path
 
 import git_repositories as git
 import pytest
+from attributed import cite
 from git_repositories import sources_of
 
 from winnow_engine.changes.question import asked_changes, with_change
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import NothingChangedError
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.prompting.citations import cite
 from winnow_engine.prompting.layout import build_messages, continued_messages
 from winnow_engine.question import Change, Question, ShownChange
 from winnow_engine.selection.shown_change import budget_for, longest_fitting, spans_shown, units_shown

@@ -26,7 +26,8 @@ SPAN = {
     "name": "A.b",
 }  # fmt: skip
 RESULT = {
-    "conversation": "c", "question": "Why?", "answer": "So.", "finish": "eos", "citations": [where("a/é.py", 4, 4)],
+    "conversation": "c", "question": "Why?", "answer": "So.", "finish": "eos", "sentences": [],
+    "citations": [where("a/é.py", 4, 4)],
     "spans": [SPAN], "stats": {"ttft": 1.25, "keptTokens": 41}, "notices": ["n"],
 }  # fmt: skip
 

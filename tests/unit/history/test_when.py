@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from attributed import cite
 from git_repositories import commit, git, new, sources_of, write
 
 from winnow_engine.core import Cancellation, Citation
@@ -12,7 +13,6 @@ from winnow_engine.history import finding
 from winnow_engine.history.effects import effect_on, terms_of
 from winnow_engine.history.question import answering_commits, asked_past, with_past
 from winnow_engine.index.workspace import Sources, Workspace
-from winnow_engine.prompting.citations import cite
 from winnow_engine.question import ABOUT_WHEN, WHEN, Change, Question
 
 WAIT = """def wait(bus):

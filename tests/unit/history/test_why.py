@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from attributed import cite
 from git_repositories import commit, git, head, sources_of, write
 
 from winnow_engine.core import Cancellation, Citation, Folder
@@ -13,7 +14,6 @@ from winnow_engine.history.blame_chain import parse_porcelain, shaping_commits
 from winnow_engine.history.effects import CommitEffect
 from winnow_engine.history.question import asked_past, with_past
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.prompting.citations import cite
 from winnow_engine.question import WHY, Cursor, Question
 
 WAIT = """def wait(bus):

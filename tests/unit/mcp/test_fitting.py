@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from winnow_engine.core import Citation
 from winnow_engine.errors import BudgetError
 from winnow_lsp.mcp.results import (
-    CodePlace,
     CodeSpan,
     Explained,
     FoundCode,
@@ -75,8 +75,8 @@ PAGES: list[tuple[ToolResult, str]] = [
         "src/ 1 file\na.py 2 lines: A, b\ne.py 0 lines\na.py:1-2 function b",
     ),
     (
-        ModelAnswer(answer="So.", complete=False, citations=[CodePlace(**PLACE)], rests_on=[]),
-        "So.\n(The answer was cut off at its longest.)\n\nCited: src/a.py:1-2",
+        ModelAnswer(answer="So.", complete=False, citations=[Citation("src/a.py", 1, 2)], rests_on=[]),
+        "So.\n(The answer was cut off at its longest.)\n\nCited:\nsrc/a.py:1-2",
     ),
 ]
 

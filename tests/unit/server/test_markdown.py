@@ -12,7 +12,7 @@ def location(uri: str, first: int, last: int) -> types.Location:
 
 
 def answered(**fields: Any) -> dict[str, Any]:
-    return {"answer": "It adds.", "finish": "eos", "citations": [], "notices": []} | fields
+    return {"answer": "It adds.", "finish": "eos", "sentences": [], "citations": [], "notices": []} | fields
 
 
 def span(score: float, **fields: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 from lsprotocol import types
 
-from winnow_engine.core import Budget, Cancellation, Citation, Kept
+from winnow_engine.core import Budget, Cancellation, Citation, Kept, Sentence
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question, Turn
 from winnow_engine.selection.overview import starter_questions
@@ -25,7 +25,7 @@ from winnow_lsp.host.queue import Asker, Work
 from winnow_lsp.host.settings import budget_of
 from winnow_lsp.server.render.deltas import Deltas
 from winnow_lsp.server.render.progress_bars import ProgressBar
-from winnow_lsp.server.render.results import answer_json, kept_json, selection_json
+from winnow_lsp.server.render.results import answer_json, kept_json, selection_json, sentence_json
 from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.session.editor import Folders, symbol_at
 from winnow_lsp.server.wire.messages import ASK, PREPARE, SPANS, STARTERS, SYMBOLS, AskParams, ask_about
@@ -79,6 +79,9 @@ async def answered_in(server: WinnowServer, params: AskParams, conversation: str
                 bar.kept(kept)
                 deltas.kept(kept_json(kept, folders.location))
 
+            def on_sentence(sentence: Sentence) -> None:
+                deltas.sentence(sentence_json(sentence, folders.location))
+
             def prepare() -> Work[Answer]:
                 nonlocal seen, question
                 if params.earlier is not None:
@@ -90,7 +93,16 @@ async def answered_in(server: WinnowServer, params: AskParams, conversation: str
 
                 def work(cancellation: Cancellation) -> Answer:
                     return assistant.ask(
-                        sources, question, budget, sampling, deltas.add, bar.report, cancellation, on_kept, deltas.think
+                        sources,
+                        question,
+                        budget,
+                        sampling,
+                        deltas.add,
+                        bar.report,
+                        cancellation,
+                        on_kept,
+                        deltas.think,
+                        on_sentence,
                     )
 
                 return work

@@ -62,6 +62,7 @@ class Deltas:
         self._begins = {"text": started, "thinking": thinks}
         self._loop = asyncio.get_running_loop()
         self._pending: dict[str, list[str]] = {"text": [], "thinking": []}
+        self._sentences: list[dict[str, Any]] = []
         self._sequence = 0
         self._throttle = Throttle(self._send, _INTERVAL_S)
 
@@ -78,6 +79,10 @@ class Deltas:
         """Send some text of a thought soon. May be called from any thread."""
         self._loop.call_soon_threadsafe(self._arrived, "thinking", text)
 
+    def sentence(self, sentence: dict[str, Any]) -> None:
+        """Send a `sentence_json` soon, after the text so far. May be called from any thread."""
+        self._loop.call_soon_threadsafe(self._attributed, sentence)
+
     def close(self) -> None:
         """Send what is left. Call it on the event loop after the work has ended: all that it added has arrived then."""
         self._throttle.flush()
@@ -88,11 +93,17 @@ class Deltas:
         self._pending[field].append(text)
         self._throttle.want()
 
+    def _attributed(self, sentence: dict[str, Any]) -> None:
+        self._sentences.append(sentence)
+        self._throttle.want()
+
     def _send(self) -> None:
         text, thinking = ("".join(self._pending[field]) for field in ("text", "thinking"))
-        value = {"kind": "delta", "sequence": self._sequence, "text": text}
+        value: dict[str, Any] = {"kind": "delta", "sequence": self._sequence, "text": text}
         if thinking:
             value["thinking"] = thinking
+        if self._sentences:
+            value["sentences"], self._sentences = self._sentences, []
         self._pending = {"text": [], "thinking": []}
         self._sequence += 1
         if self._token is not None:

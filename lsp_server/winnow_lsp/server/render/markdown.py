@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,8 +15,9 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
-from winnow_engine.core import Thought, counted
-from winnow_lsp.host.reply import block, code, plain, thought_line
+from winnow_engine.core import Citation, Sentence, Thought, counted
+from winnow_lsp.host.footnotes import footnoted
+from winnow_lsp.host.reply import block, code, place, plain, thought_line
 
 _ANSWER_TIMEOUT_S = 10
 
@@ -64,12 +66,12 @@ def _slug(title: str) -> str:
 
 def answer_page(title: str, result: Mapping[str, Any]) -> str:
     """An answer, the places it cites, and the notices."""
-    lines = [f"# {title}", "", *_thought(result.get("thinking")), result["answer"].strip(), ""]
+    cited = [*map(_citation, result["citations"]), *map(_citation_before, result.get("citedBefore", ()))]
+    answer, notes = footnoted(result["answer"], list(map(_sentence, result["sentences"])), cited, _cited)
+    lines = [f"# {title}", "", *_thought(result.get("thinking")), answer.strip(), ""]
     if result["finish"] == "length":
         lines += ["*Cut off here: raise `winnow.maxTokens` for longer answers.*", ""]
-    before = result.get("citedBefore", ())  # in no file of today, so no links
-    gone = [code(f"{cited['commit'][:10]}:{_label(cited['location'])}") for cited in before]
-    lines += _section("Cited", [*map(_link, result["citations"]), *gone])
+    lines += _section("Cited", notes)
     lines += _section("Notes", result["notices"])
     return "\n".join(lines)
 
@@ -117,11 +119,27 @@ def _span(span: Mapping[str, Any]) -> str:
     return f"{_link(span['location'])} · {what} · {tokens} · score {span['score']:+.2f} ({features})"
 
 
+def _sentence(one: Mapping[str, Any]) -> Sentence:
+    """A `SentenceInfo`, with URIs as the paths of its places."""
+    places = [*map(_citation, one["places"]), *map(_citation_before, one.get("placesBefore", ()))]
+    unknown = tuple((name["start"], name["end"]) for name in one["unknown"])
+    return Sentence(one["start"], one["end"], tuple(places), one.get("support"), unknown)
+
+
+def _citation(location: types.Location, commit: str = "") -> Citation:
+    return Citation(location.uri, location.range.start.line + 1, location.range.end.line, commit)
+
+
+def _citation_before(cited: Mapping[str, Any]) -> Citation:
+    return _citation(cited["location"], cited["commit"])
+
+
+def _cited(citation: Citation) -> str:
+    """A link, unless the lines are in no file of today."""
+    name = PurePosixPath(unquote(urlsplit(citation.path).path)).name
+    label = place(replace(citation, path=name))
+    return code(label) if citation.commit else f"[{plain(label)}]({citation.path}#L{citation.start_line})"
+
+
 def _link(location: types.Location) -> str:
-    return f"[{plain(_label(location))}]({location.uri}#L{location.range.start.line + 1})"
-
-
-def _label(location: types.Location) -> str:
-    first, last = location.range.start.line + 1, location.range.end.line
-    name = PurePosixPath(unquote(urlsplit(location.uri).path)).name
-    return f"{name}:{first}" if first == last else f"{name}:{first}-{last}"
+    return _cited(_citation(location))

@@ -12,7 +12,7 @@ from typing import Any
 from lsprotocol import types
 from pygls.workspace import PositionCodec
 
-from winnow_engine.core import Citation, Kept, Span
+from winnow_engine.core import Citation, Kept, Sentence, Span
 from winnow_engine.editing.changes import FileEdit, LineEdit
 from winnow_engine.editing.proposing import Proposal
 from winnow_engine.index.lines import Lines, text_lines
@@ -93,11 +93,25 @@ def answer_json(answer: Answer, locate: Locate) -> dict[str, Any]:
         "answer": answer.text,
         **thinking,
         "finish": answer.finish,
+        "sentences": [sentence_json(one, locate) for one in answer.sentences],
         "citations": [locate(citation) for citation in answer.citations if not citation.commit],
-        **_before_json(answer.citations, locate),
+        **_before_json("citedBefore", answer.citations, locate),
         "spans": _spans_json(answer.spans, locate),
         "stats": _stats_json(answer.stats),
         "notices": list(answer.notices),
+    }
+
+
+def sentence_json(sentence: Sentence, locate: Locate) -> dict[str, Any]:
+    """A `SentenceInfo`."""
+    support = {} if sentence.support is None else {"support": sentence.support}
+    return {
+        "start": sentence.start,
+        "end": sentence.end,
+        "places": [locate(place) for place in sentence.places if not place.commit],
+        **_before_json("placesBefore", sentence.places, locate),
+        **support,
+        "unknown": [{"start": start, "end": end} for start, end in sentence.unknown],
     }
 
 
@@ -133,10 +147,10 @@ def review_json(review: Review, locate: Locate) -> dict[str, Any]:
     return {**as_answer, **said, "files": files, "findings": findings}
 
 
-def _before_json(citations: Iterable[Citation], locate: Locate) -> dict[str, Any]:
+def _before_json(name: str, citations: Iterable[Citation], locate: Locate) -> dict[str, Any]:
     """The cited lines that a change removed, each with the commit that has them; nothing if there are none."""
     found = [{"location": locate(citation), "commit": citation.commit} for citation in citations if citation.commit]
-    return {"citedBefore": found} if found else {}
+    return {name: found} if found else {}
 
 
 def proposal_json(proposal: Proposal, locate: Locate) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Citations: the lines that an answer names or quotes, checked against the workspace."""
+"""Quotations in an answer: lines of code in its blocks, and commits by id or message."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from winnow_engine.core import Citation, Span
 from winnow_engine.index.lines import text_lines
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.prompting.places import PlaceReader
 from winnow_engine.question import Change
 
 _NUMBER = re.compile(r"^\s*\d+ ")  # of a line, copied from the prompt; conversations begun earlier indent it
-_CODE_NAME = re.compile(r"`([A-Za-z_][\w.]{0,200})(?:\([^`]{0,1000}\))?`|\b([A-Za-z_][\w.]{0,200})\(")
 _FENCE = re.compile(r"```[^\n]{0,200}\n(.*?)(?:```|\Z)", re.DOTALL)
 _COMMIT = re.compile(r"\b[0-9a-f]{7,64}\b")
 _WORD = re.compile(r"\w+")
@@ -23,17 +21,25 @@ _SHORTEST_QUOTE = 12  # characters; shorter lines, such as `return self`, occur 
 _Places = Mapping[str, Mapping[Citation, None]]
 
 
-def cite(
+def quotes_in(
     answer: str, workspace: Workspace, spans: Sequence[Span], change: Change | None = None
-) -> tuple[Citation, ...]:
-    """Commits, places as path:line, quoted lines (removed ones in their commit), names of kept units, in this order."""
-    quotes = _quotes(answer, _by_line(_removed(change)) | _by_line(_shown(workspace, spans)))
-    places = (place.lines for place in PlaceReader(workspace).places(answer) if place.lines)
-    found = [*_commits(answer, change), *places, *quotes, *_names(answer, spans)]
-    return tuple(dict.fromkeys(_not_inside(found)))
+) -> Iterator[Citation]:
+    """Runs of lines in blocks of code that occur in a kept span or were removed; indentation is ignored.
+
+    Where a line stands in several places, the one counts from which on most of the following lines are quoted, too.
+    """
+    places = _by_line(_removed(change)) | _by_line(_shown(workspace, spans))
+    for block in _FENCE.findall(answer):
+        quoted = [_places_of(line, places) for line in text_lines(block)]
+        at = 0
+        while at < len(quoted):
+            run = max((_run(quoted[at:], place) for place in quoted[at]), key=_length, default=None)
+            if run is not None:
+                yield run
+            at += 1 if run is None else _length(run)
 
 
-def _not_inside(found: list[Citation]) -> Iterator[Citation]:
+def without_covered(found: Sequence[Citation]) -> Iterator[Citation]:
     """The citations that no earlier one covers."""
     for number, citation in enumerate(found):
         if not any(_covers(earlier, citation) for earlier in found[:number]):
@@ -45,10 +51,12 @@ def _covers(outer: Citation, inner: Citation) -> bool:
     return same and outer.start_line <= inner.start_line and inner.end_line <= outer.end_line
 
 
-def _commits(answer: str, change: Change | None) -> Iterator[Citation]:
-    """The commits of a history that the answer names by their ids, or whose messages it repeats."""
-    named, said = _COMMIT.findall(answer), _runs_of_words(answer)
-    for commit in change.commits if change else ():
+def commits_in(text: str, change: Change | None) -> Iterator[Citation]:
+    """The commits of a history that a text names by their ids, or whose messages it repeats."""
+    if change is None:
+        return
+    named, said = _COMMIT.findall(text), _runs_of_words(text)
+    for commit in change.commits:
         if any(commit.id.startswith(one) for one in named) or said & _runs_of_words(commit.message):
             yield Citation(commit.path, commit.start_line, commit.end_line, commit.id)
 
@@ -57,21 +65,6 @@ def _runs_of_words(text: str) -> set[tuple[str, ...]]:
     """Every few neighbouring words, folded."""
     words = _WORD.findall(text.lower())
     return {tuple(words[at : at + _REPEATED_WORDS]) for at in range(len(words) - _REPEATED_WORDS + 1)}
-
-
-def _quotes(answer: str, places: _Places) -> Iterator[Citation]:
-    """Runs of fenced lines that occur in a kept span or were removed; indentation is ignored.
-
-    Where a line stands in several places, the one counts from which on most of the following lines are quoted, too.
-    """
-    for block in _FENCE.findall(answer):
-        quoted = [_places_of(line, places) for line in text_lines(block)]
-        at = 0
-        while at < len(quoted):
-            run = max((_run(quoted[at:], place) for place in quoted[at]), key=_length, default=None)
-            if run is not None:
-                yield run
-            at += 1 if run is None else _length(run)
 
 
 def _run(quoted: Sequence[Mapping[Citation, None]], place: Citation) -> Citation:
@@ -117,12 +110,3 @@ def _shown(workspace: Workspace, spans: Sequence[Span]) -> Iterator[tuple[str, C
         text = files[span.path].text_of_lines(span.start_line, span.end_line)
         for number, line in enumerate(text_lines(text), span.start_line):
             yield line, Citation(span.path, number, number)
-
-
-def _names(answer: str, spans: Sequence[Span]) -> Iterator[Citation]:
-    """Kept units that the answer calls by name: `Context.invoke`, `invoke` or invoke()."""
-    by_name = {name: span for span in reversed(spans) if span.name for name in (span.name, span.name.split(".")[-1])}
-    for match in _CODE_NAME.finditer(answer):
-        span = by_name.get(match[1] or match[2])
-        if span is not None:
-            yield Citation(span.path, span.start_line, span.end_line)

@@ -1,0 +1,231 @@
+"""Attribution: the code that holds each sentence of an answer, found by the product, whatever the target wrote.
+
+Places that a sentence writes count as they are. Otherwise each shown unit gets log-odds that it holds the sentence:
+the drafter's scores, with the sentence as the question, and the names and quotations they share. docs/lab/prompts.md
+says how the weights were fitted, docs/results/answers.md how often they are right.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from winnow_engine.core import Cancellation, Citation, Scores, Sentence, SentenceSink, Span, TextSink
+from winnow_engine.index.names import identifiers
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.prompting.code_names import CodeName, KnownNames, code_names
+from winnow_engine.prompting.places import PlaceReader
+from winnow_engine.prompting.quotes import commits_in, quotes_in, without_covered
+from winnow_engine.prompting.sentences import SentenceSplitter, states_something
+from winnow_engine.question import Change
+from winnow_engine.selection.ranking import Ranked
+
+# Fitted to sentences of documentation in the calibration repositories; `subject`, which these lack, by reading answers.
+_BIAS = -9.6
+_WEIGHTS = {"maxsim": 0.155, "pooled": 0.228, "defines": 1.72, "uses": 0.85, "subject": 1.5}
+FOUND = 0.3
+"""Support below which a sentence is not found in the code shown."""
+_NEAR_CODE = {"maxsim": 30.0, "pooled": 14.0}  # usual scores of kept code, where the drafter gives none
+_MOST_PLACES, _BEHIND_BEST = 3, 1.5  # log-odds
+_QUOTED = re.compile(r"[\"“]([^\"“”\n]{3,80})[\"”]|\b(\d{2,})\b")
+_SAME_SUBJECT = re.compile(
+    r"\W*(?:it|its|they|these|this|that|if|when|then|otherwise|finally|the (?:function|method|class|code|result))\b",
+    re.IGNORECASE,
+)
+
+SentenceScores = Callable[[str], Mapping[str, Scores | float]]
+"""The drafter's scores, by name, of each span shown for a sentence, float32 [S], or one for all."""
+
+
+def no_scores(_: str) -> Mapping[str, Scores | float]:
+    """Usual scores, where the drafter gives none: names decide."""
+    return _NEAR_CODE
+
+
+@dataclass(frozen=True)
+class ShownCode:
+    """A span that the target saw, with its text."""
+
+    span: Span
+    text: str
+
+    @property
+    def place(self) -> Citation:
+        """Its lines."""
+        return Citation(self.span.path, self.span.start_line, self.span.end_line)
+
+    @cached_property
+    def names(self) -> set[str]:
+        """The identifiers in it."""
+        return identifiers(self.text)
+
+    @cached_property
+    def owners(self) -> set[str]:
+        """The classes around it, and its file."""
+        return {*self.span.name.split(".")[:-1], self.span.path.rpartition("/")[2], self.span.path}
+
+    def is_named(self, name: CodeName) -> bool:
+        """True if its name is this one, or ends in it."""
+        return self.span.name != "" and f".{self.span.name}".endswith("." + ".".join(name.parts))
+
+
+@dataclass
+class Attribution:
+    """Finds the code behind sentences of one answer, in order: a sentence may go on about what the last one named."""
+
+    workspace: Workspace
+    spans: Sequence[Span]
+    question: str = ""
+    change: Change | None = None
+    scores: SentenceScores = no_scores
+    _subject: int | None = field(default=None, init=False)
+
+    @cached_property
+    def _shown(self) -> list[ShownCode]:
+        files = {file.path: file for file in self.workspace.files} if self.spans else {}
+        return [ShownCode(one, files[one.path].text_of_lines(one.start_line, one.end_line)) for one in self.spans]
+
+    @cached_property
+    def _reader(self) -> PlaceReader:
+        return PlaceReader(self.workspace)
+
+    @cached_property
+    def _known(self) -> KnownNames:
+        return KnownNames(self.workspace, self.question)
+
+    def of(self, sentence: str, start: int) -> Sentence:
+        """A sentence that begins at character `start` of the answer, with the places that hold it."""
+        names, end = list(code_names(sentence)), start + len(sentence)
+        unknown = tuple((start + one.start, start + one.end) for one in self._known.unknown(self._foreign(names)))
+        written = [place.lines for place in self._reader.places(sentence) if place.lines]
+        written = [*commits_in(sentence, self.change), *written][:_MOST_PLACES]
+        if written or not states_something(sentence):
+            return Sentence(start, end, tuple(dict.fromkeys(written)), None, unknown)
+        log_odds = self._log_odds(sentence, names)
+        support = 1 / (1 + math.exp(-float(log_odds.max(initial=-np.inf))))
+        found = self._best(log_odds) if support >= FOUND else []
+        self._subject = found[0] if found else None
+        places = tuple(dict.fromkeys(self._shown[number].place for number in found))
+        return Sentence(start, end, places, round(support, 3), unknown)
+
+    def _foreign(self, names: Sequence[CodeName]) -> Iterator[CodeName]:
+        """The names that no span has as its own."""
+        return (name for name in names if not any(one.is_named(name) for one in self._shown))
+
+    def _best(self, log_odds: Scores) -> list[int]:
+        """The numbers of the best spans, the best first, as far as they are about as good as that."""
+        ordered = np.argsort(-log_odds, kind="stable")[:_MOST_PLACES].tolist()
+        return [number for number in ordered if log_odds[number] >= log_odds.max() - _BEHIND_BEST]
+
+    def citations(self, answer: str, sentences: Sequence[Sentence]) -> tuple[Citation, ...]:
+        """All places of an answer: those of its sentences, and the lines that its blocks of code quote."""
+        places = [place for sentence in sentences for place in sentence.places]
+        quotes = quotes_in(answer, self.workspace, self.spans, self.change)
+        return tuple(dict.fromkeys(without_covered([*places, *quotes])))
+
+    def _log_odds(self, sentence: str, names: Sequence[CodeName]) -> Scores:
+        """The log-odds that each span holds the sentence, float32 [S]."""
+        total = np.full(len(self._shown), _BIAS, np.float32)
+        for name, values in self.features(sentence, names).items():
+            total += np.float32(_WEIGHTS[name]) * np.float32(values)
+        return total
+
+    def features(self, sentence: str, names: Sequence[CodeName]) -> dict[str, Scores | float]:
+        """Features of each span for a sentence, float32 [S]."""
+        subject = np.zeros(len(self._shown), np.float32)
+        if self._subject is not None and _SAME_SUBJECT.match(sentence):
+            subject[self._subject] = 1
+        shared = {"defines": self._defines(names), "uses": self._uses(sentence, names), "subject": subject}
+        return {**self.scores(sentence), **shared}
+
+    def _defines(self, names: Sequence[CodeName]) -> Scores:
+        """1 where a name can only be the span's, less where others have it, too."""
+        found = np.zeros(len(self._shown), np.float32)
+        mentioned = {part for name in names for part in (name.text, *name.parts)}
+        for name in names:
+            own = [number for number, one in enumerate(self._shown) if one.is_named(name)]
+            narrowed = [number for number in own if self._shown[number].owners & mentioned]
+            everywhere = len(self.workspace.symbols.defining(name.parts[-1]))
+            if narrowed or name.certain or everywhere == 1:
+                share = 1 / len(narrowed) if narrowed else 1 / max(len(own), everywhere, 1)
+                found[narrowed or own] = np.maximum(found[narrowed or own], share)
+        return found
+
+    def _uses(self, sentence: str, names: Sequence[CodeName]) -> Scores:
+        """The share of the sentence's names, quotations and numbers in each span, less a half; 0 if there are none."""
+        said = {name.parts[-1] for name in names}
+        quoted = {text or number for text, number in _QUOTED.findall(sentence)}
+        if not said | quoted:
+            return np.zeros(len(self._shown), np.float32)
+        counts = [len(said & one.names) + sum(text in one.text for text in quoted) for one in self._shown]
+        return np.array(counts, np.float32) / np.float32(len(said | quoted)) - np.float32(0.5)
+
+
+def drafter_scores(ranked: Ranked, spans: Sequence[Span], cancellation: Cancellation) -> SentenceScores:
+    """The drafter's scores of sentences: it reads the sentence alone, for the spans have keys."""
+    workspace, drafter = ranked.workspace, ranked.drafter
+    units = np.array([workspace.unit_at(one.path, one.start_line) for one in spans], np.int64)
+    if not drafter.has_two_levels or not (ranked.keys.unit_tokens[units] > 0).all():
+        return no_scores
+    rows = list(ranked.keys.in_parts(units))
+
+    def scores(sentence: str) -> dict[str, Scores]:
+        (states,) = drafter.states_of([sentence], None, cancellation)
+        found: dict[str, Scores] = {}
+        for part, own, places in rows:
+            for name, values in drafter.score_units(part.arrays, part.offsets, own, states).items():
+                found.setdefault(name, np.zeros(len(units), np.float32))[places] = values
+        return found
+
+    return scores
+
+
+class StreamedAttribution:
+    """Passes the text of an answer on, and attributes it sentence by sentence on a thread of its own."""
+
+    def __init__(self, attribution: Attribution, on_text: TextSink, on_sentence: SentenceSink) -> None:
+        self._attribution, self._on_text, self._on_sentence = attribution, on_text, on_sentence
+        self._pool, self._splitter = ThreadPoolExecutor(1, "attribution"), SentenceSplitter()
+        self._text, self._found, self._waiting = "", list[Sentence](), list[Future[None]]()
+
+    def feed(self, piece: str) -> None:
+        """Pass on and take in more of the answer; no sentence is waited for."""
+        self._on_text(piece)
+        self._waiting.append(self._pool.submit(self._take, piece))
+
+    def end(self) -> tuple[Sentence, ...]:
+        """All sentences of the answer, which is complete."""
+        self._waiting.append(self._pool.submit(self._attribute, self._splitter.end))
+        for one in self._waiting:
+            one.result()
+        return tuple(self._found)
+
+    def __enter__(self) -> StreamedAttribution:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def _take(self, piece: str) -> None:
+        self._text += piece
+        self._attribute(lambda: self._splitter.feed(piece))
+
+    def _attribute(self, ended: Callable[[], Iterator[tuple[int, int]]]) -> None:
+        for start, end in ended():
+            sentence = self._attribution.of(self._text[start:end], start)
+            self._found.append(sentence)
+            self._on_sentence(sentence)
+
+
+def attribution_of(ranked: Ranked, spans: Sequence[Span], cancellation: Cancellation) -> Attribution:
+    """The attribution of an answer to a ranked question that rests on some spans."""
+    question = ranked.question
+    asked = "\n".join([*(turn.question for turn in question.earlier), question.text])
+    scores = drafter_scores(ranked, spans, cancellation)
+    return Attribution(ranked.workspace, spans, asked, question.change, scores)

@@ -1,0 +1,211 @@
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from attributed import cite
+
+from winnow_engine.core import Citation, Sentence, Span, UnitKind
+from winnow_engine.index.indexed_file import IndexedFile
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.prompting.attribution import Attribution, StreamedAttribution
+from winnow_engine.prompting.sentences import SentenceSplitter
+
+CODE = "def resolve(name):\n    found = lookup(name)\n    return found or None\n" + "# filler\n" * 20
+
+
+def file(path: str) -> IndexedFile:
+    return IndexedFile.of(path, path, CODE.encode())
+
+
+WORKSPACE = Workspace((file("src/core.py"), file("src/utils.py"), file("tests/utils.py"), file("Makefile")))
+SPANS = (Span("src/core.py", 1, 3, 20, 1.0, UnitKind.FUNCTION, "Group.resolve"),)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("See src/core.py:2.", [Citation("src/core.py", 2, 2)]),
+        ("See `core.py:2-3` there", [Citation("src/core.py", 2, 3)]),
+        ("src/core.py:5–7", [Citation("src/core.py", 5, 7)]),
+        ("utils.py:3 could be two files", []),
+        ("src/core.py:99999 is past the end, src/core.py:0 before it", []),
+        ("gone.py:1", []),
+        ("(Makefile:2)", [Citation("Makefile", 2, 2)]),
+        ("```\n2     found = lookup(name)\n    return found or None\n```", [Citation("src/core.py", 2, 3)]),
+        ("```\n   10 found = lookup(name)\n```", [Citation("src/core.py", 2, 2)]),
+        ("`Group.resolve` does it", [Citation("src/core.py", 1, 3)]),
+        ("it calls resolve(name)", [Citation("src/core.py", 1, 3)]),
+        ("to resolve it", []),
+        ("```python\n  found = lookup(name)\n  return found or None\n```", [Citation("src/core.py", 2, 3)]),
+        ("src/core.py:1-3, see `resolve`, src/core.py:2", [Citation("src/core.py", 1, 3)]),
+    ],
+)
+def test_citations(answer: str, expected: list[Citation]) -> None:
+    assert list(cite(answer, WORKSPACE, SPANS)) == expected
+
+
+PATHS = (
+    "app/(auth)/login/page.tsx",
+    "app/[slug]/page.tsx",
+    "docs/My Notes.md",
+    "src/a.py",
+    "src/a.pyi",
+    "docs/übersicht.md",
+)
+FORMS = (
+    "`{}:2`", "{}:2", "`{}`:2", "{}:L2", "{}#L2", "{}, line 2", "[the place]({}#L2)", "{}:2:5", "{} line 2",
+    "{}(2)", "**{}**:2", "({}:2).", "`{}` (line 2)", "at line 2 of `{}`", "{}:2, and", "./{}:2", "<{}#L2>", "@{}:2",
+    "File \"{}\", line 2, in f", "https://github.com/o/r/blob/feature/x/{}#L2", "https://github.com/o/r/blob/1a2b/{}?plain=1#L2",
+)  # fmt: skip
+RANGES = ("`{}:2-4`", "{}:2–4", "{}:L2-L4", "{}#L2-L4", "{} lines 2 to 4", "{}:2..4", "`{}`, lines 2–4", "{}#L2C1-L4C9")
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_places_in_all_forms_of_all_paths(path: str) -> None:
+    workspace = Workspace(tuple(map(file, PATHS)))
+    for forms, end in ((FORMS, 2), (RANGES, 4)):
+        for form in forms:
+            for name in (path, path.replace("/", "\\"), quote(path)):
+                answer = f"See {form.format(name)} there"
+                assert (answer, cite(answer, workspace, ())) == (answer, (Citation(path, 2, end),))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "At 12:30 it runs 3:2 against http://localhost:80/core.py:2 with python:3.11",
+        "other/core.py:2, xcore.py:2, x_core.py:2 and core.pyx:2",
+        "src/core.py:2.5 and src/core.py: 2 errors, Makefile (2)",
+        "https://github.com/o/r/blob/main/other/core.py#L2",
+        "core.py:" * 20_000 + " " * 20_000 + ":2",
+    ],
+)
+def test_what_is_no_place_is_not_cited(answer: str) -> None:
+    assert cite(answer, WORKSPACE, ()) == ()
+
+
+def test_a_quoted_line_that_stands_in_two_places_is_the_one_whose_next_lines_are_quoted() -> None:
+    code = "def format(self):\n    return first(self)\n\ndef format(self):\n    return second(self)\n"
+    other = IndexedFile.of("f.py", "f.py", code.encode())
+    spans = [Span("f.py", 1, 5, 9, 0.0, UnitKind.TOP_LEVEL)]
+    second = "```\ndef format(self):\n    return second(self)\n```"
+    assert cite(second, Workspace((other,)), spans) == (Citation("f.py", 4, 5),)
+    assert cite("```\ndef format(self):\n```", Workspace((other,)), spans) == (Citation("f.py", 1, 1),)
+
+
+def test_quotes_count_lines_as_editors_do() -> None:
+    code = "a = 1\n\f\nresult = compute(everything)\n"
+    other = IndexedFile.of("f.py", "f.py", code.encode())
+    span = Span("f.py", 1, 3, 9, 0.0, UnitKind.TOP_LEVEL)
+    cited = cite("```\nresult = compute(everything)\n```", Workspace((other,)), [span])
+    assert cited == (Citation("f.py", 3, 3),)
+
+
+SHOP = {
+    "shop/basket.py": "class Basket:\n    def total(self, rate):\n        return self.lines_of(rate)\n\n"
+    "    def get(self, key):\n        return 'paid in full'\n",
+    "shop/order.py": "class Order:\n    def get(self, key):\n        return load(key)\n",
+    "settings.toml": "retry_limit = 3\n",
+}
+SHOWN = (
+    ("shop/basket.py", 2, 4, "Basket.total"),
+    ("shop/basket.py", 5, 6, "Basket.get"),
+    ("shop/order.py", 2, 3, "Order.get"),
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "names"),
+    [
+        ("The `total` method adds the lines up.", ["Basket.total"]),
+        ("The `get` method of `Order` loads it.", ["Order.get"]),
+        ("Then `Basket.get` gives it back.", ["Basket.get"]),
+        ("The `get` method gives it back.", None),  # of which class?
+        ("The `rate` of the customer decides.", None),  # an argument
+        ("It uses `len` and `self` on all of them.", None),  # builtins
+        ("The order is total nonsense to get.", None),  # prose
+        ("Nothing in the shown code does this.", []),
+        ("Where is the total computed?", []),
+        ("It is done as follows:", []),
+    ],
+)
+def test_a_sentence_has_the_places_that_it_names_for_certain(sentence: str, names: list[str] | None) -> None:
+    found = shop().of(sentence, 7)
+    assert (found.start, found.end) == (7, 7 + len(sentence))
+    assert [name for path, start, end, name in SHOWN if Citation(path, start, end) in found.places] == (names or [])
+    assert found.found == (names is not None)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "unknown"),
+    [
+        ("`Basket.total` and retry_limit and `order.py` exist.", []),
+        (
+            "`Basket.sum_up`, frobnicate() and NavigationController do not.",
+            ["Basket.sum_up", "frobnicate", "NavigationController"],
+        ),
+        ("`useState` was asked about; `None`, `console` and JavaScript are of languages.", []),
+        ("The file(s), e.g. HTTP, and `x` are none.", []),
+    ],
+)
+def test_names_that_exist_nowhere_are_marked(sentence: str, unknown: list[str]) -> None:
+    found = shop("What does useState do?").of(sentence, 0)
+    assert [sentence[start:end] for start, end in found.unknown] == unknown
+
+
+def test_the_drafter_decides_where_nothing_is_named_and_the_next_sentence_goes_on_about_it() -> None:
+    scores = {
+        "Sums are made here.": [40.0, 20.0, 20.0],
+        "It goes on.": [1.0, 1.0, 1.0],
+        "It goes on with it.": [30.0, 28.0, 20.0],
+    }
+    attribution = shop()
+    attribution.scores = lambda sentence: {
+        "maxsim": np.array(scores[sentence], np.float32), "pooled": np.array(scores[sentence], np.float32) / 2
+    }  # fmt: skip
+    told = [attribution.of(one, 0) for one in scores]
+    assert [[place.path for place in one.places] for one in told] == [["shop/basket.py"], [], ["shop/basket.py"]]
+    assert [(one.support or 0) > 0.5 for one in told] == [True, False, False]
+
+
+def shop(question: str = "") -> Attribution:
+    files = tuple(IndexedFile.of(path, path, text.encode()) for path, text in sorted(SHOP.items()))
+    spans = [Span(path, start, end, 9, 0.0, UnitKind.METHOD, name) for path, start, end, name in SHOWN]
+    return Attribution(Workspace(files), spans, question)
+
+
+ANSWER = "Sure! The `a.b` does X (e.g. y). It `foo. bar` runs.\n\n"
+ANSWER += "1. First do `x`.\n- No end\n```py\ncode. No.\n```\n## A. B\n检查折扣。然后返回。\nDone"
+SENTENCES = [
+    "Sure!",
+    "The `a.b` does X (e.g. y).",
+    "It `foo. bar` runs.",
+    "First do `x`.",
+    "No end",
+    "检查折扣。",
+    "然后返回。",
+    "Done",
+]
+
+
+@pytest.mark.parametrize("step", [1, 2, 5, 1000])
+def test_sentences_are_found_as_they_end_however_the_text_is_cut(step: int) -> None:
+    splitter = SentenceSplitter()
+    pieces = [ANSWER[at : at + step] for at in range(0, len(ANSWER), step)]
+    found = [*(one for piece in pieces for one in splitter.feed(piece)), *splitter.end()]
+    assert [ANSWER[start:end] for start, end in found] == SENTENCES
+
+
+def test_an_answer_is_attributed_while_it_streams_and_an_error_is_raised_at_its_end() -> None:
+    said, told = list[str](), list[Sentence]()
+    with StreamedAttribution(shop(), said.append, told.append) as streamed:
+        for piece in ("The `total` method adds ", "it up. And", " more"):
+            streamed.feed(piece)
+        assert streamed.end() == tuple(told)
+    assert ("".join(said), len(told)) == ("The `total` method adds it up. And more", 2)
+    broken = shop()
+    broken.scores = lambda sentence: {"maxsim": 1 / 0}
+    with StreamedAttribution(broken, said.append, told.append) as streamed:
+        streamed.feed("This states something here. ")
+        with pytest.raises(ZeroDivisionError):
+            streamed.end()
