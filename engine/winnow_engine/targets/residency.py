@@ -17,6 +17,7 @@ from winnow_engine.llama.devices import LlamaGpu, best_gpu
 from winnow_engine.llama.model import KEEPS_PAST_STATES
 from winnow_engine.models.gguf_header import GgufHeader, model_bytes, read_header
 from winnow_engine.models.registry import RegisteredModel
+from winnow_engine.models.target_table import KnownTarget
 
 # Left to the desktop, and to what these estimates miss.
 _RESERVE_BYTES = 512 << 20
@@ -103,9 +104,10 @@ def _target_bytes(target: Path, options: TargetOptions) -> int:
     return model_bytes(target) + memory_bytes(header, options) + _TARGET_WORK_BYTES
 
 
-def expect(drafter: RegisteredModel, target: RegisteredModel) -> MemoryNeeds:
+def expect(drafter: RegisteredModel, target: KnownTarget) -> MemoryNeeds:
     """As `measure` for models whose files need not be here, with the target opened as it is by default."""
-    return _needs(drafter.bytes, target.bytes + target.token_bytes * _CONTEXT_TOKENS + _TARGET_WORK_BYTES)
+    memory = target.token_bytes * _CONTEXT_TOKENS + (1 + PAST_STATES) * target.state_bytes
+    return _needs(drafter.bytes, target.bytes + memory + _TARGET_WORK_BYTES)
 
 
 def _needs(drafter: int, target: int) -> MemoryNeeds:

@@ -1,31 +1,30 @@
-"""Which of Winnow's targets suit this machine, and how soon each would begin to answer."""
+"""Targets that suit this machine, and how soon and how fast each would answer."""
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import llama_cpp
 
 from winnow_engine.config import Place, TargetOptions
-from winnow_engine.models import registry
-from winnow_engine.models.cache import FileState, default_directory, quick_state
-from winnow_engine.models.registry import MODELS, ModelRole, RegisteredModel
+from winnow_engine.errors import ModelError
+from winnow_engine.models.cache import locate
+from winnow_engine.models.registry import RegisteredModel
+from winnow_engine.models.target_table import KnownTarget, known_targets
 from winnow_engine.selection.auto_budget import prefill_limit
+from winnow_engine.targets.machine_speed import Kind, Speed, kind_of, speeds
 from winnow_engine.targets.residency import MemoryNeeds, decide, expect
 from winnow_engine.targets.snapshots.files import Snapshots, default_folder, made_by
-from winnow_engine.targets.throughput import assumed_token_s
 
-Origin = Literal["measured", "assumed", "unknown"]
-"""Where a prefill throughput comes from.
+Origin = Literal["measured", "forecast", "unknown"]
+"""Source of a prefill throughput.
 
-`measured`: this model has read prompts on this machine, the last time at that throughput. `assumed`: a guess from the
-number of cores and weights. `unknown`: a GPU for which nothing was measured. What one model reads says little about
-another of another size or quantisation, so nothing is scaled; but a guess is no quicker than a smaller model was, and
-no slower than a larger one.
+`measured`: this model has read prompts on this machine, the last time at that throughput. `forecast`: from what small
+models of random weights take here. `unknown`: a GPU for which nothing was measured.
 """
 
 
@@ -33,10 +32,10 @@ no slower than a larger one.
 class Suggestion:
     """A target, its `place` if it fits, and `needs_bytes` of the GPU or, with the drafter, the machine.
 
-    `prompt_tokens` is the most that `auto` keeps at `tokens_per_s`.
+    `prompt_tokens` is the most that `auto` keeps at `tokens_per_s`; answers come at `answer_tokens_per_s`, a forecast.
     """
 
-    model: RegisteredModel
+    model: KnownTarget
     here: bool
     place: Place | None
     reason: str
@@ -44,6 +43,7 @@ class Suggestion:
     origin: Origin
     tokens_per_s: float | None
     prompt_tokens: int
+    answer_tokens_per_s: float | None
 
     @property
     def first_token_s(self) -> float | None:
@@ -52,11 +52,10 @@ class Suggestion:
 
 
 def suggest(drafter: RegisteredModel, available: int, patience_s: float) -> list[Suggestion]:
-    """Every registered target beside `drafter`, largest first, with `available` bytes of memory free."""
-    targets = [model for model in MODELS if ModelRole.TARGET in model.roles]
-    measured = measured_token_s()
-    found = [_suggestion(model, expect(drafter, model), available, measured, patience_s) for model in targets]
-    return sorted(found, key=lambda one: -one.model.parameters)
+    """Every target of the table beside `drafter`, largest first, with `available` bytes of memory free."""
+    needs = {target: expect(drafter, target) for target in reversed(known_targets())}
+    machine = speeds({_kind(target) for target, memory in needs.items() if decide(memory).target == "cpu"})
+    return [_suggestion(target, memory, available, machine, patience_s) for target, memory in needs.items()]
 
 
 def best(suggestions: list[Suggestion], patience_s: float) -> Suggestion | None:
@@ -68,20 +67,8 @@ def best(suggestions: list[Suggestion], patience_s: float) -> Suggestion | None:
     return min(fitting, key=lambda one: one.first_token_s or 0.0, default=None)
 
 
-def measured_token_s() -> dict[str, float]:
-    """Seconds that a token took registered targets to read on this machine, by name, from their snapshots."""
-    directory, kv_type, found = default_directory(), TargetOptions().kv_type, dict[str, float]()
-    for model in MODELS:
-        if quick_state(model, directory) is FileState.OK:
-            name = made_by(directory / model.file, kv_type, llama_cpp.__version__)
-            # A limit so high deletes none of them.
-            token_s = Snapshots(default_folder(), sys.maxsize, name).newest_token_s()
-            found |= {model.name: token_s} if token_s else {}
-    return found
-
-
 def _suggestion(
-    model: RegisteredModel, memory: MemoryNeeds, available: int, measured: Mapping[str, float], patience_s: float
+    target: KnownTarget, memory: MemoryNeeds, available: int, machine: Mapping[Kind, Speed], patience_s: float
 ) -> Suggestion:
     decided = decide(memory)
     place: Place | None = decided.target
@@ -90,20 +77,30 @@ def _suggestion(
         needs += memory.drafter + memory.drafter_work
         if needs > available:
             place, reason = None, f"{reason}; of memory, {available / 1e9:.1f} GB free, not enough"
-    origin, token_s = throughput(model, measured, on_cpu=place in ("cpu", None))
+    speed, file = machine[_kind(target)] if decided.target == "cpu" else None, _file(target)
+    origin: Origin = "measured"
+    token_s = measured_token_s(file) if file else None
+    if token_s is None:
+        token_s, origin = (speed.prompt_token_s(target), "forecast") if speed else (None, "unknown")
     rate = 1 / token_s if token_s else None
-    here = quick_state(model, default_directory()) is FileState.OK
-    return Suggestion(model, here, place, reason, needs, origin, rate, prefill_limit(rate, patience_s))
+    answers = 1 / speed.answer_token_s(target) if speed else None
+    limit = prefill_limit(rate, patience_s)
+    return Suggestion(target, file is not None, place, reason, needs, origin, rate, limit, answers)
 
 
-def throughput(model: RegisteredModel, measured: Mapping[str, float], *, on_cpu: bool) -> tuple[Origin, float | None]:
-    """Where the seconds that a token takes `model` are known from, and these."""
-    if model.name in measured:
-        return "measured", measured[model.name]
-    if on_cpu:
-        assumed = assumed_token_s(model.parameters, TargetOptions().threads)
-        sizes = {registry.find(name).parameters: token_s for name, token_s in measured.items()}
-        least = max((token_s for size, token_s in sizes.items() if size < model.parameters), default=0.0)
-        most = min((token_s for size, token_s in sizes.items() if size > model.parameters), default=math.inf)
-        return "assumed", max(least, min(assumed, most))
-    return "unknown", None
+def _kind(target: KnownTarget) -> Kind:
+    return kind_of(target.quantisation, experts=target.experts, narrow=target.narrow)
+
+
+def _file(target: KnownTarget) -> Path | None:
+    try:
+        return locate(target.name)
+    except ModelError:
+        return None
+
+
+def measured_token_s(file: Path) -> float | None:
+    """Seconds that a token took a target to read on this machine, by its snapshots."""
+    name = made_by(file, TargetOptions().kv_type, llama_cpp.__version__)
+    # A limit so high deletes none of them.
+    return Snapshots(default_folder(), sys.maxsize, name).newest_token_s()

@@ -9,6 +9,7 @@ from click.shell_completion import CompletionItem
 
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.models.registry import MODELS, ModelRole
+from winnow_engine.models.target_table import known_targets
 from winnow_lsp.host.settings import SETTINGS
 from winnow_lsp.host.user_files import workspace_sets
 
@@ -33,6 +34,7 @@ def folders(_context: click.Context, _parameter: click.Parameter, incomplete: st
 def models(_context: click.Context, parameter: click.Parameter, incomplete: str) -> Completed:
     """Names of models that can be what the parameter is called, and files where it is an option."""
     names = [one.name for one in MODELS if parameter.name not in set(ModelRole) or parameter.name in one.roles]
+    names += [one.name for one in known_targets() if one.source and parameter.name != ModelRole.DRAFTER]
     found = _matching(names, incomplete)
     return found or ([CompletionItem(incomplete, type="file")] if isinstance(parameter, click.Option) else [])
 

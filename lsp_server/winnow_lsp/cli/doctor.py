@@ -21,7 +21,9 @@ from winnow_engine.encoder import merged_weights as merged
 from winnow_engine.errors import ModelError, WinnowError
 from winnow_engine.llama.patched_functions import build_note
 from winnow_engine.models.cache import FileState, default_directory, given_file, locate, quick_state
+from winnow_engine.models.names import PREFIX
 from winnow_engine.models.registry import MODELS
+from winnow_engine.models.target_table import source_of
 from winnow_engine.platform import is_file, is_folder
 from winnow_engine.prompting.messages import Message
 from winnow_engine.storage.store import default_path
@@ -123,6 +125,8 @@ def _models(wanted: ModelConfig) -> Iterator[Check]:
     for name in (wanted.drafter, wanted.target):
         if not is_url(name) and (file := given_file(name)) is not None:
             yield Check(is_file(file), "model", name, "correct the settings")
+        elif source_of(name).startswith(PREFIX):
+            yield _pulled(name)
     directory = default_directory()
     for model in MODELS:
         state = quick_state(model, directory)
@@ -133,6 +137,14 @@ def _models(wanted: ModelConfig) -> Iterator[Check]:
             yield Check(False, f"model {model.name}", "not installed", get)
         else:
             yield Check(True, f"model {model.name}", f"optional, not installed; get it: {get}")
+
+
+def _pulled(name: str) -> Check:
+    try:
+        locate(name)
+    except ModelError as error:
+        return Check(False, f"model {name}", str(error), f"winnow models pull {name}")
+    return Check(True, f"model {name}", FileState.OK.value)
 
 
 def _servers() -> Iterator[Check]:

@@ -23,6 +23,7 @@ from winnow_engine.models.cache import FileState
 from winnow_engine.models.names import PREFIX
 from winnow_engine.models.pull import pull
 from winnow_engine.models.registry import ModelRole, RegisteredModel
+from winnow_engine.models.target_table import source_of
 from winnow_engine.platform import physical_cores
 from winnow_engine.targets.remote.discovery import FoundModel, discover
 from winnow_engine.targets.residency import any_gpu_bytes
@@ -33,10 +34,11 @@ from winnow_lsp.cli.setting_options import user_settings
 from winnow_lsp.host.settings import Settings
 
 _PLACES = {"resident": "GPU", "on-demand": "GPU, on demand", "cpu": "CPU", None: "does not fit"}
+_MARKS = {"measured": "", "forecast": "≈", "unknown": ""}
 _MEANINGS = {
-    "measured": "measured: what this model was last seen to read on this machine",
-    "assumed": "assumed: not measured on this machine yet; a guess from its cores and the model's size",
-    "unknown": "unknown: a GPU counts as fast until it has read something",
+    "measured": "tokens/s without ≈ is what this model was last seen to read on this machine",
+    "forecast": "≈ is a forecast from small models of random weights on this machine, without a draft's gain",
+    "unknown": "? is unknown: a GPU counts as fast until it has read something",
 }
 
 
@@ -83,7 +85,7 @@ def _reasons(suggestions: list[Suggestion], *, has_gpu: bool) -> dict[str, list[
 
 
 def _suggestions_table(suggestions: list[Suggestion]) -> Table:
-    names = ("runs on", "needs", "tokens/s", "", "tokens kept", "first token")
+    names = ("runs on", "needs", "tokens/s", "tokens kept", "first token", "answer")
     columns = (Column(name, overflow="fold") for name in names)
     table = Table(Column("target", no_wrap=True), *columns, box=None, pad_edge=False)
     for one in suggestions:
@@ -92,10 +94,10 @@ def _suggestions_table(suggestions: list[Suggestion]) -> Table:
             one.model.name,
             _PLACES[one.place],
             f"{one.needs_bytes / 1e9:.1f} GB",
-            f"{rate:,.0f}" if rate else "?",
-            one.origin,
+            f"{_MARKS[one.origin]}{rate:,.0f}" if rate else "?",
             f"{one.prompt_tokens:,}",
             f"{first:.1f} s" if first is not None else "?",
+            f"≈{one.answer_tokens_per_s:.1f}/s" if one.answer_tokens_per_s else "?",
         )
     return table
 
@@ -132,6 +134,7 @@ def _suggestion_record(one: Suggestion) -> dict[str, Any]:
         "tokensPerS": one.tokens_per_s,
         "promptTokens": one.prompt_tokens,
         "firstTokenS": one.first_token_s,
+        "answerTokensPerS": one.answer_tokens_per_s,
     }
 
 
@@ -166,14 +169,14 @@ models.add_command(suggest_models)
 def pull_models(names: tuple[str, ...], as_json: bool) -> None:
     """Download models into the cache; without NAME, the default drafter and target.
 
-    NAME is one of `winnow models list`, hf:OWNER/REPO or hf:OWNER/REPO:QUANT for a GGUF on a model hub, or the URL of
-    a GGUF. An interrupted download continues where it stopped.
+    NAME is one of `winnow models list` or `suggest`, hf:OWNER/REPO or hf:OWNER/REPO:QUANT for a GGUF on a model hub, or
+    the URL of a GGUF. An interrupted download continues where it stopped.
     """
     names = names or (registry.DEFAULT_DRAFTER, registry.DEFAULT_TARGET)
-    known = {name: registry.find(name) for name in names if not _is_source(name)}
+    registered = {name: registry.find(name) for name in names if not _is_source(source_of(name))}
     for name in names:
         with _progress(name, as_json) as sink:
-            file = pull(known[name], progress=sink) if name in known else _fetch(name, sink)
+            file = pull(registered[name], progress=sink) if name in registered else _fetch(source_of(name), sink)
         click.echo(json.dumps({"model": name, "file": str(file)}) if as_json else file)
 
 
@@ -194,7 +197,7 @@ def _fetch(source: str, sink: ProgressSink) -> Path:
 @click.argument("name", shell_complete=completion.models)
 def print_path(name: str) -> None:
     """Print where the file of the model NAME is."""
-    click.echo(cache.locate(name) if name.startswith(PREFIX) else cache.path(name))
+    click.echo(cache.locate(name) if source_of(name).startswith(PREFIX) else cache.path(name))
 
 
 @models.command("remove")

@@ -17,6 +17,7 @@ from winnow_engine.errors import WorkspaceError
 from winnow_engine.models.cache import given_file
 from winnow_engine.models.names import PREFIX
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET, MODELS
+from winnow_engine.models.target_table import known_targets
 from winnow_engine.platform import expanded, is_file, user_folder
 from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.cli import completion
@@ -27,7 +28,8 @@ from winnow_lsp.host.user_files import read_settings_file
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _META = f"{__name__}.old"
 _MODELS = ("drafter", "target")
-_NAMES = (*SPECULATE, *(model.name for model in MODELS))  # values that are no files
+# Values that are no files.
+_NAMES = (*SPECULATE, *(model.name for model in MODELS), *(target.name for target in known_targets()))
 _OPTIONS = {
     "budget": "Code to keep: tokens, or a share.",
     "drafter": "The model that scores code.",

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from click.shell_completion import ShellComplete
 
+from winnow_engine.models.target_table import known_targets
 from winnow_lsp.cli.main import COMPLETES, main, winnow
 
 
@@ -17,6 +18,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 QWEN = ["qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b"]
+QWEN += [target.name for target in known_targets() if target.source and target.name.startswith("q")]
 
 
 @pytest.mark.parametrize(

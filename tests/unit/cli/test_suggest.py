@@ -9,6 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from winnow_engine.models import registry
+from winnow_engine.models.target_table import known_targets
+from winnow_engine.targets import suggesting
+from winnow_engine.targets.machine_speed import Speed
 from winnow_engine.targets.remote import discovery
 from winnow_lsp.cli.models import models
 
@@ -21,6 +24,7 @@ def ollama(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
     monkeypatch.setattr(discovery, "_OTHERS", ())
     monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(suggesting, "speeds", lambda kinds: dict.fromkeys(kinds, Speed(1.6e11, 3e10)))
     with serving() as url:
         monkeypatch.setenv("OLLAMA_HOST", url)
         yield url
@@ -30,10 +34,10 @@ def test_json_has_the_machine_every_target_and_what_was_found(ollama: str) -> No
     document = json.loads(CliRunner().invoke(models, ["suggest", "--json"]).stdout)
     assert document["machine"]["cores"] >= 1
     assert document["machine"]["memoryBytes"] >= document["machine"]["memoryAvailableBytes"] > 0
-    assert {one["name"] for one in document["targets"]} == {model.name for model in registry.MODELS}
+    assert {one["name"] for one in document["targets"]} == {target.name for target in known_targets()}
     for one in document["targets"]:
         assert not one["here"]
-        assert one["throughput"] in ("assumed", "unknown")
+        assert one["throughput"] in ("forecast", "unknown")
         assert one["fits"] == (one["place"] is not None)
         assert 800 <= one["promptTokens"] <= 6000
         assert one["firstTokenS"] is None or one["firstTokenS"] == one["promptTokens"] / one["tokensPerS"]
@@ -58,11 +62,11 @@ def test_the_patience_is_that_of_the_settings(ollama: str, tmp_path: Path, monke
     assert asked == [3]
 
 
-def test_the_table_marks_what_is_assumed_and_says_what_to_do(ollama: str) -> None:
+def test_the_table_marks_what_is_forecast_and_says_what_to_do(ollama: str) -> None:
     result = CliRunner().invoke(models, ["suggest"])
     assert result.exit_code == 0, result.output
-    assert all(model.name in result.stdout for model in registry.MODELS)
-    assert ("assumed: not measured on this machine yet" in result.stdout) == (" assumed " in result.stdout)
+    assert all(target.name in result.stdout for target in known_targets())
+    assert ("≈ is a forecast" in result.stdout) == any(f"≈{digit}" in result.stdout for digit in range(1, 10))
     assert f"winnow ask --target '{ollama}/v1#coder:7b'" in result.stdout
     assert result.stdout.splitlines()[-1].startswith(("suggested: winnow models pull ", "none of these fits"))
 

@@ -42,8 +42,6 @@ def make_model(content: bytes) -> Callable[..., RegisteredModel]:
             sources=sources,
             roles=(ModelRole.DRAFTER,),
             licence="Apache-2.0",
-            parameters=1,
-            token_bytes=1,
         )
 
     return make

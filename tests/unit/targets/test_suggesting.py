@@ -1,4 +1,4 @@
-"""Targets for a machine: whether they fit and where, and what is known of how fast they read."""
+"""Targets for a machine: whether they fit and where, and how fast they read and answer."""
 
 import os
 from collections.abc import Callable
@@ -7,24 +7,29 @@ from pathlib import Path
 import llama_cpp
 import numpy as np
 import pytest
+from gguf import GGMLQuantizationType as Type
 
 from winnow_engine.models import registry
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
-from winnow_engine.targets import residency
+from winnow_engine.models.target_table import KnownTarget, known_targets
+from winnow_engine.targets import machine_speed, residency, suggesting
+from winnow_engine.targets.machine_speed import Kind, Speed, speeds
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder, made_by, used_bytes
-from winnow_engine.targets.suggesting import Suggestion, best, suggest, throughput
-from winnow_engine.targets.throughput import assumed_token_s
+from winnow_engine.targets.suggesting import Suggestion, best, suggest
 
 from .conftest import write_llama
 
 GB = 10**9
 DRAFTER = registry.find(DEFAULT_DRAFTER)
 SMOL = registry.find("smollm2-135m")
+TABLE = {target.name: target for target in known_targets()}
+SPEED = Speed(1.6e11, 3e10)
 
 
 @pytest.fixture(autouse=True)
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two cores, no GPU, no models, nothing measured."""
+    """Two cores of a given speed, no GPU, no models, nothing measured."""
+    monkeypatch.setattr(suggesting, "speeds", lambda kinds: dict.fromkeys(kinds, SPEED))
     monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr("winnow_engine.config.physical_cores", lambda: 2)
@@ -56,16 +61,20 @@ def pulled(folder: Path, token_s: float) -> None:
 
 def test_the_largest_comes_first_and_nothing_needs_to_be_here() -> None:
     found = list(suggested().values())
-    assert [one.model.name for one in found] == [DEFAULT_TARGET, DEFAULT_DRAFTER, "smollm2-135m"]
-    assert [(one.here, one.place, one.origin) for one in found] == [(False, "cpu", "assumed")] * 3
+    assert [one.model for one in found] == list(reversed(known_targets()))
+    assert {(one.here, one.place, one.origin) for one in found} == {(False, "cpu", "forecast")}
 
 
-def test_what_was_not_measured_is_assumed_from_cores_and_weights() -> None:
+def test_the_forecast_follows_from_the_weights_that_a_token_uses() -> None:
     target = suggested()[DEFAULT_TARGET]
-    assert target.tokens_per_s == 1 / assumed_token_s(1_777_088_000, 2)
-    assert (round(target.tokens_per_s), target.prompt_tokens) == (168, 1600)
-    assert target.first_token_s == pytest.approx(1600 / target.tokens_per_s)
-    assert suggested(patience_s=60)[DEFAULT_TARGET].prompt_tokens == 6000
+    token_s = (1_777_088_000 - 2 * 233_373_696) / 1.6e11 + 28 * 2e-5
+    assert target.tokens_per_s == pytest.approx(1 / token_s)
+    assert target.prompt_tokens == 800
+    assert target.first_token_s == pytest.approx(800 * token_s)
+    assert suggested(patience_s=100)[DEFAULT_TARGET].prompt_tokens == 6000
+    experts, dense = suggested()["qwen3-coder-30b-a3b"], suggested()["qwen3.6-27b"]
+    assert experts.tokens_per_s > 5 * (dense.tokens_per_s or 0)
+    assert experts.answer_tokens_per_s > 4 * (dense.answer_tokens_per_s or 0)
 
 
 def test_what_was_measured_counts_for_that_model_alone_and_stays(machine: Path) -> None:
@@ -74,23 +83,41 @@ def test_what_was_measured_counts_for_that_model_alone_and_stays(machine: Path) 
     found = suggested()
     assert (found["smollm2-135m"].origin, found["smollm2-135m"].tokens_per_s) == ("measured", 250)
     assert (found["smollm2-135m"].here, found["smollm2-135m"].first_token_s) == (True, 8)
-    assert found[DEFAULT_TARGET].origin == "assumed"
+    assert found[DEFAULT_TARGET].origin == "forecast"
     assert used_bytes(default_folder()) == before != (0, 0)
 
 
+def test_a_machine_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine_speed, "_LAYERS", 1)
+    kinds = {suggesting._kind(TABLE[name]) for name in ("smollm2-135m", "gpt-oss-20b")}
+    found = speeds(kinds)
+    assert all(1e9 < one.parameters_per_s < 1e14 and 1e8 < one.bytes_per_s < 1e13 for one in found.values())
+    monkeypatch.setattr(machine_speed, "_measured", lambda kind: pytest.fail("measured again"))
+    assert speeds(kinds) == found
+
+
 @pytest.mark.parametrize(
-    ("measured", "rate"),
+    ("name", "kind"),
     [
-        ({"smollm2-135m": 0.02}, 50),
-        ({DEFAULT_TARGET: 0.001}, 1000),
-        ({"smollm2-135m": 0.02, DEFAULT_TARGET: 0.001}, 50),
+        ("qwen3.6-27b", Kind(Type.Q4_K, Type.Q6_K)),
+        ("qwen3-coder-30b-a3b", Kind(Type.Q4_K, Type.Q6_K, experts=True)),
+        ("gpt-oss-20b", Kind(Type.MXFP4, Type.MXFP4, experts=True)),
+        ("smollm2-135m", Kind(Type.Q4_1, Type.Q4_1, width=896)),
     ],
 )
-def test_a_guess_lies_between_what_smaller_and_larger_models_were_measured_at(
-    measured: dict[str, float], rate: float
-) -> None:
-    origin, token_s = throughput(DRAFTER, measured, on_cpu=True)
-    assert (origin, token_s and 1 / token_s) == ("assumed", rate)
+def test_the_kind_of_weights_follows_from_the_quantisation(name: str, kind: Kind) -> None:
+    assert suggesting._kind(TABLE[name]) == kind
+
+
+@pytest.mark.parametrize("target", known_targets(), ids=lambda target: target.name)
+def test_the_table_is_sound(target: KnownTarget) -> None:
+    assert target.source.startswith("hf:") or registry.find(target.name).bytes == target.bytes
+    assert 0.5e9 < target.parameters < 36e9 or not target.source
+    assert 0.45 < target.bytes / target.parameters < 0.85
+    assert 0 < target.prompt_parameters <= target.parameters
+    assert target.figures
+    assert target.licence
+    assert target.thinking in ("never", "always", "switched")
 
 
 def test_the_reason_for_a_place_is_told(gpu: Callable[[float], None], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +141,7 @@ def test_a_gpu_is_used_as_far_as_it_goes(gpu: Callable[[float], None], free: flo
     gpu(free)
     target = suggested()[DEFAULT_TARGET]
     assert target.place == place
-    assert target.origin == ("assumed" if place == "cpu" else "unknown")
+    assert target.origin == ("forecast" if place == "cpu" else "unknown")
     assert (target.first_token_s is None, target.prompt_tokens == 6000) == ((place != "cpu"),) * 2
 
 
@@ -129,4 +156,6 @@ def test_the_best_is_the_largest_that_begins_in_time(gpu: Callable[[float], None
     assert name(available=3) == DEFAULT_DRAFTER
     assert name(available=1) is None
     gpu(80)
-    assert name(patience_s=0.1) == DEFAULT_TARGET
+    assert name(patience_s=0.1) == "qwen3.6-35b-a3b"
+    gpu(16)
+    assert name(patience_s=0.1) == "gpt-oss-20b"

@@ -1,0 +1,60 @@
+"""Targets that can be suggested, with the figures that say where one fits and how fast it is: `targets.toml`."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownTarget:
+    """A target of the table, which explains the fields."""
+
+    name: str
+    parameters: int
+    output: int
+    layers: int
+    token_bytes: int
+    quantisation: str
+    bytes: int
+    context: int
+    thinking: Literal["never", "always", "switched"]
+    licence: str
+    figures: str
+    date: date
+    source: str = ""
+    active: int = 0
+    state_bytes: int = 0
+    tied: bool = False
+    narrow: bool = False
+
+    @property
+    def experts(self) -> bool:
+        """Whether a token uses some of the weights only."""
+        return 0 < self.active < self.parameters
+
+    @property
+    def prompt_parameters(self) -> int:
+        """Weights that a token of a prompt is multiplied with."""
+        return (self.active or self.parameters) - self.output * (1 if self.tied else 2)
+
+    @property
+    def answer_bytes(self) -> float:
+        """Bytes of weights that a token of the answer reads: the output matrix, too."""
+        return self.bytes * (self.prompt_parameters + self.output) / self.parameters
+
+
+@cache
+def known_targets() -> tuple[KnownTarget, ...]:
+    """All targets of the table, the smallest first."""
+    entries = tomllib.loads(Path(__file__).with_name("targets.toml").read_text("utf-8"))["target"]
+    return tuple(sorted((KnownTarget(**entry) for entry in entries), key=lambda one: one.parameters))
+
+
+def source_of(name: str) -> str:
+    """What a model is pulled by: the source of a target in the table, or the name itself."""
+    return next((one.source for one in known_targets() if one.name == name and one.source), name)
