@@ -1,4 +1,4 @@
-"""Scores of an explanation, without a judge: by its key, the workspace's names, and its own words.
+"""Scores of an explanation, without a judge: by its key, what the product says of its sentences, and its own words.
 
 A fact is said if the answer has one of its forms, in any case, from the start of a word or of a part of a name on. Only
 forms of up to three letters must be whole words: `imm` is no part of "immediately".
@@ -7,11 +7,11 @@ forms of up to three letters must be whole words: `imm` is no part of "immediate
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from winnow_engine.core import Citation
+from winnow_engine.core import Citation, Sentence
 from winnow_engine.targets.answer import Answer
 from winnow_engine.targets.repetition import REPEATED, RepetitionGuard
 from winnow_research.evaluation.answers.items import Scores
@@ -21,9 +21,6 @@ from winnow_research.evaluation.tasks.real import AnswerKey
 _SHORTEST_RUN = 3  # words in common with the question; shorter runs are chance
 _WORD = re.compile(r"\w+")
 _MARKUP = re.compile(r"`|\*\*")
-_FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_NAME = r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|#)[A-Za-z_$][\w$]*)*"
-_NAMED = re.compile(rf"`({_NAME})(?:\([^`]*\))?`|\b({_NAME})\(\)")
 _SHOWN = r"(?:shown|provided|given|above)"
 _CODE = r"(?:code|snippets?|files?|context|excerpts?|information)"
 _REFUSAL = re.compile(
@@ -37,21 +34,17 @@ _REFUSAL = re.compile(
 
 @dataclass(frozen=True)
 class ExplainedQuestion:
-    """A question with what its answer is scored by. Without a key nothing in the workspace answers it.
-
-    `known` has the words of the workspace and of its language.
-    """
+    """A question with what its answer is scored by. Without a key nothing in the workspace answers it."""
 
     text: str
     key: AnswerKey | None
     golds: tuple[Gold, ...]
-    known: Set[str]
 
     def scores(self, answer: Answer) -> Scores:
-        """Scores of an answer. Shares, except 1.0 for `wrong`, `invented`, `loops` and `refused` where that holds."""
+        """Scores of an answer: shares of facts, golds, sentences and words, and 1.0 for what holds of it."""
         found = {
+            **_by_sentences(answer.sentences),
             "repeats": repeated_share(self.text, answer.text),
-            "invented": float(bool(invented_names(answer.text, self.known | set(_WORD.findall(self.text))))),
             "loops": float(loops(answer)),
             "refused": float(refuses(answer)),
         }
@@ -99,10 +92,15 @@ def _overlap(gold: Gold, cited: Citation) -> bool:
     return gold.path == cited.path and gold.start_line <= cited.end_line and cited.start_line <= gold.end_line
 
 
-def invented_names(text: str, known: Set[str]) -> list[str]:
-    """Names in code form, outside of blocks of code, of which a part is not among the known words."""
-    found = dict.fromkeys(first or second for first, second in _NAMED.findall(_FENCED.sub("", text)))
-    return [name for name in found if not known >= set(_WORD.findall(name))]
+def _by_sentences(sentences: Iterable[Sentence]) -> Scores:
+    """The share of the sentences that state something which has a place; whether none has, or a name exists nowhere."""
+    sentences = tuple(sentences)
+    placed = [bool(one.places) for one in sentences if one.places or one.support is not None]
+    return {
+        "placed": sum(placed) / max(len(placed), 1),
+        "marked": float(bool(placed) and not any(placed)),
+        "invented": float(any(one.unknown for one in sentences)),
+    }
 
 
 def repeated_share(question: str, text: str) -> float:

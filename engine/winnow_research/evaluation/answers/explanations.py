@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import tree_sitter
-
 from winnow_engine.core import Sampling
-from winnow_engine.index.languages import for_path
 from winnow_engine.question import Question
 from winnow_research.evaluation.answers.explaining import ExplainedQuestion
 from winnow_research.evaluation.answers.items import Item, Sheet
@@ -22,7 +18,6 @@ from winnow_research.evaluation.repositories import PinnedRepository, SourceFile
 from winnow_research.evaluation.tasks.real import QUESTIONS, WrittenQuestion, case_of, load
 
 _TEMPERATURE = 0.6  # of seeds other than 0, which is greedy as the product is
-_WORD = re.compile(r"\w+")
 
 
 def sheets(corpus: Corpus, directory: Path = QUESTIONS) -> Iterator[Sheet]:
@@ -49,11 +44,10 @@ def _sheet(
     corpus: Corpus, repository: PinnedRepository, files: tuple[SourceFile, ...], written: Sequence[WrittenQuestion]
 ) -> Sheet:
     """Some questions, which have no key if none of the files answers them."""
-    known = known_words(files)
     sampling = Sampling(temperature=_TEMPERATURE if corpus.seed else 0.0, seed=corpus.seed)
     items = []
     for one in written:
-        explained = ExplainedQuestion(one.text, one.key, _golds(repository, one), known)
+        explained = ExplainedQuestion(one.text, one.key, _golds(repository, one))
         test = "explain" if one.key else "unanswerable"
         items.append(Item(test, Question(one.text), explained.scores, sampling))
     return Sheet(repository.name if written[0].key else f"{repository.name} without golds", files, tuple(items))
@@ -68,15 +62,3 @@ def without_units(scene: Scene, golds: Iterable[Gold]) -> Scene:
             if unit.start_line <= gold.end_line and gold.start_line <= unit.end_line:
                 dropped[gold.path].update(range(unit.start_line, unit.end_line + 1))
     return without_lines(scene, dropped)
-
-
-def known_words(files: Iterable[SourceFile]) -> Set[str]:
-    """The words of files and their paths, and those of their languages' grammars."""
-    found: set[str] = set()
-    for file in files:
-        found.update(_WORD.findall(f"{file.path} {file.data.decode('utf-8', 'replace')}"))
-    for language in {for_path(file.path) for file in files} - {None}:
-        assert language is not None
-        grammar = tree_sitter.Language(language.grammar())
-        found.update(kind for n in range(grammar.node_kind_count) if (kind := grammar.node_kind_for_id(n)))
-    return found

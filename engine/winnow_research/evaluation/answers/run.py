@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Budget, Cancellation, Citation, Folder
+from winnow_engine.core import Budget, Cancellation, Citation, Folder, Sentence
 from winnow_engine.index.workspace import Sources
 from winnow_engine.targets.answer import Answer
 from winnow_research.evaluation.answers.items import Item, Scores, Sheet
@@ -33,6 +33,7 @@ class JudgedAnswer:
     text: str
     finish: str
     notices: tuple[str, ...]
+    sentences: tuple[Sentence, ...]
     citations: tuple[Citation, ...]
     sizes: dict[str, float]
 
@@ -79,6 +80,7 @@ class AnswerRun:
             text=answer.text,
             finish=answer.finish,
             notices=answer.notices,
+            sentences=answer.sentences,
             citations=answer.citations,
             sizes=_sizes(answer),
         )

@@ -77,7 +77,7 @@ class Repeating:
     def ask(self, sources: Sources, question: Question, budget: Budget, *_: Any, **__: Any) -> Answer:
         generation = Generation(FUNCTION, "eos", 400, 0, 1.0, 1.5, 20, 2.0)
         selection = Selection(None, (), SelectionStats(1000, 300, 1000))  # type: ignore[arg-type]
-        return Answer(selection, Stats(selection.stats, generation, {}, 2.0, {}, None, None), ())
+        return Answer(selection, Stats(selection.stats, generation, {}, 2.0, {}, None, None), (), ())
 
 
 def test_every_question_is_answered_and_scored(corpus: Corpus) -> None:

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from winnow_engine.core import Citation
+from winnow_engine.core import Citation, Sentence
 from winnow_engine.targets.answer import Answer
 from winnow_engine.targets.repetition import REPEATED
 from winnow_research.evaluation.answers.explaining import (
     ExplainedQuestion,
-    invented_names,
     loops,
     refuses,
     repeated_share,
@@ -28,7 +27,7 @@ STORE, REPORT = "ledger/ledger/store.py", "ledger/ledger/report.py"
 
 
 def answer(text: str, **other: Any) -> Answer:
-    usual = {"citations": (), "spans": ("one",), "notices": (), "finish": "eos"}
+    usual = {"citations": (), "sentences": (), "spans": ("one",), "notices": (), "finish": "eos"}
     return SimpleNamespace(text=text, **(usual | other))  # type: ignore[return-value]
 
 
@@ -60,18 +59,24 @@ def test_a_form_is_said_from_the_start_of_a_word_or_number_on(text: str, form: s
     assert says(text, [form]) is said
 
 
+PLACES = (Citation(STORE, 6, 12),)
+
+
 @pytest.mark.parametrize(
-    ("text", "invented"),
+    ("sentences", "scores"),
     [
-        ("`Store.load(path)` calls `open_file()`.", []),
-        ("`Store.save` and `load_all()` and close_it() do.", ["Store.save", "load_all", "close_it"]),
-        ("`Store::load` or `store->load` and saving() it", ["saving"]),
-        ("The save function, `--flag`, `x = 5` and `a/b.py`.", []),
-        ("```python\nnew_name()\n```", []),
+        ([], (0, 0, 0)),
+        ([Sentence(0, 9)], (0, 0, 0)),  # states nothing
+        ([Sentence(0, 9), Sentence(9, 20, PLACES, 0.8), Sentence(20, 30, (), 0.1)], (0.5, 0, 0)),
+        ([Sentence(0, 9, PLACES)], (1, 0, 0)),  # writes its place
+        ([Sentence(0, 9, (), 0.1), Sentence(9, 20, (), 0.2, ((10, 14),))], (0, 1, 1)),
     ],
 )
-def test_a_name_is_invented_if_one_of_its_parts_is_unknown(text: str, invented: list[str]) -> None:
-    assert invented_names(text, {"Store", "store", "load", "open_file"}) == invented
+def test_sentences_are_counted_by_their_places_and_unknown_names(
+    sentences: list[Sentence], scores: tuple[float, ...]
+) -> None:
+    found = ExplainedQuestion("Where?", None, ()).scores(answer("It is here.", sentences=sentences))
+    assert tuple(found[name] for name in ("placed", "marked", "invented")) == scores
 
 
 @pytest.mark.parametrize(
@@ -124,24 +129,22 @@ def test_a_refusal_says_that_the_code_does_not_answer(text: str, refusal: bool) 
 def test_an_answer_is_scored_by_its_key_and_citations() -> None:
     key = AnswerKey((("load_accounts",), ("balance",)), ("sorted",))
     golds = (Gold(STORE, 6, 12), Gold(REPORT, 4, 11))
-    asked = ExplainedQuestion("Where are accounts read?", key, golds, {"load_accounts"})
+    asked = ExplainedQuestion("Where are accounts read?", key, golds)
     found = asked.scores(answer("`load_accounts` returns them sorted.", citations=(Citation(STORE, 1, 6),)))
     assert found == {
         "facts": 0.5,
         "wrong": 1.0,
         "golds cited": 0.5,
         "cites": 1.0,
-        "repeats": 0.0,
+        "placed": 0.0,
+        "marked": 0.0,
         "invented": 0.0,
+        "repeats": 0.0,
         "loops": 0.0,
         "refused": 0.0,
     }
-    assert ExplainedQuestion("Where?", None, (), set()).scores(answer("`load`")).keys() == {
-        "repeats",
-        "invented",
-        "loops",
-        "refused",
-    }
+    without = ExplainedQuestion("Where?", None, ()).scores(answer("`load`"))
+    assert found.keys() - without.keys() == {"facts", "wrong", "golds cited", "cites"}
 
 
 def test_half_of_the_questions_are_asked_again_without_the_units_that_answer(corpus: Corpus, tmp_path: Path) -> None:
