@@ -38,6 +38,8 @@ _IN_MANIFEST = {
     "build": re.compile(r"\b(scripts|test|build)\b|build-system|\[tool\."),
     "parts": re.compile(r"\b(workspaces?|members|packages|modules?)\b"),
 }
+_TESTS = re.compile(r"\b((py|vi|unit)?tests?|jest|mocha|tox|nox|rspec|phpunit|junit)\b")
+_ABOUT_TESTS = re.compile(r"test|prueb|тест|テスト|测试|測試")
 
 
 class _Kind(NamedTuple):
@@ -94,7 +96,8 @@ def overview_units(workspace: Workspace, question: Question) -> list[int]:
     topics = topics_of(question.text)
     topics = [one for one in topics if one != "purpose"] or ["purpose"]  # what does it do; but also: how does it start
     kinds = dict.fromkeys(kind for topic in topics for kind in _ORDER[topic])
-    of_each = [list(_units_of(workspace, kind, set(topics))) for kind in kinds]
+    sought = {*topics, "tests"} if _ABOUT_TESTS.search(question.text.lower()) else set(topics)
+    of_each = [list(_units_of(workspace, kind, sought)) for kind in kinds]
     found = dict.fromkeys(unit for unit in chain(*zip_longest(*of_each)) if unit is not None)
     return [unit for unit in found if question.scope is None or unit in question.scope.units]
 
@@ -135,15 +138,23 @@ def _units_of(workspace: Workspace, kind: str, topics: set[str]) -> Iterator[int
     """The units of the files of a kind, file by file: the first one of each, then those that come first, then more."""
     for number in _files(workspace, kind):
         file, start = workspace.files[number], int(workspace.unit_starts[number])
-        units, is_first = list(range(len(file.units))), _KINDS[kind].is_first
-        if kind == "readme":
-            units = [n for n in units if re.search(r"\w\w", _MARKUP.sub("", file.text_of(file.units[n])))]
+        is_first = _KINDS[kind].is_first
+        worth = [_worth(file.text_of(unit), kind, topics) for unit in file.units]
+        units = sorted((n for n in range(len(worth)) if worth[n]), key=lambda n: -worth[n])
         if kind == "manifest":
-            first = [n for n in units if any(_IN_MANIFEST[one].search(file.text_of(file.units[n])) for one in topics)]
+            wanted = [_IN_MANIFEST[one] for one in topics if one in _IN_MANIFEST]
+            first = [n for n in units if any(one.search(file.text_of(file.units[n])) for one in wanted)]
         else:
             first = [n for n in units if is_first(file.units[n].kind, file.units[n].name, topics)]
         lead = () if first and kind == "entry" else units[:1]
         yield from (start + place for place in list(dict.fromkeys([*lead, *first, *units]))[:_MOST_UNITS])
+
+
+def _worth(text: str, kind: str, topics: set[str]) -> int:
+    """Mentions of tests in a manifest or configuration where these are asked about; else 1, and 0 for a logo."""
+    if kind in ("manifest", "configuration") and "tests" in topics:
+        return len(_TESTS.findall(text))
+    return int(kind != "readme" or re.search(r"\w\w", _MARKUP.sub("", text)) is not None)
 
 
 def _files(workspace: Workspace, kind: str) -> Sequence[int]:

@@ -133,13 +133,7 @@ class Ranked:
         if shown is not None:
             spans = self._with_change(spans, shown)
         kept, probability = sum(span.tokens for span in spans), self._answer_probability
-        stats = SelectionStats(
-            self.workspace_tokens,
-            kept,
-            self.keys.tokens,
-            budget_tokens,
-            round(probability, 3),
-        )
+        stats = SelectionStats(self.workspace_tokens, kept, self.keys.tokens, budget_tokens, round(probability, 3))
         notices = tuple(self._notices(spans, shown, budget_tokens))
         return Selection(self.workspace, spans, stats, notices, shown)
 
@@ -171,11 +165,8 @@ class Ranked:
                 f"the change is too long to be shown whole within {budget_tokens:,} tokens: ask about fewer files with "
                 "a range, or raise the --budget"
             )
-        if (
-            shown is None
-            and not self._overview(budget_tokens)
-            and (not spans or self.scores.log_odds < UNSURE_LOG_ODDS)
-        ):
+        unsure = not spans or self.scores.log_odds < UNSURE_LOG_ODDS
+        if shown is None and unsure and not self._overview(budget_tokens):
             kept = "only the nearest code was kept" if spans else "no code was kept"
             yield f"nothing in the workspace seems to answer this ({self._answer_probability:.0%} likely): {kept}"
 

@@ -87,6 +87,7 @@ def test_the_files_that_tell_are_kept(tmp_path: Path, text: str, wanted: set[str
 def test_starter_questions_are_made_of_what_there_is(tmp_path: Path) -> None:
     files = {
         "README.md": '<img src="logo.svg">\n\n[![Build](https://ci/b)](https://ci)\n\n# Tax\n\nAdds taxes.\n',
+        "pyproject.toml": "".join(f"[part{n}]\nvalue = {n}\n\n" for n in range(60)) + "[tool.pytest]\nverbose = 1\n",
         "src/rate.py": "class TaxRate:\n    pass\n\ndef range(value):\n    return value\n\ndef of_none():\n    pass\n",
         **{f"src/m{n}.py": "def step():\n    return TaxRate(), range(3)\n" for n in range(3)},
         "tests/test_rate.py": "def test_one():\n    assert TaxRate()\n",
@@ -99,4 +100,6 @@ def test_starter_questions_are_made_of_what_there_is(tmp_path: Path) -> None:
         found = starter_questions(workspace, Cancellation())
         units = overview_units(workspace, Question("What does this repository do?"))
     assert workspace.units[units[0]][1].start_line == 5  # not the logo
+    tests = overview_units(workspace, Question("How do I run its tests?"))
+    assert "pytest" in workspace.units[tests[0]][0].text_of(workspace.units[tests[0]][1])
     assert found == ["What does this repository do?", "How do I run its tests?", "How does `TaxRate` work?"]

@@ -9,8 +9,9 @@ export function shownExchange(exchange: Exchange, relative: Relative): ShownExch
   return { ...exchange, links: citationLinks(exchange.citations, relative), kept: keptLinks(exchange.spans, relative) };
 }
 
+/** Best first; answers have them in the order of files. */
 export function keptLinks(spans: readonly SpanInfo[], relative: Relative): KeptLink[] {
-  return spans.map(({ location, kind, name }) => ({ ...link(location, relative), kind, name }));
+  return spans.toSorted((a, b) => b.score - a.score).map(({ location, kind, name }) => ({ ...link(location, relative), kind, name }));
 }
 
 /** One link for each place, in the order cited. */

@@ -31,6 +31,8 @@ describe('what code in an answer opens', () => {
     ['round_up(price)', lines(12, 15)],
     ['Cart.total', lines(30, 33)],
     ['ship', lines(50, 53)],
+    ['shop/kept.py', lines(1)],
+    ['kept.py', lines(1)],
   ])('%s', (text, location) => { expect(locate(text, OPENABLE)).toEqual(location); });
 
   test.each(['shop/pricing.py', 'shop/pricing.py:9', 'shop/pricing.py:15-25', 'icing.py:12', 'other/pricing.py:12', 'total', 'unknown', 'javascript:12', 'https://evil.test:12', '__proto__', 'constructor:1', ''])(

@@ -21,9 +21,9 @@ const EDGE = /[\s:`'"()<>,*#]/;
 const LONGEST_PATH = 260;
 const NAME = /^([A-Za-z_$][\w$.]*(?:::\w+)*)(?:\(.*\))?$/;
 
-/** The lines that a code span or a link's target names: `path:line`, `path:first-last`, `path#Lline`, or a name. */
+/** The lines that a code span or a link's target names: `path:line`, `path:first-last`, `path#Lline`, a name, or a kept file. */
 export function locate(text: string, openable: Openable): Location | undefined {
-  return byPlace(text, openable) ?? byName(text, openable);
+  return byPlace(text, openable) ?? byName(text, openable) ?? byFile(text.trim(), openable);
 }
 
 /** Text cut into segments where it names lines. With `grows`, the last line number may not be complete yet. */
@@ -64,8 +64,18 @@ function byPlace(text: string, { links, kept }: Openable): Location | undefined 
   return link && { uri: link.location.uri, range: { start: { line: start, character: 0 }, end: { line: end + 1, character: 0 } } };
 }
 
+/** The start of a kept file. */
+function byFile(path: string, { kept }: Openable): Location | undefined {
+  const found = path.includes('.') ? (kept.find((one) => pathOf(one) === path) ?? kept.find((one) => isPath(one, path))) : undefined;
+  return found && { uri: found.location.uri, range: { start: { line: 0, character: 0 }, end: { line: 1, character: 0 } } };
+}
+
+function pathOf(link: CitationLink): string {
+  return link.label.replace(/:\d+(-\d+)?$/, '').replaceAll('\\', '/');
+}
+
 function isPath(link: CitationLink, path: string): boolean {
-  const whole = link.label.replace(/:\d+(-\d+)?$/, '').replaceAll('\\', '/');
+  const whole = pathOf(link);
   return whole === path || whole.endsWith(`/${path}`);
 }
 
