@@ -39,6 +39,7 @@ MARKERS = (
     Markers("<seed:think>", "</seed:think>"),  # Seed-OSS
     Markers("[THINK]", "[/THINK]"),  # Magistral
     Markers("<thought>", "</thought>"),  # EXAONE Deep
+    Markers("<|channel>thought", "<channel|>"),  # Gemma 4
     Markers(  # gpt-oss
         "<|channel|>analysis<|message|>",
         "<|end|><|start|>assistant<|channel|>final<|message|>",

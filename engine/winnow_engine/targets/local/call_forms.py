@@ -45,6 +45,15 @@ FORMS = (
 )
 
 
+# GLM's arguments in tags of their own, between the tags of Hermes, are not read.
+_UNREAD = "<arg_key>"
+
+
+def form_of(template: str) -> CallForm | None:
+    """The form that a chat template writes calls in, None if that is another one."""
+    return next((one for one in FORMS if one.sign in template and _UNREAD not in template), None)
+
+
 def answer_grammar(wanted: AnswerFormat | None, tools: Tools, form: CallForm | None) -> str | None:
     """The grammar of an answer behind its forced prefix; None if it is free. Raises SchemaError.
 

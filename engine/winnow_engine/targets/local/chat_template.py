@@ -15,7 +15,10 @@ from typing import Any, NoReturn
 
 import jinja2
 import numpy as np
+from jinja2 import nodes
+from jinja2.ext import Extension
 from jinja2.meta import find_undeclared_variables
+from jinja2.parser import Parser
 
 from winnow_engine.core import Prompt, Thinking
 from winnow_engine.errors import UnsupportedModelError
@@ -23,7 +26,7 @@ from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
 from winnow_engine.targets.local.bounded_templates import BoundedEnvironment
-from winnow_engine.targets.local.call_forms import FORMS
+from winnow_engine.targets.local.call_forms import form_of
 from winnow_engine.targets.local.placeholders import Placeholders, first_of, shown, to_json
 from winnow_engine.targets.text_stream import markers_in, opened_at_end
 
@@ -35,8 +38,11 @@ CHATML = (
 )
 """The format that most chat models descend from, for models without a template."""
 
-# Variables with which a template turns thinking on or off: Qwen3, SmolLM3 and GLM; DeepSeek-V3.1 and Granite.
-_SWITCHES = ("enable_thinking", "thinking")
+# Variables with which a template turns thinking off or on: Qwen3, SmolLM3, GLM and Gemma 4; DeepSeek-V3.1 and Granite;
+# Seed-OSS.
+_SWITCHES = {"enable_thinking": (False, True), "thinking": (False, True), "thinking_budget": (0, -1)}
+# One with which gpt-oss, which always thinks, thinks less. Others give it other values.
+_EFFORT = "reasoning_effort"
 # What turns it off where the template looks for that in the messages instead: Nemotron.
 _SOFT_SWITCH = "/no_think"
 
@@ -59,6 +65,17 @@ class LocalPrompt:
         return len(self.tokens)
 
 
+class _Generation(Extension):
+    """The tag with which templates mark what the model wrote, for training: its body, and no more."""
+
+    tags = {"generation"}  # noqa: RUF012
+
+    def parse(self, parser: Parser) -> list[nodes.Node]:
+        """Read up to the end of the tag."""
+        next(parser.stream)
+        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+
 class ChatTemplate:
     """A model's chat template, sandboxed and bounded, with the helpers that Hugging Face templates rely on."""
 
@@ -69,7 +86,10 @@ class ChatTemplate:
         UnsupportedModelError if the source has a syntax error.
         """
         environment = BoundedEnvironment(
-            trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, extensions=["jinja2.ext.loopcontrols"]
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+            extensions=["jinja2.ext.loopcontrols", _Generation],
         )
         environment.filters["tojson"] = to_json
         environment.globals |= {"raise_exception": _refuse, "strftime_now": _now, **special_texts}
@@ -80,9 +100,11 @@ class ChatTemplate:
         except _FAILURES as error:
             raise UnsupportedModelError(f"the target's chat template is not valid: {error}") from error
         self._environment = environment
-        self.call_form = next((one for one in FORMS if "tools" in variables and one.sign in source), None)
+        self.call_form = form_of(source) if "tools" in variables else None
         self.markers = markers_in(source)
         self._switches = [name for name in _SWITCHES if name in variables] if self.markers else []
+        harmony = any(one.direct for one in self.markers)
+        self._efforts = [_EFFORT] if harmony and _EFFORT in variables else []
         self._soft_switch = _SOFT_SWITCH if _SOFT_SWITCH in source and self.markers and not self._switches else ""
         self._model = model
 
@@ -155,12 +177,13 @@ class ChatTemplate:
                 f"the target's chat template refuses the messages ({error}): choose another target"
             ) from error
 
-    def _switch(self, turns: Sequence[dict[str, Any]], thinking: Thinking) -> dict[str, bool]:
+    def _switch(self, turns: Sequence[dict[str, Any]], thinking: Thinking) -> dict[str, Any]:
         """The variables that turn thinking on or off. A soft switch is added to the user's last message."""
         if self._soft_switch and self.keeps_from_thinking(thinking):
             asked = next((turn for turn in reversed(turns) if turn["role"] == "user"), {"content": ""})
             asked["content"] += f" {self._soft_switch}"
-        return dict.fromkeys(self._switches, thinking == "on")
+        effort = dict.fromkeys(self._efforts, "medium" if thinking == "on" else "low")
+        return effort | {name: _SWITCHES[name][thinking == "on"] for name in self._switches}
 
     def _check_tools(self, messages: Sequence[Message], tools: Tools) -> None:
         if (tools or uses_tools(messages)) and self.call_form is None:

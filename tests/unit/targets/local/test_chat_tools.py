@@ -176,3 +176,11 @@ def test_a_model_without_tools_is_called_as_its_file_is(tiny_llama: Path) -> Non
         with pytest.raises(UnsupportedModelError, match="tiny-llama has no tools"):
             session.chat_prompt([ASKED], LOOK)
         assert session.forced_prefix(Tools(LOOK.definitions, required=True)) == ""
+
+
+@pytest.mark.parametrize(("template", "opening"), [(HERMES, "<tool_call>"), (TAGS, "<tool_call>"), (LLAMA, '{"name"')])
+def test_calls_in_arguments_of_glm_are_not_taken_for_another_form(template: str, opening: str) -> None:
+    form = ChatTemplate(template, {}).call_form
+    assert form is not None
+    assert form.opening.startswith(opening)
+    assert ChatTemplate(f"{template}{{# <tool_call>look<arg_key>at</arg_key> #}}", {}).call_form is None

@@ -43,6 +43,18 @@ DEEPSEEK_V3 = (
 NEMOTRON = CHATML.removesuffix("{% endif %}").replace(
     "{{ message.content }}", "{{ message.content.replace('/no_think', '') }}"
 ) + ("{% if '/no_think' in messages[-1].content %}<think></think>{% else %}<think>\n{% endif %}{% endif %}")
+GEMMA4 = CHATML.removesuffix("{% endif %}") + (
+    "{% if not enable_thinking | default(false) %}<|channel>thought\n<channel|>{% endif %}{% endif %}"
+)
+SEED_OSS = CHATML.removesuffix("{% endif %}") + (
+    "{% if not thinking_budget is defined %}{% set thinking_budget = -1 %}{% endif %}"
+    "{% if thinking_budget == 0 %}<seed:think></seed:think>{% endif %}{% endif %}"
+)
+GPT_OSS = "{% if not reasoning_effort is defined %}{% set reasoning_effort = 'high' %}{% endif %}" + (
+    CHATML.removesuffix("{% endif %}")
+    + "{# <|channel|>analysis<|message|> #}{{ 'Reasoning: ' + reasoning_effort }}{% endif %}"
+)
+POOLSIDE = CHATML.replace("{{ message.content }}", "{% generation %}{{ message.content }}{% endgeneration %}")
 LOOK: Any = Tools(({"type": "function", "function": {"name": "look"}},), required=True)
 WITH_TOOLS = "{% for tool in tools %}{{ tool | tojson }}{% endfor %}{# <tool_call> #}" + DEEPSEEK_R1
 
@@ -70,6 +82,14 @@ def thinker(tmp_path: Path) -> Iterator[LlamaTarget]:
         (DEEPSEEK_V3, "on", "assistant\n<think>"),
         (NEMOTRON, "auto", "<think></think>"),
         (NEMOTRON, "on", "<think>\n"),
+        (GEMMA4, "auto", "<|channel>thought\n<channel|>"),
+        (GEMMA4, "on", "assistant\n"),
+        (SEED_OSS, "auto", "<seed:think></seed:think>"),
+        (SEED_OSS, "on", "assistant\n"),
+        (GPT_OSS, "auto", "Reasoning: low"),
+        (GPT_OSS, "off", "Reasoning: low"),
+        (GPT_OSS, "on", "Reasoning: medium"),
+        (POOLSIDE, "auto", "assistant\n"),
         (CHATML, "on", "assistant\n"),
         (CHATML, "off", "assistant\n"),
     ],
