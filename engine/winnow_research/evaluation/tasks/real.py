@@ -41,19 +41,14 @@ class WrittenQuestion:
 
 def scenes(corpus: Corpus, _tokens: int) -> Iterator[Scene]:
     """A scene for each repository with questions: the whole repository. EvaluationError if it lacks a gold."""
-    yield from scenes_of(corpus, QUESTIONS)
-
-
-def scenes_of(corpus: Corpus, directory: Path) -> Iterator[Scene]:
-    """As `scenes`, with the questions in the files `NAME.json` of a directory."""
     for repository in corpus.subjects:
-        written = load(repository, directory)
+        written = load(repository)
         if not written:
             continue
         files = corpus.files(repository)
         wrong = problems(repository, files, written)
         if wrong:
-            raise EvaluationError(f"{directory / repository.name}.json: {'; '.join(wrong)}: correct the golds")
+            raise EvaluationError(f"{QUESTIONS / repository.name}.json: {'; '.join(wrong)}: correct the golds")
         yield Scene(repository.name, files, tuple(case_of("real", repository, one) for one in written))
 
 
@@ -117,11 +112,11 @@ def _gold(text: str) -> Gold:
     return Gold(match["path"], int(match["start"]), int(match["end"]))
 
 
-def case_of(task: str, repository: PinnedRepository, written: WrittenQuestion) -> Case:
-    """The case of a question about a repository."""
+def case_of(task: str, repository: PinnedRepository, written: WrittenQuestion, language: str = "") -> Case:
+    """The case of a question about a repository. `language` is by default that of the code asked about."""
     golds = tuple(Gold(f"{repository.name}/{g.path}", g.start_line, g.end_line) for g in written.golds)
-    language = for_path(golds[0].path)
-    return Case(task, repository.name, language.name if language else "text", Question(written.text), golds)
+    code = None if language else for_path(golds[0].path)
+    return Case(task, repository.name, language or (code.name if code else "text"), Question(written.text), golds)
 
 
 TASK = EvaluationTask("real", scenes, sized=False)

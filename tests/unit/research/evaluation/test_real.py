@@ -8,6 +8,7 @@ import pytest
 from winnow_engine.errors import EvaluationError
 from winnow_research.evaluation.cases import Gold
 from winnow_research.evaluation.repositories import PinnedRepository, SourceFile, Split, repositories
+from winnow_research.evaluation.tasks import languages
 from winnow_research.evaluation.tasks.real import QUESTIONS, AnswerKey, WrittenQuestion, load, problems
 
 
@@ -101,3 +102,12 @@ def test_every_file_of_questions_is_about_a_pinned_repository() -> None:
     assert {path.stem for path in QUESTIONS.glob("*.json")} <= {
         one.name for split in Split for one in repositories(split)
     }
+
+
+def test_every_question_is_asked_in_seven_languages_outside_the_test_split() -> None:
+    about = {path.stem: json.loads(path.read_text("utf-8")) for path in languages.QUESTIONS.glob("*.json")}
+    pinned = {one.name for split in (Split.CALIBRATION, Split.DEVELOPMENT) for one in repositories(split)}
+    assert about.keys() <= pinned
+    for asked in about.values():
+        assert [len(one["golds"]) > 0 for one in asked].count(False) == 6 < len(asked) / 2
+        assert {tuple(one["texts"]) for one in asked} == {("en", "de", "es", "fr", "ru", "zh", "ja")}
