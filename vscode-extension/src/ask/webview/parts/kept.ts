@@ -48,13 +48,15 @@ export class KeptPlaces {
   }
 }
 
+/** What a narrow view cuts off comes last: the class of a method, and the folder. */
 function item(row: KeptLink): HTMLElement {
   const path = row.label.replace(/:[\d-]+$/, '');
   const cut = path.lastIndexOf('/');
   const where = `${path.slice(cut + 1)}:${lineLabel(row.location.range)}`;
-  const link = placeLink(row.location, svg(ICONS[row.kind] ?? 'file'), ...(row.name ? [h('span', { class: 'name' }, row.name)] : []),
-    h('span', { class: row.name ? 'where' : 'name' }, where), h('span', { class: 'where folder' }, cut < 0 ? '' : path.slice(0, cut)));
-  link.title = row.label;
+  const [, owner = '', name = row.name] = /^(\S+)(?:\.|::)([^\s.:]+)$/.exec(row.name) ?? [];
+  const link = placeLink(row.location, svg(ICONS[row.kind] ?? 'file'), ...(name ? [h('span', { class: 'name' }, name)] : []),
+    h('span', { class: name ? 'where' : 'name' }, where), h('span', { class: 'where folder' }, [owner, path.slice(0, Math.max(cut, 0))].filter(Boolean).join(' · ')));
+  link.title = row.name ? `${row.name}, ${row.label}` : row.label;
   return h('li', {}, link);
 }
 
