@@ -1,4 +1,4 @@
-"""Model servers found on this machine, and the offer to use one where the default target is missing."""
+"""Model servers found on this machine, and the offer of one, or of a download, where the default target is missing."""
 
 from __future__ import annotations
 
@@ -34,16 +34,17 @@ def described(found: FoundModel) -> str:
 
 
 def with_target(options: dict[str, Any]) -> dict[str, Any]:
-    """The options, with a server as target if the default is missing and the user agrees. Raises ModelNotFoundError."""
+    """The options, with another target if the default is missing and the user agrees. Raises ModelNotFoundError."""
     models = config_of(options).models
     if models.target != DEFAULT_TARGET or not (missing := _missing(DEFAULT_TARGET)):
         return options
     from winnow_engine.targets.remote.discovery import discover
 
+    asks = is_interactive() and not options["as_json"]
     if not (found := discover()):
-        return options
+        return _with_suggestion(options, missing) if asks else options
     no_drafter = _missing(models.drafter)
-    if no_drafter or options["as_json"] or not is_interactive():
+    if no_drafter or not asks:
         raise ModelNotFoundError("\n".join((str(no_drafter or missing), *_offer(found))))
     click.echo("\n".join((f"winnow: {missing}", *_offer(found))), err=True)
     sent = f"The code that is kept for it and {KEY_VARIABLE} are" if KEY_VARIABLE in os.environ else "The kept code is"
@@ -51,6 +52,25 @@ def with_target(options: dict[str, Any]) -> dict[str, Any]:
     if not click.confirm(question, default=False, err=True):
         raise ModelNotFoundError(str(missing))
     return options | {"settings": options["settings"] | {"target": found[0].url}}
+
+
+def _with_suggestion(options: dict[str, Any], missing: ModelNotFoundError) -> dict[str, Any]:
+    """The options with the target that suits this machine, pulled with a missing drafter if the user agrees."""
+    from winnow_lsp.cli.pulling import pull_one, suggested
+
+    click.echo(f"winnow: {missing}", err=True)
+    _, chosen = suggested()
+    if chosen is None:
+        return options
+    target, drafter = chosen.model, config_of(options).models.drafter
+    licence = f"{target.bytes / 1e9:.1f} GB, licence {target.licence}"
+    act = f"Use {target.name}" if chosen.here else f"Pull {target.name} ({licence}) and use it"
+    if not click.confirm(f"{act}, which suits this machine?", default=False, err=True):
+        raise ModelNotFoundError(str(missing))
+    for name in (drafter, target.name):
+        if _missing(name):
+            pull_one(name)
+    return options | {"settings": options["settings"] | {"target": target.name}}
 
 
 def _missing(model: str) -> ModelNotFoundError | None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -12,26 +10,22 @@ from typing import Any
 import click
 import psutil
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-from rich.progress import Progress as RichProgress
 from rich.table import Column, Table
 
-from winnow_engine.core import Progress, ProgressSink, counted
+from winnow_engine.core import counted
 from winnow_engine.errors import ModelDamagedError
 from winnow_engine.models import cache, registry
 from winnow_engine.models.cache import FileState
 from winnow_engine.models.names import PREFIX
-from winnow_engine.models.pull import pull
 from winnow_engine.models.registry import ModelRole, RegisteredModel
 from winnow_engine.models.target_table import source_of
 from winnow_engine.platform import physical_cores
 from winnow_engine.targets.remote.discovery import FoundModel, discover
 from winnow_engine.targets.residency import any_gpu_bytes
-from winnow_engine.targets.suggesting import Suggestion, best, suggest
+from winnow_engine.targets.suggesting import Suggestion
 from winnow_lsp.cli import completion
 from winnow_lsp.cli.local_servers import command, described
-from winnow_lsp.cli.setting_options import user_settings
-from winnow_lsp.host.settings import Settings
+from winnow_lsp.cli.pulling import is_source, pull_one, shown_size, suggested
 
 _PLACES = {"resident": "GPU", "on-demand": "GPU, on demand", "cpu": "CPU", None: "does not fit"}
 _MARKS = {"measured": "", "forecast": "≈", "unknown": ""}
@@ -49,12 +43,8 @@ def suggest_models(as_json: bool) -> None:
 
     Servers on this machine are asked what they serve; nothing else is sent or fetched.
     """
-    config = Settings.of(user_settings())
-    patience, drafter = config.budget.patience_s, config.models.drafter
-    if all(drafter != model.name for model in registry.MODELS):
-        drafter = registry.DEFAULT_DRAFTER  # a file may be as large
-    suggestions = suggest(registry.find(drafter), psutil.virtual_memory().available, patience)
-    chosen, found = best(suggestions, patience), discover()
+    suggestions, chosen = suggested()
+    found = discover()
     if as_json:
         click.echo(json.dumps(_document(suggestions, chosen, found), indent=2))
     else:
@@ -156,7 +146,7 @@ def list_models(as_json: bool) -> None:
     else:
         table = _table(states, directory)
         for name, files in pulled.items():
-            table.add_row(name, ModelRole.TARGET, _size(_bytes(files)), "", FileState.OK, _last_read(files[0]))
+            table.add_row(name, ModelRole.TARGET, shown_size(_bytes(files)), "", FileState.OK, _last_read(files[0]))
         Console().print(table)
 
 
@@ -173,24 +163,12 @@ def pull_models(names: tuple[str, ...], as_json: bool) -> None:
     the URL of a GGUF. An interrupted download continues where it stopped.
     """
     names = names or (registry.DEFAULT_DRAFTER, registry.DEFAULT_TARGET)
-    registered = {name: registry.find(name) for name in names if not _is_source(source_of(name))}
     for name in names:
-        with _progress(name, as_json) as sink:
-            file = pull(registered[name], progress=sink) if name in registered else _fetch(source_of(name), sink)
+        if not is_source(source_of(name)):
+            registry.find(name)  # before anything is fetched
+    for name in names:
+        file = pull_one(name, as_json=as_json)
         click.echo(json.dumps({"model": name, "file": str(file)}) if as_json else file)
-
-
-def _is_source(name: str) -> bool:
-    return name.startswith((PREFIX, "https://", "http://"))
-
-
-def _fetch(source: str, sink: ProgressSink) -> Path:
-    """Show what is at a source, then pull it."""
-    from winnow_engine.targets.fetching import fetch, offer
-
-    offered = offer(source)
-    click.echo(str(offered), err=True)
-    return fetch(offered, cache.default_directory(), sink)
 
 
 @models.command("path")
@@ -205,7 +183,7 @@ def print_path(name: str) -> None:
 def remove_models(names: tuple[str, ...]) -> None:
     """Delete the files of models from the cache, and what of them was received."""
     for name in names:
-        click.echo(f"{name}: removed, {_size(cache.remove(name, cache.default_directory()))}")
+        click.echo(f"{name}: removed, {shown_size(cache.remove(name, cache.default_directory()))}")
 
 
 @models.command("verify")
@@ -241,7 +219,7 @@ def _table(states: list[tuple[RegisteredModel, FileState]], directory: Path) -> 
     table = Table(Column("name", no_wrap=True), *columns, box=None, pad_edge=False)
     for model, state in states:
         read = _last_read(directory / model.file) if state is FileState.OK else ""
-        table.add_row(model.name, ", ".join(model.roles), _size(model.bytes), model.licence, state, read)
+        table.add_row(model.name, ", ".join(model.roles), shown_size(model.bytes), model.licence, state, read)
     return table
 
 
@@ -252,40 +230,3 @@ def _bytes(files: tuple[Path, ...]) -> int:
 def _last_read(file: Path) -> str:
     """The day on which a file was last read, as far as its file system notes that."""
     return date.fromtimestamp(file.stat().st_atime).isoformat()
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e6:,.0f} MB"
-
-
-@contextmanager
-def _progress(name: str, as_json: bool) -> Iterator[ProgressSink]:
-    console = Console(stderr=True)
-    if as_json or not console.is_terminal:
-        yield _Lines(name, as_json)
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with RichProgress(*columns, TimeRemainingColumn(), console=console) as bar:
-        task = bar.add_task("", visible=False)
-        yield lambda report: bar.update(
-            task, visible=True, description=report.stage, completed=report.done, total=report.total
-        )
-
-
-class _Lines:
-    """One line when the stage changes and at every further tenth, or a JSON object at every further percent."""
-
-    def __init__(self, name: str, as_json: bool) -> None:
-        self._name, self._as_json = name, as_json
-        self._last = ("", 0)
-
-    def __call__(self, report: Progress) -> None:
-        last = (report.stage, (100 if self._as_json else 10) * report.done // report.total)
-        if last == self._last:
-            return
-        self._last = last
-        if self._as_json:
-            step = {"model": self._name, "stage": report.stage, "done": report.done, "total": report.total}
-            click.echo(json.dumps(step))
-        else:
-            click.echo(f"{report.stage}: {_size(report.done)} of {_size(report.total)}", err=True)

@@ -13,6 +13,8 @@ import pytest
 
 from winnow_engine.errors import ModelNotFoundError
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
+from winnow_engine.targets import residency, suggesting
+from winnow_engine.targets.machine_speed import Speed
 from winnow_engine.targets.remote import discovery
 from winnow_engine.targets.remote.address import KEY_VARIABLE
 from winnow_lsp.cli.doctor import _servers
@@ -153,3 +155,24 @@ def test_doctor_says_how_to_use_each(ollama: str) -> None:
 def test_doctor_says_that_there_is_none() -> None:
     (finding,) = _servers()
     assert (finding.works, finding.seen) == (True, "no other model server on this machine's usual ports")
+
+
+@pytest.mark.usefixtures("nothing")
+@pytest.mark.parametrize("answer", [b"y\n", b"n\n"])
+def test_without_a_server_the_target_that_suits_the_machine_is_offered(
+    answer: bytes, tiny_drafter: Path, typed: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(residency, "gpu_bytes", lambda: (None, "no GPU"))
+    monkeypatch.setattr(suggesting, "speeds", lambda kinds: dict.fromkeys(kinds, Speed(1e12, 1e11)))
+    pulled: list[str] = []
+    monkeypatch.setattr("winnow_lsp.cli.pulling.pull_one", pulled.append)
+    os.write(typed, answer)
+    if answer == b"n\n":
+        with pytest.raises(ModelNotFoundError):
+            with_target(options(tiny_drafter))
+        assert pulled == []
+        return
+    chosen = with_target(options(tiny_drafter))["settings"]["target"]
+    assert pulled == [chosen]
+    assert f"Pull {chosen} (" in capsys.readouterr().err

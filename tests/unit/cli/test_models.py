@@ -11,7 +11,7 @@ from random_models import write_model
 from winnow_engine.core import Progress, ProgressSink
 from winnow_engine.errors import ModelDamagedError, ModelNotFoundError
 from winnow_engine.models import registry
-from winnow_lsp.cli import models as module
+from winnow_lsp.cli import pulling as module
 from winnow_lsp.cli.models import models
 
 from ..targets.conftest import write_llama

@@ -54,7 +54,7 @@ def test_the_patience_is_that_of_the_settings(ollama: str, tmp_path: Path, monke
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     asked: list[float] = []
     monkeypatch.setattr(
-        "winnow_lsp.cli.models.suggest", lambda _drafter, _bytes, patience: asked.append(patience) or []
+        "winnow_lsp.cli.pulling.suggest", lambda _drafter, _bytes, patience: asked.append(patience) or []
     )
     (tmp_path / "winnow").mkdir()
     (tmp_path / "winnow" / "winnow.toml").write_text("patience = 3")
