@@ -29,6 +29,7 @@ from winnow_engine.targets.remote.address import KEY_VARIABLE, Address
 from winnow_engine.targets.remote.client import Client, RetryPolicy
 from winnow_engine.targets.remote.failures import reason, refused_fields
 from winnow_engine.targets.remote.framing import DONE
+from winnow_engine.targets.remote.last_answers import remember
 from winnow_engine.targets.remote.model_lookup import UNKNOWN_CONTEXT, Route, estimate, find_model, find_route
 from winnow_engine.targets.remote.ollama import OllamaApi, find_ollama
 from winnow_engine.targets.remote.openai_api import Api, Attempt, OpenAiApi, RemotePrompt, without
@@ -147,7 +148,10 @@ class HttpTarget:
         for attempt in self._attempts(request.sampling):
             self._ask(request, reply, attempt)
             if request.cancellation.cancelled or not reply.only_thought:
-                return reply.generation(notices)
+                answer = reply.generation(notices)
+                if self._address.loopback:
+                    remember(f"{self._address.base}#{self.model}", answer)
+                return answer
             self._thinks = True
             notices = (_asked_again(reply.thought_tokens),) if attempt.room else ()
         raise TargetError(
