@@ -1,4 +1,4 @@
-"""Answers of the default models about a few files of click cite the lines that answer."""
+"""Answers of the default models about a few files of click have the lines that answer, sentence by sentence."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -8,9 +8,11 @@ import pytest
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import FileRules, TargetOptions
-from winnow_engine.core import Budget, Folder, Sampling
+from winnow_engine.core import Budget, Cancellation, Folder, Sampling
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources
+from winnow_engine.prompting.attribution import attribution_of
+from winnow_engine.prompting.sentences import states_something
 from winnow_engine.question import Question
 from winnow_engine.storage.store import Store
 from winnow_engine.targets.answer import Answer
@@ -39,8 +41,11 @@ def assistant(qwen_small: Path, qwen_target: Path, tmp_path_factory: pytest.Temp
 
 
 def ask(assistant: Assistant, question: str, budget: Budget, sampling: Sampling) -> Answer:
-    sources = Sources((Folder(fetch() / "src" / "click"),), RULES)
-    return assistant.ask(sources, Question(question), budget, sampling, lambda _: None)
+    return assistant.ask(sources(), Question(question), budget, sampling, lambda _: None)
+
+
+def sources() -> Sources:
+    return Sources((Folder(fetch() / "src" / "click"),), RULES)
 
 
 @pytest.mark.parametrize(
@@ -59,6 +64,30 @@ def test_an_answer_cites_the_lines_that_answer(
             one for one in answer.citations if one.path == path and start <= one.start_line <= one.end_line <= end
         ]
         assert inside, (answer.text, answer.citations)
+    for one in answer.sentences:
+        stated = states_something(answer.text[one.start : one.end])
+        assert bool(one.places) or not stated or (one.support or 0) < 0.3, (answer.text, one)
     # A prompt costs little more than the code that it shows.
     kept = answer.stats.selection.kept_tokens
     assert 600 < kept < answer.stats.generation.prompt_tokens < kept + 220
+
+
+@pytest.mark.parametrize(
+    ("sentence", "place"),
+    [
+        ("A new context is pushed to the stack of this thread.", PUSH_AND_POP[0]),
+        ("The `format_message` method of `FileError` says which file could not be opened.", FORMAT_MESSAGE[0]),
+        ("The response is compressed with gzip before it is sent to the browser.", None),
+        ("Payments are retried three times with a growing delay.", None),
+    ],
+)
+def test_a_sentence_has_the_lines_that_hold_it_or_is_marked(
+    assistant: Assistant, sentence: str, place: tuple[str, int, int] | None
+) -> None:
+    ranked = assistant.ranked(
+        sources(), Question("Where is the context pushed? `FileError.format_message`?"), Budget(700)
+    )
+    spans = ranked.select(700).spans
+    found = attribution_of(ranked, spans, Cancellation()).of(sentence, 0)
+    first = [(one.path, one.start_line, one.end_line) for one in found.places[:1]]
+    assert (first, found.found) == (([place], True) if place else ([], False)), (found, spans)
