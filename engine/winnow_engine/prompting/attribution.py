@@ -28,7 +28,7 @@ from winnow_engine.selection.ranking import Ranked
 
 # Fitted to sentences of documentation in the calibration repositories; `subject`, which these lack, by reading answers.
 _BIAS = -9.6
-_WEIGHTS = {"maxsim": 0.155, "pooled": 0.228, "defines": 1.72, "uses": 0.85, "subject": 1.5}
+_WEIGHTS = {"maxsim": 0.155, "pooled": 0.228, "defines": 1.72, "uses": 0.85, "subject": 2.0}
 FOUND = 0.3
 """Support below which a sentence is not found in the code shown."""
 _NEAR_CODE = {"maxsim": 30.0, "pooled": 14.0}  # usual scores of kept code, where the drafter gives none

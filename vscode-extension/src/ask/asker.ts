@@ -1,7 +1,7 @@
 /** The question that is being answered, and everything a page needs to show it, even one that is loaded later. */
 import type { CancellationTokenSource } from 'vscode';
 import type { Service } from '../asking/service';
-import type { Exchange, HostMessage, KeptLink, Question } from './contract';
+import type { Exchange, HostMessage, KeptLink, Question, SentenceInfo } from './contract';
 import { keptLinks, shownExchange, type Relative } from './links';
 import { wording } from './wording';
 
@@ -11,6 +11,7 @@ interface CurrentQuestion {
   started: Extract<HostMessage, { type: 'started' }>;
   kept: KeptLink[];
   answer: string;
+  sentences: SentenceInfo[];
   progress: string;
 }
 
@@ -68,8 +69,8 @@ export class Asker {
   /** The messages that a page that has just been loaded has missed. */
   replay(): HostMessage[] {
     if (!this.running) return [this.history()];
-    const { started, kept, answer, progress } = this.running;
-    return [this.history(), started, { type: 'progress', message: progress }, { type: 'kept', links: kept }, { type: 'delta', text: answer }, this.queued()];
+    const { started, kept, answer, sentences, progress } = this.running;
+    return [this.history(), started, { type: 'progress', message: progress }, { type: 'kept', links: kept }, { type: 'delta', text: answer, sentences }, this.queued()];
   }
 
   private queued(): HostMessage {
@@ -96,6 +97,7 @@ export class Asker {
       cancellation: this.context.cancellation(),
       kept: [],
       answer: '',
+      sentences: [],
       progress: '',
       started: { type: 'started', question: wording(question), conversation: question.conversation, place: question.place },
       done: Promise.resolve().then(() => this.run(question, running)),
@@ -110,9 +112,10 @@ export class Asker {
         running.kept = keptLinks(spans, relative);
         post({ type: 'kept', links: running.kept });
       },
-      delta: (text: string): void => {
+      delta: (text: string, sentences: SentenceInfo[] = []): void => {
         running.answer += text;
-        post({ type: 'delta', text });
+        running.sentences.push(...sentences);
+        post({ type: 'delta', text, sentences });
       },
       progress: (message: string): void => {
         running.progress = message;

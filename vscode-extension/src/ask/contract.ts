@@ -33,6 +33,17 @@ export interface SpanInfo {
   name: string;
 }
 
+/** A sentence of an answer, `start` to `end` in code points, with the places that hold it, the best first. */
+export interface SentenceInfo {
+  start: number;
+  end: number;
+  places: Location[];
+  /** The chance that the best place holds it; with it and without places, none does. */
+  support?: number;
+  /** Names that exist nowhere. */
+  unknown: { start: number; end: number }[];
+}
+
 export interface Stats {
   workspaceTokens: number;
   keptTokens: number;
@@ -99,6 +110,8 @@ export interface Exchange {
   finish?: 'eos' | 'stop' | 'length';
   /** Files, or documents of the Git extension for lines of a commit. */
   citations: Location[];
+  /** Missing in exchanges of earlier versions. */
+  sentences?: SentenceInfo[];
   /** Old exchanges lose them. */
   spans: SpanInfo[];
   stats?: Stats;
@@ -109,8 +122,8 @@ export interface Exchange {
 export interface AskListener {
   /** The code that the answer will rest on, best first: before the first piece, and again if more is known. */
   kept(spans: SpanInfo[]): void;
-  /** The next piece of the answer. */
-  delta(text: string): void;
+  /** The next piece of the answer, and sentences before whose places are known now. */
+  delta(text: string, sentences?: SentenceInfo[]): void;
   /** The current stage in one line, such as `reading 512 of 2,900 tokens`. */
   progress(message: string): void;
 }
@@ -187,7 +200,7 @@ export type HostMessage =
   | { type: 'readiness'; readiness?: Readiness }
   | { type: 'started'; question: string; place?: Place; conversation: string }
   | { type: 'kept'; links: KeptLink[] }
-  | { type: 'delta'; text: string }
+  | { type: 'delta'; text: string; sentences?: SentenceInfo[] }
   | { type: 'progress'; message: string }
   | { type: 'finished'; exchange: ShownExchange }
   /** Questions that wait for the answer before them. */

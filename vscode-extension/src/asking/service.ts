@@ -1,7 +1,7 @@
 /** Asks the server, and remembers what was answered. */
 import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
-import type { AskListener, Exchange, Question, SpanInfo } from '../ask/contract';
+import type { AskListener, Exchange, Question, SentenceInfo, SpanInfo } from '../ask/contract';
 import { titleOf, wording } from '../ask/wording';
 import type { AskParams, AskResult } from '../server/protocol';
 import type { Session } from '../server/session';
@@ -28,7 +28,7 @@ export class Service implements vscode.Disposable {
     let spans: SpanInfo[] = [];
     const gather = {
       ...listener,
-      delta: (piece: string): void => { answer += piece; listener.delta(piece); },
+      delta: (piece: string, sentences?: SentenceInfo[]): void => { answer += piece; listener.delta(piece, sentences); },
       kept: (kept: SpanInfo[]): void => { spans = kept; listener.kept(kept); },
     };
     let exchange: Exchange;
@@ -78,8 +78,8 @@ function begin(question: Question): Asked {
   return { id: randomUUID(), conversation, question: wording(question), place, askedAt: Date.now(), citations: [], spans: [], notices: [] };
 }
 
-function answered(asked: Asked, { text }: Question, { question, answer, thinking, finish, citations, citedBefore = [], spans, stats, notices }: AskResult): Exchange {
+function answered(asked: Asked, { text }: Question, { question, answer, thinking, finish, citations, citedBefore = [], sentences, spans, stats, notices }: AskResult): Exchange {
   const cited = [...citations, ...citedBefore.map(atCommit)];
   const title = text ?? titleOf(question);
-  return { ...asked, outcome: 'answered', question, title: title === question ? undefined : title, answer, thinking, finish, citations: cited, spans, stats, notices };
+  return { ...asked, outcome: 'answered', question, title: title === question ? undefined : title, answer, thinking, finish, citations: cited, sentences, spans, stats, notices };
 }

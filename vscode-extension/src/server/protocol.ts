@@ -1,6 +1,6 @@
 /** The server's own requests and notifications, as docs/protocol.md describes them. */
 import { NotificationType, ProgressType, RequestType, RequestType0, type WorkspaceEdit } from 'vscode-languageclient/node';
-import type { Location, Position, Range, SpanInfo, Stats, Thinking, Topic } from '../ask/contract';
+import type { Location, Position, Range, SentenceInfo, SpanInfo, Stats, Thinking, Topic } from '../ask/contract';
 
 export interface Turn {
   question: string;
@@ -36,6 +36,7 @@ export interface AskResult extends SpansResult {
   thinking?: Thinking;
   finish: 'eos' | 'stop' | 'length';
   citations: Location[];
+  sentences: SentenceInfo[];
   /** Cited lines that are no longer in the files, only in `commit`. */
   citedBefore?: CitedBefore[];
 }
@@ -68,6 +69,7 @@ export interface Delta {
   sequence: number;
   /** Empty while a reasoning model thinks. */
   text: string;
+  sentences?: SentenceInfo[];
 }
 
 /** Code that an answer will rest on, best first; sent before the first delta, twice if more is known the second time. */

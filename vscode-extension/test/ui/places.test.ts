@@ -1,12 +1,16 @@
 /** The places of an answer: in sight from the moment they are known. */
 import { describe, expect, test } from 'vitest';
-import type { HostMessage } from '../../src/ask/contract';
+import type { HostMessage, Location } from '../../src/ask/contract';
 import { exchange, location, opener } from './harness';
 import { ANSWER, KEPT, sample } from './samples';
 
 const STARTED: HostMessage = { type: 'started', question: 'How are prices rounded?', conversation: 'c1' };
 
 const open = opener();
+
+function places(...numbers: number[]): Location[] {
+  return KEPT.filter((_, index) => numbers.includes(index)).map((one) => one.location);
+}
 
 describe('the places', () => {
   test('the places are there before the answer, while it comes and after it, each a link, the cited ones numbered', async () => {
@@ -23,16 +27,24 @@ describe('the places', () => {
     await first.click();
     expect(await said()).toEqual([{ type: 'open', location: KEPT[0]?.location }]);
     const notes = (): Promise<(string | undefined)[]> => kept.locator('a').evaluateAll((links) => (links as HTMLElement[]).map((link) => link.dataset.note));
-    await tell({ type: 'delta', text: 'By `Cart.total`, then shop/invoice.py:7 and shop/pricing.py:1' });
-    expect(await notes()).toEqual([undefined, '1', undefined, undefined, undefined, '2']);
+    await tell({ type: 'delta', text: 'The *total* is made by `Cart.total`. It ' });
     await page.waitForTimeout(500); // drawing rests after it was slow
-    await tell({ type: 'delta', text: '3.' });
-    expect(await notes()).toEqual(['3', '1', undefined, undefined, undefined, '2']);
-    expect(await page.locator('.answer a').evaluateAll((links) => (links as HTMLElement[]).map((link) => link.dataset.note))).toEqual(['1', '2', '3']);
+    await tell({ type: 'delta', text: 'is rounded by `sumUp`.', sentences: [{ start: 0, end: 36, places: places(1, 5), support: 0.9, unknown: [] }] });
+    expect(await notes()).toEqual([undefined, '1', undefined, undefined, undefined, '2']);
+    const sentences = [
+      { start: 0, end: 36, places: places(1, 5), support: 0.9, unknown: [] },
+      { start: 37, end: 62, places: places(0), support: 0.5, unknown: [{ start: 55, end: 60 }] },
+      { start: 63, end: 90, places: [], support: 0.1, unknown: [] },
+    ];
     expect(await first.getAttribute('data-same')).toBe('yes');
-    expect(await first.getAttribute('aria-description')).toBe('function, cited as 3');
-    await tell({ type: 'finished', exchange: exchange({ answer: 'By `Cart.total`, then shop/invoice.py:7 and shop/pricing.py:13.', kept: KEPT }) });
+    const answer = 'The *total* is made by `Cart.total`. It is rounded by `sumUp`. Nobody **ever pays less**. 😀';
+    await tell({ type: 'finished', exchange: exchange({ answer, kept: KEPT, sentences }) });
     expect(await notes()).toEqual(['3', '1', undefined, undefined, undefined, '2']);
+    expect(await page.locator('.answer .source').evaluateAll((marks) => (marks as HTMLElement[]).map((one) => [one.dataset.note, one.previousSibling?.textContent]))).toEqual(
+      [['1', '.'], ['2', ''], ['3', '.'], ['?', ''], ['?', '.']]);
+    expect(await page.locator('.answer .doubt').evaluateAll((marks) => marks.map((one) => one.getAttribute('title')))).toEqual(
+      ['sumUp is no name in this workspace.', 'Not found in the code shown.']);
+    expect(await first.getAttribute('aria-description')).toBe('function, cited as 3');
     await kept.getByRole('button', { name: '4 more' }).click();
     expect(await kept.getByRole('listitem').count()).toBe(10);
   });

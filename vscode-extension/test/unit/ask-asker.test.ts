@@ -7,6 +7,7 @@ const SPAN: SpanInfo = {
   location: { uri: 'a.py', range: { start: { line: 2, character: 0 }, end: { line: 9, character: 0 } } },
   score: 1, features: {}, tokens: 40, kind: 'class_header', name: 'Cart',
 };
+const SENTENCE = { start: 0, end: 3, places: [], support: 0.1, unknown: [] };
 const LINK = { label: 'a.py:3-9', location: SPAN.location, kind: 'class_header', name: 'Cart' };
 
 /** A service whose answers the test gives. */
@@ -71,7 +72,7 @@ describe('an answer on its way', () => {
     const { fake, asker } = setUp();
     void asker.ask({ text: 'q', conversation: 'c' });
     await tick();
-    for (const piece of ['one ', 'two ', 'three']) fake.at(0).listener.delta(piece);
+    for (const piece of ['one ', 'two ', 'three']) fake.at(0).listener.delta(piece, piece === 'two ' ? [SENTENCE] : undefined);
     fake.at(0).listener.progress('answering');
     fake.at(0).listener.kept([SPAN]);
     expect(asker.replay()).toEqual([
@@ -79,7 +80,7 @@ describe('an answer on its way', () => {
       { type: 'started', question: 'q', conversation: 'c' },
       { type: 'progress', message: 'answering' },
       { type: 'kept', links: [LINK] },
-      { type: 'delta', text: 'one two three' },
+      { type: 'delta', text: 'one two three', sentences: [SENTENCE] },
       { type: 'queued', questions: [] },
     ]);
     fake.at(0).end();

@@ -15,12 +15,13 @@ function after(...events: PageEvent[]): PageState {
 }
 
 const KEPT = { label: 'a.py:2-3', location: { uri: FILE.uri, range: SELECTION.range }, kind: 'function', name: 'f' };
+const SENTENCE = { start: 0, end: 3, places: [], support: 0.1, unknown: [] };
 const STARTED: PageEvent = { type: 'started', question: 'q', conversation: 'c' };
 
 describe('an answer on its way', () => {
   test('gathers pieces and progress, then becomes an exchange', () => {
-    const running = after(STARTED, { type: 'progress', message: 'reading' }, { type: 'kept', links: [KEPT] }, { type: 'delta', text: 'a' }, { type: 'delta', text: 'b' });
-    expect(shownRunning(running)).toEqual({ question: 'q', conversation: 'c', kept: [KEPT], answer: 'ab', progress: 'reading' });
+    const running = after(STARTED, { type: 'progress', message: 'reading' }, { type: 'kept', links: [KEPT] }, { type: 'delta', text: 'a' }, { type: 'delta', text: 'b', sentences: [SENTENCE] });
+    expect(shownRunning(running)).toEqual({ question: 'q', conversation: 'c', kept: [KEPT], answer: 'ab', sentences: [SENTENCE], progress: 'reading' });
     const done = reduce(running, { type: 'finished', exchange: exchange('e', 'c') });
     expect(done.running).toBeUndefined();
     expect(shownExchanges(done).map(({ id }) => id)).toEqual(['e']);

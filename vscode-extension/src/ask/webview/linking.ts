@@ -1,8 +1,9 @@
-import type { Location } from '../contract';
+import type { Location, SentenceInfo } from '../contract';
 import { lineLabel } from '../../lines';
 import { h } from './dom';
 import type { Footnotes } from './footnotes';
 import { locate, segments, webAddress, type Openable } from './places';
+import { insertBehind, ShownWords } from './words';
 
 const targets = new WeakMap<Element, Location>();
 
@@ -27,13 +28,37 @@ export function linkPlaces(answer: Element | DocumentFragment, openable: Openabl
   for (const text of proseIn(answer)) linkText(text, openable, grows);
 }
 
-/** Number the links to places, in the order of the text. */
-export function numberPlaces(answer: Element | DocumentFragment, footnotes: Footnotes): void {
-  for (const link of answer.querySelectorAll<HTMLElement>('a.place')) {
-    const location = targetOf(link);
-    const note = location && footnotes.cite(location);
-    if (note !== undefined) link.dataset.note = note;
-  }
+/** Put the numbers of places behind the sentences that these hold, and a question mark where none does. */
+export function numberSentences(answer: Element, text: string, sentences: readonly SentenceInfo[], footnotes: Footnotes): void {
+  for (const old of answer.querySelectorAll('.source')) old.remove();
+  const characters = Array.from(text);
+  const words = new ShownWords(proseIn(answer, 'pre, .code-bar'));
+  const marked = sentences.map((sentence) => {
+    const part = (from: number, to: number): string => characters.slice(from, to).join('');
+    const names = sentence.unknown.map(({ start, end }) => part(start, end));
+    return { end: words.endOf(part(sentence.start, sentence.end)), marks: [...sources(sentence, footnotes), ...doubts(sentence, names)] };
+  });
+  for (const { end, marks } of marked.reverse()) if (end) insertBehind(end, marks);
+}
+
+function sources({ places }: SentenceInfo, footnotes: Footnotes): HTMLElement[] {
+  return places.flatMap((location) => {
+    const note = footnotes.cite(location);
+    return note === undefined ? [] : [source(citation(location), note)];
+  });
+}
+
+function doubts({ places, support }: SentenceInfo, unknown: readonly string[]): HTMLElement[] {
+  const said = unknown.map((name) => `${name} is no name in this workspace.`);
+  if (places.length === 0 && support !== undefined) said.unshift('Not found in the code shown.');
+  return said.length === 0 ? [] : [source(h('span', { class: 'place doubt', role: 'img', title: said.join(' ') }), '?')];
+}
+
+function source(mark: HTMLElement, note: string): HTMLElement {
+  mark.classList.add('source');
+  mark.ariaLabel = mark.title;
+  mark.dataset.note = note;
+  return mark;
 }
 
 /** A link in an answer. Its tooltip tells links to different lines apart. */
@@ -67,11 +92,11 @@ function linkCode(code: Element, openable: Openable): void {
   link.append(code);
 }
 
-function proseIn(answer: Node): Text[] {
+function proseIn(answer: Node, without = 'a, code, pre, .code-bar'): Text[] {
   const walker = document.createTreeWalker(answer, NodeFilter.SHOW_TEXT);
   const found: Text[] = [];
   while (walker.nextNode())
-    if (walker.currentNode instanceof Text && !walker.currentNode.parentElement?.closest('a, code, pre, .code-bar'))
+    if (walker.currentNode instanceof Text && !walker.currentNode.parentElement?.closest(without))
       found.push(walker.currentNode);
   return found;
 }

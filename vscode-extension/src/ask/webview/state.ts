@@ -1,5 +1,5 @@
 /** The state of the page: every change is `reduce(state, event)`, and the page draws the result. */
-import type { HostMessage, KeptLink, Place, Readiness, ShownExchange } from '../contract';
+import type { HostMessage, KeptLink, Place, Readiness, SentenceInfo, ShownExchange } from '../contract';
 
 /** The question being answered. */
 export interface RunningQuestion {
@@ -9,6 +9,7 @@ export interface RunningQuestion {
   /** The code that the answer will rest on, best first; empty until it is known. */
   kept: readonly KeptLink[];
   answer: string;
+  sentences: readonly SentenceInfo[];
   /** The current stage. */
   progress: string;
 }
@@ -66,7 +67,7 @@ export function reduce(state: PageState, event: PageEvent): PageState {
     case 'kept':
       return state.running ? { ...state, running: { ...state.running, kept: event.links } } : state;
     case 'delta':
-      return state.running ? { ...state, running: { ...state.running, answer: state.running.answer + event.text } } : state;
+      return state.running ? { ...state, running: { ...state.running, answer: state.running.answer + event.text, sentences: [...state.running.sentences, ...(event.sentences ?? [])] } } : state;
     case 'progress':
       return state.running ? { ...state, running: { ...state.running, progress: event.message } } : state;
     case 'finished':
@@ -129,7 +130,7 @@ export function placeKey(place: Place): string {
 }
 
 function started(state: PageState, { question, place, conversation }: Extract<HostMessage, { type: 'started' }>): PageState {
-  const running = { question, conversation, place, kept: [], answer: '', progress: '' };
+  const running = { question, conversation, place, kept: [], answer: '', sentences: [], progress: '' };
   return { ...state, running, shown: conversation, historyOpen: false };
 }
 

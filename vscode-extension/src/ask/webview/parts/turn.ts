@@ -1,8 +1,8 @@
 import { progressShare, thoughtFor } from '../../../figures';
-import type { KeptLink, Place, ShownExchange, Thinking } from '../../contract';
+import type { KeptLink, Place, SentenceInfo, ShownExchange, Thinking } from '../../contract';
 import { h, prose, svg } from '../dom';
 import { Footnotes } from '../footnotes';
-import { linkPlaces, numberPlaces, placeLink } from '../linking';
+import { linkPlaces, numberSentences, placeLink } from '../linking';
 import { StreamedMarkdown } from '../markdown/streamed';
 import type { RunningQuestion } from '../state';
 import { footer } from './footer';
@@ -21,6 +21,7 @@ export class TurnView {
   private footnotes = new Footnotes(NONE);
   private streamed = this.stream();
   private shownWait: string | undefined;
+  private numbered: readonly SentenceInfo[] = [];
 
   constructor(question: string, place: Place | undefined) {
     this.element = h('article', { class: 'turn' }, asked(question, place), this.waiting, this.thought, this.answer, this.places.element, this.after);
@@ -28,11 +29,13 @@ export class TurnView {
   }
 
   /** Show an unfinished answer. */
-  follow({ kept, answer, progress }: RunningQuestion): void {
+  follow({ kept, answer, sentences, progress }: RunningQuestion): void {
     this.wait(answer === '' ? progress || 'Asking' : undefined);
     if (this.footnotes.kept !== kept) this.footnotes = new Footnotes(kept);
     this.streamed.follow(answer);
-    this.streamed.render();
+    const drawn = this.streamed.render();
+    if (drawn || this.numbered !== sentences) numberSentences(this.answer, answer, sentences, this.footnotes);
+    this.numbered = sentences;
     this.places.update(this.footnotes);
   }
 
@@ -69,10 +72,10 @@ export class TurnView {
   }
 
   /** The server has checked the lines that the answer names; some are cited without being named. */
-  private cite({ kept, links }: ShownExchange): void {
+  private cite({ answer, kept, links, sentences = [] }: ShownExchange): void {
     this.footnotes = new Footnotes(kept, links);
     linkPlaces(this.answer, this.footnotes);
-    numberPlaces(this.answer, this.footnotes);
+    numberSentences(this.answer, answer, sentences, this.footnotes);
     for (const { location } of links) this.footnotes.cite(location);
     this.places.update(this.footnotes);
   }
@@ -80,7 +83,6 @@ export class TurnView {
   private stream(): StreamedMarkdown {
     return new StreamedMarkdown(this.answer, (nodes, whole) => {
       linkPlaces(nodes, this.footnotes, !whole);
-      numberPlaces(nodes, this.footnotes);
     });
   }
 
