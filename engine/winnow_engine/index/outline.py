@@ -71,25 +71,28 @@ class _CandidateDefinition:
     name: str
     name_line: int
     node: Node
+    end: Node
 
     @property
     def size(self) -> int:
-        return self.node.end_byte - self.node.start_byte
+        return self.end.end_byte - self.node.start_byte
 
 
 def read_outline(syntax: Syntax, line_count: int) -> Outline:
     """The outline of a parsed text of `line_count` lines, which end with LF."""
     matches = syntax.outline()
     outline = Outline()
-    for node in _nodes(matches, "leading"):
-        if _alone_on_its_lines(node, syntax.text):
-            first, last = _line_range(node)
-            outline.leading[last] = first
-            outline.comments.update(range(first, last + 1))
-    for captures in matches:
-        outline.imports.update(_import_lines(syntax, captures))
+    for node in (*_nodes(matches, "leading"), *(apart := set(_nodes(matches, "leading.apart")))):
+        if lines := _own_lines(node, syntax.text):
+            outline.leading[lines[1] + (node in apart)] = lines[0]
+            outline.comments.update(range(lines[0], lines[1] + 1))
+    for node in _nodes(matches, "import"):
+        first, last = _line_range(node)
+        outline.imports.update(range(first, last + 1))
     outline.symbols = list(_symbols(syntax, matches))
     outline.definitions = _nested(_candidates(syntax, matches), outline)
+    if syntax.language.packed:
+        outline.definitions = _joined(outline.definitions)
     outline.definitions += _sections(syntax, matches, line_count)
     return outline
 
@@ -99,26 +102,21 @@ def _nodes(matches: list[Captures], name: str) -> Iterator[Node]:
         yield from captures.get(name, ())
 
 
-def _import_lines(syntax: Syntax, captures: Captures) -> Iterator[int]:
-    callers = captures.get("importer", ())
-    if all(syntax.text_of(node) in syntax.language.importers for node in callers):
-        for node in captures.get("import", ()):
-            first, last = _line_range(node)
-            yield from range(first, last + 1)
-
-
 def _line_range(node: Node) -> tuple[int, int]:
     """The lines of a node; a node that ends at the start of a line does not reach it."""
     first, (end_row, end_column) = node.start_point.row + 1, node.end_point
     return first, max(first, end_row + (end_column > 0))
 
 
-def _alone_on_its_lines(node: Node, text: bytes) -> bool:
+def _own_lines(node: Node, text: bytes) -> tuple[int, int] | None:
+    """The lines of a node that shares them with nothing but white space."""
     start = node.start_byte
+    end = start + len(text[start : node.end_byte].rstrip())
+    line_end = text.find(b"\n", end)
     before = text[start - node.start_point.column : start]
-    line_end = text.find(b"\n", max(start, node.end_byte - 1))
-    after = text[node.end_byte : line_end if line_end >= 0 else len(text)]
-    return not before.strip() and not after.strip()
+    after = text[end : line_end if line_end >= 0 else len(text)]
+    first = node.start_point.row + 1
+    return None if before.strip() or after.strip() else (first, first + text.count(b"\n", start, end))
 
 
 def _symbols(syntax: Syntax, matches: list[Captures]) -> Iterator[tuple[str, int]]:
@@ -139,11 +137,13 @@ def _candidates(syntax: Syntax, matches: list[Captures]) -> list[_CandidateDefin
             if capture in captures:
                 name = captures["name"][0]
                 line = name.start_point.row + 1
-                candidate = _CandidateDefinition(kind, _qualified(syntax, captures), line, captures[capture][0])
+                node = captures[capture][0]
+                end = captures.get("end", [node])[0]
+                candidate = _CandidateDefinition(kind, _qualified(syntax, captures), line, node, end)
                 known = widest.get(name.start_byte)
                 if known is None or candidate.size > known.size:
                     widest[name.start_byte] = candidate
-    return sorted(widest.values(), key=lambda found: (found.node.start_byte, -found.node.end_byte))
+    return sorted(widest.values(), key=lambda found: (found.node.start_byte, -found.end.end_byte))
 
 
 def _qualified(syntax: Syntax, captures: Captures) -> str:
@@ -152,12 +152,12 @@ def _qualified(syntax: Syntax, captures: Captures) -> str:
 
 
 def _clean(syntax: Syntax, node: Node) -> str:
-    """A name as Winnow writes it: no white space or quotes, and dots for `::`, `:` and `\\`."""
+    """A name as Winnow writes it: no quotes or, but for titles, white space; and dots for `::`, `:` and `\\`."""
     text = syntax.text_of(node)
     if text.isidentifier():
         return text
-    name = re.sub(r"[\s\"']+", "", text)
-    return re.sub(r"::|:|\\", ".", name).strip(".[]") or "_"
+    name = re.sub(r"\s+", " " if syntax.language.packed else "", re.sub("[\"']", "", text))
+    return re.sub(r"::|:|\\", ".", name).strip(".[] ") or "_"
 
 
 def _nested(candidates: list[_CandidateDefinition], outline: Outline) -> list[Definition]:
@@ -173,16 +173,32 @@ def _nested(candidates: list[_CandidateDefinition], outline: Outline) -> list[De
         if len(open_) == _MAX_NESTING or (around and not around.contains_units):
             continue
         floor = taken if around is None else around.taken
-        first, last = _line_range(candidate.node)
+        first, last = _line_range(candidate.node)[0], _line_range(candidate.end)[1]
         if first <= floor:
             _share_line(found, parent, last)
         else:
-            open_.append((candidate.node.end_byte, len(found)))
+            open_.append((candidate.end.end_byte, len(found)))
             found.append(_definition(candidate, outline.with_leading(first, floor), last, parent, around))
         if around is None:
             taken = max(taken, last)
         else:
             around.taken = max(around.taken, last)
+    return found
+
+
+def _joined(definitions: list[Definition]) -> list[Definition]:
+    """The definitions, with clauses of one function on consecutive lines as one."""
+    found: list[Definition] = []
+    places: dict[int | None, int | None] = {None: None}
+    for number, one in enumerate(definitions):
+        one.parent = places[one.parent]
+        last = found[-1] if found else None
+        same = last and (last.parent, last.name, last.kind) == (one.parent, one.name, one.kind)
+        if last and same and not one.contains_units and one.first == last.last + 1:
+            last.last = one.last
+        else:
+            found.append(one)
+        places[number] = len(found) - 1
     return found
 
 

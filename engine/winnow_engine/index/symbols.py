@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from winnow_engine.index.units import tile
 
 # Shorter names (`i`, `x`, `fn`) do not identify a definition.
 _MIN_REFERENCE = 3
+_QUALIFIERS = re.compile(r".*(?:\.|::)(?=\w)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,4 +70,5 @@ def _references(parsed: ParsedFile, unit_at: list[int]) -> Iterator[tuple[str, i
     for node in parsed.syntax.references():
         start, end = node.start_byte, node.end_byte
         if end - start >= _MIN_REFERENCE:
-            yield parsed.text[start:end].decode("utf-8", "replace"), unit_at[node.start_point.row]
+            name = parsed.text[start:end].decode("utf-8", "replace")
+            yield _QUALIFIERS.sub("", name) if parsed.syntax.language.packed else name, unit_at[node.start_point.row]

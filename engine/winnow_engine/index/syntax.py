@@ -45,8 +45,14 @@ class Syntax:
         return self.text[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def outline(self) -> list[Captures]:
-        """One group of captures for each match of the language's `outline` query."""
-        return [captures for _, captures in self._cursor(self.language.outline).matches(self._root)]
+        """One group of captures for each match of the language's `outline` query that has its `keywords`."""
+        matches = self._cursor(self.language.outline).matches(self._root)
+        return [captures for _, captures in matches if self._has_keywords(captures)]
+
+    def _has_keywords(self, captures: Captures) -> bool:
+        keywords = self.language.keywords
+        asked = [capture for capture in captures if capture in keywords] if keywords else ()
+        return all(self.text_of(node) in keywords[capture] for capture in asked for node in captures[capture])
 
     def references(self) -> list[Node]:
         """Every identifier of the text."""

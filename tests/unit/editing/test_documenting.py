@@ -38,6 +38,13 @@ SAMPLES: dict[str, tuple[str, int, str]] = {
     "swift": ("func add(a: Int, b: Int) -> Int {\n    return a + b\n}\n", 2, f"{SLASHES}func"),
     "ruby": ("def add(a, b)\n  a + b\nend\n", 2, f"{HASHES}def"),
     "lua": ("local function add(a)\n  return a\nend\n", 2, SLASHES.replace("///", "---") + "local"),
+    "zig": ("fn add(a: i32) i32 {\n    return a;\n}\n", 2, f"{SLASHES}fn"),
+    "dart": ("int add(int a) {\n  return a;\n}\n", 2, f"{SLASHES}int"),
+    "r": ("add <- function(a) {\n  a\n}\n", 2, SLASHES.replace("///", "#'") + "add"),
+    "perl": ("sub add {\n    return 1;\n}\n", 2, f"{HASHES}sub"),
+    "sql": ("CREATE VIEW add AS\nSELECT 1;\n", 2, SLASHES.replace("///", "--") + "CREATE"),
+    "proto": ("message Add {\n  int32 a = 1;\n}\n", 2, SLASHES.replace("///", "//") + "message"),
+    "component": ("<script>\nexport function add(a) {\n  return a;\n}\n</script>\n", 3, f"{STARRED}export"),
     "bash": ("add() {\n  echo $(($1 + $2))\n}\n", 2, f"{HASHES}add"),
 }
 

@@ -19,6 +19,10 @@ from winnow_engine.index import languages
         ("deep/er/Rakefile", "ruby"),
         (".bashrc", "bash"),
         ("include/a.h", "cpp"),
+        ("docker/Dockerfile", "dockerfile"),
+        ("Makefile", "make"),
+        ("analysis.R", "r"),
+        ("App.vue", "component"),
     ],
 )
 def test_a_language_is_found_by_name_or_suffix(path: str, name: str) -> None:
@@ -27,7 +31,7 @@ def test_a_language_is_found_by_name_or_suffix(path: str, name: str) -> None:
     assert language.name == name
 
 
-@pytest.mark.parametrize("path", ["notes.txt", "guide.rst", "Makefile", "py", ".py/x", ""])
+@pytest.mark.parametrize("path", ["notes.txt", "guide.rst", "LICENSE", "py", ".py/x", ""])
 def test_other_files_have_no_language(path: str) -> None:
     assert languages.for_path(path) is None
 

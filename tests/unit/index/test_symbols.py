@@ -43,6 +43,13 @@ def units_of(analysis: FileAnalysis, pairs: tuple[tuple[str, int], ...], name: s
         ("scala.scala", "Zero", "Mean"),
         ("lua.lua", "push", "Stack.push"),
         ("bash.sh", "RETRIES", ""),
+        ("haskell.hs", "Name", ""),
+        ("dart.dart", "zero", "Counter.zero"),
+        ("r.R", "add", "Queue.add"),
+        ("julia.jl", "show", "Shapes.Base.show"),
+        ("elm.elm", "Decrement", "Msg"),
+        ("html.html", "intro", "Guide"),
+        ("component.vue", "reset", "reset"),
     ],
 )
 def test_a_name_is_defined_by_its_unit(sample: str, name: str, unit: str) -> None:
@@ -69,6 +76,11 @@ def test_a_name_is_defined_by_its_unit(sample: str, name: str, unit: str) -> Non
         ("scala.scala", "Zero", "Mean.of"),
         ("lua.lua", "LIMIT", "Stack.push"),
         ("bash.sh", "RETRIES", "retry"),
+        ("elixir.ex", "Price", "Shop.Cart.total"),
+        ("haskell.hs", "push", "Container.Queue.insert"),
+        ("perl.pm", "sum", "total"),
+        ("zig.zig", "List", "main"),
+        ("Dockerfile", "alpine", "alpine"),
     ],
 )
 def test_a_name_is_referred_to_by_the_unit_that_uses_it(sample: str, name: str, unit: str) -> None:

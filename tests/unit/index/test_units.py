@@ -176,6 +176,11 @@ def test_deep_nesting_is_survived(data: bytes) -> None:
     assert_tiled("a.py", data)
 
 
+@pytest.mark.parametrize("data", [b"h#", b"sub f {}\nh#", b"<<n\n$u"])
+def test_a_text_that_ends_in_an_open_line_does_not_hang_perls_grammar(data: bytes) -> None:
+    assert_tiled("a.pl", data)
+
+
 FUNCTION = b"""\
 x = 1
 

@@ -1,9 +1,9 @@
-"""Languages: each module of this package defines one `LANGUAGE`, and is found by being here.
+"""Languages: a module of this package defines one `LANGUAGE` or several `LANGUAGES`, and is found by being here.
 
 CONTRIBUTING.md says how to add one. To see the nodes that queries can capture, print the tree of a file, here Zig's:
 
-    python -c "import sys, tree_sitter as t, tree_sitter_zig as g
-    print(t.Parser(t.Language(g.language())).parse(sys.stdin.buffer.read()).root_node)" < file.zig
+    python -c "import sys, tree_sitter_language_pack as pack
+    print(pack.get_parser('zig').parse(sys.stdin.buffer.read()).root_node)" < file.zig
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ def all_languages() -> tuple[Language, ...]:
 
 def _discover() -> Iterator[Language]:
     for module in pkgutil.iter_modules(__path__, f"{__name__}."):
-        language = getattr(importlib.import_module(module.name), "LANGUAGE", None)
-        if language is not None:
-            yield language
+        found = vars(importlib.import_module(module.name))
+        yield from found.get("LANGUAGES", ())
+        if "LANGUAGE" in found:
+            yield found["LANGUAGE"]
 
 
 @cache

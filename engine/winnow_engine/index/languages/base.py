@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 
 # About 500 tokens: small enough to choose from, large enough to make sense alone. Entries of data do so with less.
 PIECE_BYTES = 2000
@@ -42,10 +42,11 @@ class Language:
       `@definition.class` with a `@name`: a unit for the class's header, and one for each function and class in it.
       `@owner`, beside a `@name`: the type that a method belongs to if it is defined outside of it.
       `@definition.symbol` with a `@name`: no unit, but a name for the symbol table.
-      `@import`: consecutive imports become one unit. Where imports are plain calls, `@importer` beside it captures
-          the name of the function called, which must be one of `importers`.
+      `@import`: consecutive imports become one unit.
+      `@end`, beside a definition: the node that ends it, where the grammar has no node for the whole.
       `@heading.N` with a `@name`: starts a section, which ends before the next heading of level N or less.
-      `@leading`: a comment, decorator or attribute; it belongs to the definition on the next line.
+      `@leading`: a comment, decorator or attribute; it belongs to the definition on the next line, or, with
+          `@leading.apart`, on the one after that.
     If several nodes are captured with the same `@name`, the widest counts. So capture a decorated or exported
     definition with its wrapper, beside the plain one.
 
@@ -54,7 +55,10 @@ class Language:
     definition, where its documentation stands inside them.
 
     Queries must not use predicates (`#eq?`): py-tree-sitter 0.26 crashes on them if a tree was read through a callback.
-    So a grammar that parses definitions as plain calls (Elixir's) needs a check such as `importers` in `outline.py`.
+    Where definitions or imports are plain calls, `keywords` has the words that a capture may have, by its name.
+
+    `packed` languages have what would change the units of the others: clauses of a function on consecutive lines are
+    one unit, white space in a name is one blank, and a qualified reference is to its last part.
 
     `documentation` says how a definition is documented.
 
@@ -72,7 +76,8 @@ class Language:
     bodies: str = ""
     documentation: DocComment | None = None
     filenames: tuple[str, ...] = ()
-    importers: tuple[str, ...] = ()
+    keywords: Mapping[str, Collection[str]] = field(default_factory=dict, hash=False)
+    packed: bool = False
     piece_bytes: int = PIECE_BYTES
     unsafe: re.Pattern[bytes] | None = None
     blanked: re.Pattern[bytes] | None = None
@@ -88,6 +93,15 @@ def _blank(found: re.Match[bytes]) -> bytes:
         start, end = (at - found.start() for at in found.span(number))
         text = text[:start] + _NOT_BLANK.sub(b" ", text[start:end]) + text[end:] if found[number] else text
     return text
+
+
+def from_pack(name: str) -> Callable[[], object]:
+    """A function that returns a grammar of tree-sitter-language-pack, which this imports."""
+
+    def load() -> object:
+        return importlib.import_module("tree_sitter_language_pack").get_binding(name)
+
+    return load
 
 
 def from_package(package: str, function: str = "language") -> Callable[[], object]:

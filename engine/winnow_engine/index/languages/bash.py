@@ -7,7 +7,7 @@ LANGUAGE = Language(
     suffixes=(".sh", ".bash", ".zsh", ".ksh", ".bats"),
     filenames=(".bashrc", ".bash_profile", ".profile", ".zshrc"),
     grammar=from_package("tree_sitter_bash"),
-    importers=("source", "."),
+    keywords={"importer": {"source", "."}},
     outline="""
         (function_definition name: (_) @name) @definition.function
         (program (variable_assignment name: (variable_name) @name) @definition.symbol)

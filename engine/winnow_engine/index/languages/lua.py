@@ -6,7 +6,7 @@ LANGUAGE = Language(
     name="lua",
     suffixes=(".lua",),
     grammar=from_package("tree_sitter_lua"),
-    importers=("require",),
+    keywords={"importer": {"require"}},
     outline="""
         (function_declaration name: [(identifier) (dot_index_expression)] @name) @definition.function
         (function_declaration name: (method_index_expression) @name) @definition.method

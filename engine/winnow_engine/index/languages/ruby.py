@@ -7,7 +7,7 @@ LANGUAGE = Language(
     suffixes=(".rb", ".rake", ".gemspec", ".ru"),
     filenames=("rakefile", "gemfile", "guardfile", "vagrantfile"),
     grammar=from_package("tree_sitter_ruby"),
-    importers=("require", "require_relative", "load", "autoload"),
+    keywords={"importer": {"require", "require_relative", "load", "autoload"}},
     outline="""
         (method name: (_) @name) @definition.function
         (singleton_method name: (_) @name) @definition.function

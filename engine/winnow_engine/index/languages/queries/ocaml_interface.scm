@@ -1,0 +1,15 @@
+(type_definition (type_binding name: (_) @name) @definition.class)
+(module_definition (module_binding (module_name) @name)) @definition.class
+(module_type_definition (module_type_name) @name) @definition.class
+(constructor_declaration (constructor_name) @name) @definition.symbol
+[(external (value_name) @name) (value_specification (value_name) @name)] @definition.symbol
+(open_module) @import
+(comment) @leading
+
+; statements
+(compilation_unit (_) @statement)
+(structure (_) @statement)
+(signature (_) @statement)
+
+; references
+[(value_name) (constructor_name) (module_name) (type_constructor) (field_name) (method_name)] @reference
