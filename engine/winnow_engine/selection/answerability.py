@@ -18,13 +18,18 @@ def match_features(
     """The features of the question, and how well the best units match it. Each is of the order of 1.
 
     `best_NAME`: the highest of the drafter's scores of that name, as the drafter gives it. `known`: the share of the
-    question's words that occur in the workspace. `titles`: the best match with a unit's name.
+    question's words that occur in the workspace. `unknown`: above 0 if that is less than half, as in other languages
+    than the code's. `absent`: whether it names code, and the workspace has none of it. `titles`: the best match with a
+    unit's name.
     """
+    known = asked.workspace.lexical.known_share(asked.text)
     best = {name: float(np.fmax.reduce(scores, initial=0.0)) for name, scores in asked.drafter_scores.items()}
     return {
         **question_features,
         **{f"best_{name}": score / 10 for name, score in best.items()},
-        "known": asked.workspace.lexical.known_share(asked.text),
+        "known": known,
+        "unknown": max(0.0, 1 - 2 * known),
+        "absent": float(asked.workspace.symbols.lacks_named(asked.text)),
         "titles": float(unit_features["titles"].max(initial=0.0)) / 2,
     }
 

@@ -21,11 +21,11 @@ LEAST_TOKENS = 400
 _PREFILL_LIMITS = (800, 1200, 1600, 2000, 2600, 4000, MOST_TOKENS)
 _SMALL_TARGET, _MOST_TOKENS_SMALL = 3_000_000_000, 1200  # parameters, and enough tokens below (docs/results/answers.md)
 _LEAST_TOKENS_UNSURE, _LEAST_TOKENS_EACH = 1500, 1000
-_SURE_SHARE, _SURE_LOG_ODDS = 0.8, 2.0  # of the best unit, and that anything answers, from which one place surely does
+_SURE_SHARE, _SURE_LOG_ODDS = 0.8, 4.3  # of the best unit, and that anything answers, from which one place surely does
 _EACH = np.ones(1, np.float32)
 _MISSED = 0.2  # of the chance, that may be left out
 _CLOSE = 4.0  # log-odds below the best unit, within which every unit is kept: callers of one function score alike
-UNSURE_LOG_ODDS = -3.0
+UNSURE_LOG_ODDS = -2.5
 """Log-odds of an answer below which only the nearest code is kept, or none if the workspace cannot have one."""
 _NOTHING = -3.476  # log-odds of 3%
 

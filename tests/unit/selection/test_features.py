@@ -1,10 +1,12 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from winnow_engine.core import UnitKind
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Cursor, Question
+from winnow_engine.selection.answerability import match_features
 from winnow_engine.selection.fusion import QUESTION_FEATURES, question_features
 from winnow_engine.selection.scoring_input import ScoringInput
 from winnow_engine.selection.unit_features import unit_features, zscore
@@ -87,3 +89,14 @@ def test_question_features(workspace: Workspace) -> None:
     assert question_features(asked(workspace, "who calls `send_order`"))["named"] == 1
     assert question_features(asked(workspace, "where do the docs say this"))["documentation"] == 1
     assert question_features(asked(workspace, "explain", Cursor("src/shop/basket.py", 8, 8)))["cursor"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "unknown", "absent"),
+    [("send_order", 0, 0), ("Wohin geht das?", 1, 0), ("Wo ist drop_shipment?", 1, 1)],
+)
+def test_words_of_another_language_and_code_that_is_not_there_are_told(
+    workspace: Workspace, text: str, unknown: float, absent: float
+) -> None:
+    found = match_features(asked(workspace, text), {}, unit_features(asked(workspace, text)))
+    assert (found["unknown"], found["absent"]) == (unknown, absent)
