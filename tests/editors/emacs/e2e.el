@@ -130,11 +130,18 @@
 (defun e2e-thought ()
   "The end of an answer by a model that thinks, which the model here does not."
   (let ((result '(:conversation "c" :question "q" :answer "So." :citations [] :notices []
+                  :sentences [(:start 0 :end 3 :places [] :support 0.1 :unknown [(:start 0 :end 2)])]
                   :citedBefore [(:location (:uri "file:///w/shop/old.py" :range (:start (:line 2) :end (:line 4)))
                                  :commit "1a2b3c4d5e6f")]
                   :thinking (:text "Hm, one or two?" :seconds 12.4 :tokens 340))))
-    (with-current-buffer "*winnow*" (setq winnow--token "thinking"))
+    (with-current-buffer "*winnow*"
+      (setq winnow--token "thinking")
+      (let ((inhibit-read-only t)) (goto-char (point-max)) (insert "So.")))
     (winnow--finish "thinking" result)
+    (e2e-check "sentences-that-the-code-does-not-hold-are-marked"
+               (with-current-buffer "*winnow*"
+                 (seq-some (lambda (one) (string-search "[not found in the code shown][So is no name" (or (overlay-get one 'after-string) "")))
+                           (overlays-in (point-min) (point-max)))))
     (e2e-check "a-thought-is-not-shown-at-once"
                (and (e2e-shown-p "Thought for 12 s (340 tokens)") (not (e2e-shown-p "Hm, one or two?"))))
     (e2e-check "cited-lines-of-a-commit-are-named"

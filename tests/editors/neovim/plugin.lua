@@ -118,9 +118,19 @@ local function streaming()
     { location("names.py", 2, 4, 2), location("sub/far.py", 1, 0, 4) }
   )
   done.citedBefore = { { location = location("sub/far.py", 3, 0, 4), commit = "1a2b3c4d5e6f" } }
+  done.sentences = {
+    { start = 0, ["end"] = 13, places = { location("names.py", 2, 4, 2) }, support = 0.9, unknown = {} },
+    { start = 14, ["end"] = 18, places = {}, support = 0.1, unknown = { { start = 14, ["end"] = 18 } } },
+  }
   asked.answer(done)
   check("the result completes what was streamed", shown("four\nfive, see `names.py:3`\n"), text())
-  check("citations are listed", shown("- `names.py:2`\n- `sub/far.py:1-4`"), text())
+  check("citations are listed", shown("- [1] `names.py:2`\n- `sub/far.py:1-4`"), text())
+  local notes = vim.tbl_map(function(mark)
+    return { mark[2], mark[3], mark[4].virt_text[1][1] }
+  end, api.nvim_buf_get_extmarks(0, api.nvim_get_namespaces()["winnow.notes"], 0, -1, { details = true }))
+  local first = vim.fn.search("^one two three", "bnw") - 1
+  local expected = { { first, 13, "[1]" }, { first + 1, 4, "[not found in the code shown][four is no name in this workspace]" } }
+  check("sentences have the numbers of their places", vim.deep_equal(notes, expected), notes)
   check("so are lines that only a commit has", shown("far.py:1-4`\n- `1a2b3c4d5e:sub/far.py:3-4`"), text())
   check("the stage goes with the end", stage() == "")
 end
@@ -128,7 +138,7 @@ end
 local function jumping()
   local answer = api.nvim_get_current_win()
   vim.fn.search("^Sources:")
-  vim.fn.search("^- `names.py:2`")
+  vim.fn.search("^- .* `names.py:2`")
   press("<CR>")
   local cursor = api.nvim_win_get_cursor(0)
   check("a listed citation leads to its line and column", vim.deep_equal(cursor, { 2, 4 }), cursor)

@@ -150,16 +150,48 @@ function M._complete(turn, result)
   if thought then
     view:folded(("Thought for %.0f s (%d tokens)"):format(thought.seconds, thought.tokens), thought.text)
   end
-  local before = result.citedBefore or {}
-  if #result.citations + #before > 0 then
+  local before, sources = result.citedBefore or {}, M._sources(turn, result)
+  if #sources + #before > 0 then
     view:paragraph("Sources:\n")
   end
-  view:list(vim.tbl_map(function(location)
-    return { text = ("- `%s`"):format(citations.label(location, view.client)), location = location }
-  end, result.citations))
+  view:list(sources)
   for _, cited in ipairs(before) do -- no longer in any file
     view:append(("\n- `%s:%s`"):format(cited.commit:sub(1, 10), citations.label(cited.location, view.client)))
   end
+end
+
+--- Put numbers of places behind the sentences of the answer, as text that is not part of it.
+---@private
+---@param turn winnow.Turn
+---@param result table `AskResult`
+---@return { text: string, location: lsp.Location }[] the places in order, then other citations
+function M._sources(turn, result)
+  local numbers, sources, view = {}, {}, turn.view
+  local function number(location, mark)
+    local key = vim.json.encode({ location.uri, { citations.lines(location.range) } })
+    if not numbers[key] then
+      table.insert(sources, { text = mark:format(#sources + 1, citations.label(location, view.client)), location = location })
+      numbers[key] = #sources
+    end
+    return ("[%d]"):format(numbers[key])
+  end
+  for _, sentence in ipairs(result.sentences or {}) do
+    local notes = vim.tbl_map(function(location)
+      return number(location, "- [%d] `%s`")
+    end, sentence.places)
+    if sentence.support and #sentence.places == 0 then
+      table.insert(notes, "[not found in the code shown]")
+    end
+    for _, name in ipairs(sentence.unknown) do
+      local text = vim.fn.strcharpart(result.answer, name.start, name["end"] - name.start)
+      table.insert(notes, ("[%s is no name in this workspace]"):format(text))
+    end
+    view:note_behind(turn.start, vim.fn.strcharpart(result.answer, 0, sentence["end"]), table.concat(notes))
+  end
+  for _, location in ipairs(result.citations) do
+    number(location, "- %.0s`%s`")
+  end
+  return sources
 end
 
 return M

@@ -14,6 +14,7 @@ local View = {}
 View.__index = View
 
 local STAGE = api.nvim_create_namespace("winnow.stage")
+local NOTES = api.nvim_create_namespace("winnow.notes")
 local LISTED = api.nvim_create_namespace("winnow.listed")
 
 local views = {} ---@type table<integer, winnow.View>
@@ -133,6 +134,17 @@ end
 ---@param text string
 function View:note(text)
   self:paragraph("> " .. text:gsub("\n", "\n> "))
+end
+
+--- Show a note behind text that begins at a position.
+---@param start [integer, integer] row and column
+---@param text string up to the note
+---@param note string
+function View:note_behind(start, text, note)
+  local lines = vim.split(text, "\n", { plain = true })
+  local column = #lines[#lines] + (#lines == 1 and start[2] or 0)
+  local virtual = { virt_text = { { note, "Comment" } }, virt_text_pos = "inline" }
+  api.nvim_buf_set_extmark(self.bufnr, NOTES, start[1] + #lines - 1, column, virtual)
 end
 
 --- Add text that is folded under its title, in the windows that show the view.
