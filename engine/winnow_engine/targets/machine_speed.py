@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import math
 import time
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import astuple, dataclass
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -71,28 +72,26 @@ class Speed:
 
 
 def speeds(kinds: set[Kind]) -> dict[Kind, Speed]:
-    """The machine's speeds, measured if the record lacks some."""
-    file, threads = cache_folder() / "speed.json", TargetOptions().threads
-    made_by = f"{llama_cpp.__version__}, {threads} threads"
-    known = _record(file).get(made_by, {})
-    lacking = [kind for kind in kinds if kind.name not in known]
-    known |= {kind.name: _measured(kind) for kind in lacking}
-    if lacking:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps({made_by: known}))
-    return {kind: Speed(*known[kind.name]) for kind in kinds}
+    """The machine's speeds, measured if the record in the cache folder lacks some."""
+    made_by = f"{llama_cpp.__version__}, {TargetOptions().threads} threads"
+    file = cache_folder() / "speed.json"
+    known = _recorded(file, made_by)
+    if lacking := {kind.name: _measured(kind) for kind in kinds if kind.name not in known}:
+        known |= lacking
+        with suppress(OSError):  # it is measured again
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps({made_by: {name: astuple(speed) for name, speed in known.items()}}))
+    return {kind: known[kind.name] for kind in kinds}
 
 
-def _record(file: Path) -> dict[str, dict[str, tuple[float, float]]]:
+def _recorded(file: Path, made_by: str) -> dict[str, Speed]:
     try:
-        found = json.loads(file.read_text())
-    except (OSError, ValueError):
+        return {name: Speed(*map(float, pair)) for name, pair in json.loads(file.read_text())[made_by].items()}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return {}
-    return found if isinstance(found, dict) else {}
 
 
-def _measured(kind: Kind) -> tuple[float, float]:
-    """Active parameters a second and bytes a second."""
+def _measured(kind: Kind) -> Speed:
     with TemporaryDirectory() as folder:
         file = Path(folder, "random.gguf")
         layers, parameters, read_bytes = _write(file, kind)
@@ -101,7 +100,8 @@ def _measured(kind: Kind) -> tuple[float, float]:
             reading_s, answering_s = _times(model)
         finally:
             model.close()
-    return parameters * _BATCH / reading_s, read_bytes / max(answering_s - layers * _SMALL_LAYER_S, answering_s / 4)
+    weights_s = max(answering_s - layers * _SMALL_LAYER_S, answering_s / 4)
+    return Speed(parameters * _BATCH / reading_s, read_bytes / weights_s)
 
 
 def _times(model: LlamaModel) -> tuple[float, float]:
@@ -145,19 +145,21 @@ def _write(file: Path, kind: Kind) -> tuple[int, int, float]:
 
 
 def _write_header(writer: gguf.GGUFWriter, kind: Kind) -> None:
-    writer.add_context_length(1024)
-    writer.add_embedding_length(kind.width)
-    writer.add_block_count(_LAYERS)
-    writer.add_head_count(kind.width // _HEAD)
-    writer.add_head_count_kv(_KV_HEADS)
-    writer.add_feed_forward_length(_between(kind))
-    writer.add_rope_dimension_count(_HEAD)
+    numbers = {
+        "context_length": 1024,
+        "embedding_length": kind.width,
+        "block_count": _LAYERS,
+        "attention.head_count": kind.width // _HEAD,
+        "attention.head_count_kv": _KV_HEADS,
+        "feed_forward_length": _between(kind),
+        "rope.dimension_count": _HEAD,
+        "vocab_size": _BATCH,
+    }
+    experts = {"expert_count": _EXPERTS, "expert_used_count": _USED} if kind.experts else {}
+    for name, number in (numbers | experts).items():
+        writer.add_uint32(f"llama.{name}", number)
     writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_vocab_size(_BATCH)
     writer.add_tokenizer_model("no_vocab")
-    if kind.experts:
-        writer.add_expert_count(_EXPERTS)
-        writer.add_expert_used_count(_USED)
 
 
 def _between(kind: Kind) -> int:
