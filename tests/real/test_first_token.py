@@ -11,7 +11,7 @@ import pytest
 pytestmark = pytest.mark.real_weights
 
 MODELS = ("--target", "smollm2-135m", "--drafter", "smollm2-135m")
-SMALL = ("--contexts", "4k", "--repetitions", "1", "--vanilla-seconds", "0")
+SMALL = ("--contexts", "3k", "--repetitions", "1", "--vanilla-seconds", "0")
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def test_the_document_is_also_written(measured: tuple[dict[str, Any], Path]) -> 
     assert json.loads((folder / "ttft.json").read_text()) == document
     (found,) = document["contexts"]
     assert set(found) >= {"vanilla", "winnow", "joint"}
-    assert 3600 < found["tokens"] <= 4096
+    assert 2700 < found["tokens"] <= 3072
 
 
 def test_vanilla_reads_everything(measured: tuple[dict[str, Any], Path]) -> None:
