@@ -31,7 +31,7 @@ from winnow_engine.index.workspace import Sources, Workspace, begun_again, read_
 from winnow_engine.keys.encoders import Encoders, OpenFleet, StreamingEncoder
 from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.models.cache import locate
-from winnow_engine.prompting.attribution import StreamedAttribution, attribution_of
+from winnow_engine.prompting.attribution import Attribution, StreamedAttribution, attribution_of
 from winnow_engine.prompting.conversation import Conversations
 from winnow_engine.prompting.fitting import Fitted, Limits, fit
 from winnow_engine.question import Question
@@ -130,7 +130,7 @@ class Assistant:
         self.target.begin()
         loading = self.target
 
-        def fitting() -> tuple[Ranked, Target, Fitted]:
+        def fitting() -> tuple[Ranked, Target, Fitted, Attribution]:
             ranked = self._rank(sources, question, budget, clock, progress, cancellation, loading)
             with clock.stage("load_target"):
                 if not loading.over:
@@ -139,13 +139,13 @@ class Assistant:
             with clock.stage("select"):
                 answer = sampling.max_tokens + target.thinking_tokens(sampling)
                 limits = Limits(budget, target, answer, sampling.thinking)
-                return ranked, target, fit(ranked, self._conversations.with_turns(question.earlier), limits)
+                fitted = fit(ranked, self._conversations.with_turns(question.earlier), limits)
+                return ranked, target, fitted, attribution_of(ranked, fitted.selection.spans, cancellation)
 
-        ranked, target, fitted = begun_again(fitting, cancellation)
+        ranked, target, fitted, attribution = begun_again(fitting, cancellation)
         throughput = target.prefill_tokens_per_s
         on_kept(Kept.of(fitted.selection.spans, target.seconds_to_read(fitted.prompt)))
         before = clock.elapsed
-        attribution = attribution_of(ranked, fitted.selection.spans, cancellation)
         with StreamedAttribution(attribution, on_text, on_sentence) as streamed:
             if fitted.has_code:
                 until_repeated = cancellation.part()

@@ -77,7 +77,10 @@ class ShownCode:
 
 @dataclass
 class Attribution:
-    """Finds the code behind sentences of one answer, in order: a sentence may go on about what the last one named."""
+    """Finds the code behind sentences of one answer, in order: a sentence may go on about what the last one named.
+
+    Made before the answer, because it reads files: FileChangedError.
+    """
 
     workspace: Workspace
     spans: Sequence[Span]
@@ -85,11 +88,11 @@ class Attribution:
     change: Change | None = None
     scores: SentenceScores = no_scores
     _subject: int | None = field(default=None, init=False)
+    _shown: list[ShownCode] = field(init=False)
 
-    @cached_property
-    def _shown(self) -> list[ShownCode]:
-        files = {file.path: file for file in self.workspace.files} if self.spans else {}
-        return [ShownCode(one, files[one.path].text_of_lines(one.start_line, one.end_line)) for one in self.spans]
+    def __post_init__(self) -> None:
+        files = ((self.workspace.files[self.workspace.file_number(one.path)], one) for one in self.spans)
+        self._shown = [ShownCode(one, file.text_of_lines(one.start_line, one.end_line)) for file, one in files]
 
     @cached_property
     def _reader(self) -> PlaceReader:
@@ -126,7 +129,7 @@ class Attribution:
     def citations(self, answer: str, sentences: Sequence[Sentence]) -> tuple[Citation, ...]:
         """All places of an answer: those of its sentences, and the lines that its blocks of code quote."""
         places = [place for sentence in sentences for place in sentence.places]
-        quotes = quotes_in(answer, self.workspace, self.spans, self.change)
+        quotes = quotes_in(answer, [(one.span, one.text) for one in self._shown], self.change)
         return tuple(dict.fromkeys(without_covered([*places, *quotes])))
 
     def _log_odds(self, sentence: str, names: Sequence[CodeName]) -> Scores:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from winnow_engine.core import Citation, Span
 from winnow_engine.index.lines import text_lines
-from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Change
 
 _NUMBER = re.compile(r"^\s*\d+ ")  # of a line, copied from the prompt; conversations begun earlier indent it
@@ -21,14 +20,12 @@ _SHORTEST_QUOTE = 12  # characters; shorter lines, such as `return self`, occur 
 _Places = Mapping[str, Mapping[Citation, None]]
 
 
-def quotes_in(
-    answer: str, workspace: Workspace, spans: Sequence[Span], change: Change | None = None
-) -> Iterator[Citation]:
-    """Runs of lines in blocks of code that occur in a kept span or were removed; indentation is ignored.
+def quotes_in(answer: str, shown: Sequence[tuple[Span, str]], change: Change | None = None) -> Iterator[Citation]:
+    """Runs of lines in blocks of code that occur in a span's text or were removed; indentation is ignored.
 
     Where a line stands in several places, the one counts from which on most of the following lines are quoted, too.
     """
-    places = _by_line(_removed(change)) | _by_line(_shown(workspace, spans))
+    places = _by_line(_removed(change)) | _by_line(_lines(shown))
     for block in _FENCE.findall(answer):
         quoted = [_places_of(line, places) for line in text_lines(block)]
         at = 0
@@ -104,9 +101,7 @@ def _removed(change: Change | None) -> Iterator[tuple[str, Citation]]:
             yield line, Citation(path, number, number, change.commit)
 
 
-def _shown(workspace: Workspace, spans: Sequence[Span]) -> Iterator[tuple[str, Citation]]:
-    files = {file.path: file for file in workspace.files}
-    for span in spans:
-        text = files[span.path].text_of_lines(span.start_line, span.end_line)
+def _lines(shown: Sequence[tuple[Span, str]]) -> Iterator[tuple[str, Citation]]:
+    for span, text in shown:
         for number, line in enumerate(text_lines(text), span.start_line):
             yield line, Citation(span.path, number, number)
