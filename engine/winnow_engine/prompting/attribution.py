@@ -1,8 +1,9 @@
 """Attribution: the code that holds each sentence of an answer, found by the product, whatever the target wrote.
 
-Places that a sentence writes count as they are. Otherwise each shown unit gets log-odds that it holds the sentence:
-the drafter's scores, with the sentence as the question, and the names and quotations they share. docs/lab/prompts.md
-says how the weights were fitted, docs/results/answers.md how often they are right.
+Places that a sentence writes count as they are, and prose of which it repeats several words in a row. Otherwise each
+shown unit gets log-odds that it holds the sentence: the drafter's scores, with the sentence as the question, and the
+names and quotations they share. docs/lab/prompts.md says how the weights were fitted, docs/results/answers.md how often
+they are right.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from functools import cached_property
 
 import numpy as np
 
-from winnow_engine.core import Cancellation, Citation, Scores, Sentence, SentenceSink, Span, TextSink
+from winnow_engine.core import Cancellation, Citation, Scores, Sentence, SentenceSink, Span, TextSink, UnitKind
 from winnow_engine.index.names import identifiers
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.code_names import CodeName, KnownNames, code_names
 from winnow_engine.prompting.places import PlaceReader
-from winnow_engine.prompting.quotes import commits_in, quotes_in, without_covered
+from winnow_engine.prompting.quotes import commits_in, quotes_in, runs_of_words, without_covered
 from winnow_engine.prompting.sentences import SentenceSplitter, states_something
 from winnow_engine.question import Change
 from winnow_engine.selection.ranking import Ranked
@@ -107,7 +108,9 @@ class Attribution:
         names, end = list(code_names(sentence)), start + len(sentence)
         unknown = tuple((start + one.start, start + one.end) for one in self._known.unknown(self._foreign(names)))
         written = [place.lines for place in self._reader.places(sentence) if place.lines]
-        written = [*commits_in(sentence, self.change), *written][:_MOST_PLACES]
+        said, prose = runs_of_words(sentence), (one for one in self._shown if one.span.kind is UnitKind.SECTION)
+        repeated = [one.place for one in prose if said & runs_of_words(one.text)]
+        written = [*commits_in(sentence, self.change), *written, *repeated][:_MOST_PLACES]
         if written or not states_something(sentence):
             return Sentence(start, end, tuple(dict.fromkeys(written)), None, unknown)
         log_odds = self._log_odds(sentence, names)

@@ -52,13 +52,13 @@ def commits_in(text: str, change: Change | None) -> Iterator[Citation]:
     """The commits of a history that a text names by their ids, or whose messages it repeats."""
     if change is None:
         return
-    named, said = _COMMIT.findall(text), _runs_of_words(text)
+    named, said = _COMMIT.findall(text), runs_of_words(text)
     for commit in change.commits:
-        if any(commit.id.startswith(one) for one in named) or said & _runs_of_words(commit.message):
+        if any(commit.id.startswith(one) for one in named) or said & runs_of_words(commit.message):
             yield Citation(commit.path, commit.start_line, commit.end_line, commit.id)
 
 
-def _runs_of_words(text: str) -> set[tuple[str, ...]]:
+def runs_of_words(text: str) -> set[tuple[str, ...]]:
     """Every few neighbouring words, folded."""
     words = _WORD.findall(text.lower())
     return {tuple(words[at : at + _REPEATED_WORDS]) for at in range(len(words) - _REPEATED_WORDS + 1)}

@@ -44,6 +44,20 @@ def test_citations(answer: str, expected: list[Citation]) -> None:
     assert list(cite(answer, WORKSPACE, SPANS)) == expected
 
 
+@pytest.mark.parametrize(
+    ("sentence", "kind", "cited"),
+    [
+        ("It is made to *get started quickly and easily*.", UnitKind.SECTION, True),
+        ("It is made to get started quickly.", UnitKind.SECTION, False),
+        ("It is made to get started quickly and easily.", UnitKind.FUNCTION, False),
+    ],
+)
+def test_repeated_words_of_prose_are_cited(sentence: str, kind: UnitKind, cited: bool) -> None:
+    readme = IndexedFile.of("README.md", "README.md", b"# Tool\n\nHelps to get started quickly\nand easily.\n")
+    spans = (Span("README.md", 1, 4, 20, 1.0, kind, "Tool"),)
+    assert cite(sentence, Workspace((readme,)), spans) == ((Citation("README.md", 1, 4),) if cited else ())
+
+
 PATHS = (
     "app/(auth)/login/page.tsx",
     "app/[slug]/page.tsx",
