@@ -1,21 +1,60 @@
-"""What the registry says of a model's memory is what its file says."""
+"""The table of targets against the files, and the forecast against what they take here, in the threads' own time."""
 
-from pathlib import Path
+import time
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from winnow_engine.config import TargetOptions
+from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.model import LlamaModel
-from winnow_engine.models.registry import DEFAULT_DRAFTER, MODELS, find
-from winnow_engine.targets.residency import expect, measure
+from winnow_engine.models import cache, registry
+from winnow_engine.models.gguf_header import read_header
+from winnow_engine.models.target_table import KnownTarget, known_targets
+from winnow_engine.targets.machine_speed import speeds
+from winnow_engine.targets.residency import expect, kv_bytes, measure
+from winnow_engine.targets.suggesting import _kind
 
 pytestmark = pytest.mark.real_weights
+HERE = [target for target in known_targets() if not target.source]
+OPTIONS = TargetOptions(place="cpu")
 
 
-def test_the_registry_foresees_what_the_files_need(smollm2: Path, qwen_small: Path, qwen_target: Path) -> None:
-    files = {file.name: file for file in (smollm2, qwen_small, qwen_target)}
-    for model in MODELS:
-        assert expect(find(DEFAULT_DRAFTER), model) == measure(qwen_small, files[model.file], TargetOptions())
-        loaded = LlamaModel(files[model.file])
-        assert loaded.parameters == model.parameters
-        loaded.close()
+@pytest.mark.parametrize("target", HERE, ids=lambda target: target.name)
+def test_the_table_has_the_files_figures(target: KnownTarget) -> None:
+    header = read_header(cache.path(target.name))
+    output = header.tensors.get("output.weight", header.tensors["token_embd.weight"])
+    assert target == replace(
+        target,
+        parameters=sum(int(np.prod(tensor.shape)) for tensor in header.tensors.values()),
+        output=int(np.prod(output.shape)),
+        tied="output.weight" not in header.tensors,
+        layers=header.block_count,
+        token_bytes=kv_bytes(header, "f16", 1),
+        context=header.context_length,
+        bytes=registry.find(target.name).bytes,
+    )
+    drafter = registry.find(registry.DEFAULT_DRAFTER)
+    assert expect(drafter, target) == measure(cache.path(drafter.name), cache.path(target.name), OPTIONS)
+
+
+@pytest.mark.parametrize("target", HERE, ids=lambda target: target.name)
+def test_the_forecast_is_right_within_a_quarter(target: KnownTarget) -> None:
+    (speed,) = speeds({_kind(target)}).values()
+    prompt_s, answer_s = _measured(target)
+    assert speed.prompt_token_s(target) == pytest.approx(prompt_s, rel=0.25)
+    assert speed.answer_token_s(target) == pytest.approx(answer_s, rel=0.25)
+
+
+def _measured(target: KnownTarget) -> tuple[float, float]:
+    """Seconds of a token of a prompt, and of the answer behind it."""
+    model, times = LlamaModel(cache.path(target.name)), list[float]()
+    context = LlamaContext(model, 2048, OPTIONS)
+    for count in (512, 512, *[1] * 8):
+        start = time.process_time()
+        context.decode(np.arange(count, dtype=np.int32), want_logits=True)
+        times.append((time.process_time() - start) / OPTIONS.threads)
+    context.close()
+    model.close()
+    return min(times[:2]) / 512, min(times[2:])
