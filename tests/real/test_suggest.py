@@ -1,7 +1,6 @@
 """The table of targets against the files, and the forecast against what they take here, in the threads' own time."""
 
 import time
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,11 +9,10 @@ from winnow_engine.config import TargetOptions
 from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.models import cache, registry
-from winnow_engine.models.gguf_header import read_header
 from winnow_engine.models.target_table import KnownTarget, known_targets
 from winnow_engine.targets.machine_speed import speeds
-from winnow_engine.targets.residency import expect, kv_bytes, measure
-from winnow_engine.targets.suggesting import _kind
+from winnow_engine.targets.residency import expect, measure
+from winnow_engine.targets.suggesting import _kind, described
 
 pytestmark = pytest.mark.real_weights
 HERE = [target for target in known_targets() if not target.source]
@@ -23,18 +21,10 @@ OPTIONS = TargetOptions(place="cpu")
 
 @pytest.mark.parametrize("target", HERE, ids=lambda target: target.name)
 def test_the_table_has_the_files_figures(target: KnownTarget) -> None:
-    header = read_header(cache.path(target.name))
-    output = header.tensors.get("output.weight", header.tensors["token_embd.weight"])
-    assert target == replace(
-        target,
-        parameters=sum(int(np.prod(tensor.shape)) for tensor in header.tensors.values()),
-        output=int(np.prod(output.shape)),
-        tied="output.weight" not in header.tensors,
-        layers=header.block_count,
-        token_bytes=kv_bytes(header, "f16", 1),
-        context=header.context_length,
-        bytes=registry.find(target.name).bytes,
-    )
+    own = described(target.name, cache.path(target.name))
+    names = ("parameters", "output", "tied", "layers", "token_bytes", "context", "bytes", "narrow")
+    assert [getattr(target, name) for name in names] == [getattr(own, name) for name in names]
+    assert target.prompt_parameters == own.prompt_parameters
     drafter = registry.find(registry.DEFAULT_DRAFTER)
     assert expect(drafter, target) == measure(cache.path(drafter.name), cache.path(target.name), OPTIONS)
 

@@ -22,7 +22,7 @@ class KnownTarget:
     quantisation: str
     bytes: int
     context: int
-    thinking: Literal["never", "always", "switched"]
+    thinking: Literal["never", "always", "switched", "unknown"]
     licence: str
     figures: str
     date: date

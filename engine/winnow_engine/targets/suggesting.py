@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Literal
 
@@ -12,14 +15,17 @@ import llama_cpp
 
 from winnow_engine.config import Place, TargetOptions
 from winnow_engine.errors import ModelError
-from winnow_engine.models.cache import locate
+from winnow_engine.models.cache import all_pulled, default_directory, locate
+from winnow_engine.models.gguf_header import model_bytes, read_header
+from winnow_engine.models.names import quantisation
 from winnow_engine.models.registry import RegisteredModel
 from winnow_engine.models.target_table import KnownTarget, known_targets
 from winnow_engine.selection.auto_budget import prefill_limit
 from winnow_engine.targets.machine_speed import Kind, Speed, kind_of, speeds
-from winnow_engine.targets.residency import MemoryNeeds, decide, expect
+from winnow_engine.targets.residency import MemoryNeeds, decide, expect, kv_bytes, state_bytes
 from winnow_engine.targets.snapshots.files import Snapshots, default_folder, made_by
 
+_NARROW = 1024
 Origin = Literal["measured", "forecast", "unknown"]
 """Source of a prefill throughput.
 
@@ -52,8 +58,9 @@ class Suggestion:
 
 
 def suggest(drafter: RegisteredModel, available: int, patience_s: float) -> list[Suggestion]:
-    """Every target of the table beside `drafter`, largest first, with `available` bytes of memory free."""
-    needs = {target: expect(drafter, target) for target in reversed(known_targets())}
+    """Every target of the table or pulled, beside `drafter`, largest first, with `available` bytes of memory free."""
+    targets = sorted((*known_targets(), *_pulled()), key=lambda one: -one.parameters)
+    needs = {target: expect(drafter, target) for target in targets}
     machine = speeds({_kind(target) for target, memory in needs.items() if decide(memory).target == "cpu"})
     return [_suggestion(target, memory, available, machine, patience_s) for target, memory in needs.items()]
 
@@ -65,6 +72,45 @@ def best(suggestions: list[Suggestion], patience_s: float) -> Suggestion | None:
     if soon:
         return max(soon, key=lambda one: one.model.parameters)
     return min(fitting, key=lambda one: one.first_token_s or 0.0, default=None)
+
+
+def _pulled() -> list[KnownTarget]:
+    """Targets that were pulled, but are not in the table."""
+    sources = {target.source.casefold() for target in known_targets()}
+    found = list[KnownTarget]()
+    for name, files in all_pulled(default_directory()).items():
+        with suppress(ModelError):
+            found += [] if name.casefold() in sources else [described(name, files[0])]
+    return found
+
+
+def described(name: str, file: Path) -> KnownTarget:
+    """The figures of a target's file, from its header."""
+    header = read_header(file)
+    sizes = {tensor: math.prod(info.shape) for tensor, info in header.tensors.items()}
+    counts = [header.values.get(f"{header.architecture}.expert_{what}count") for what in ("used_", "")]
+    used, count = (one if isinstance(one, int) and one else 1 for one in counts)
+    unused = sum(size for tensor, size in sizes.items() if "_exps." in tensor) * (1 - used / count)
+    embedding = header.tensors.get("token_embd.weight")
+    return KnownTarget(
+        name=name,
+        source=name,
+        parameters=sum(sizes.values()),
+        active=sum(sizes.values()) - int(unused),
+        output=sizes.get("output.weight", sizes.get("token_embd.weight", 0)),
+        tied="output.weight" not in sizes,
+        layers=header.block_count,
+        token_bytes=kv_bytes(header, "f16", 1),
+        state_bytes=state_bytes(header),
+        quantisation=quantisation(file.name),
+        narrow=embedding is not None and embedding.shape[-1] < _NARROW,
+        bytes=model_bytes(file),
+        context=header.context_length,
+        thinking="unknown",
+        licence="unknown",
+        figures="the file's header",
+        date=date.today(),
+    )
 
 
 def _suggestion(

@@ -8,6 +8,7 @@ import llama_cpp
 import numpy as np
 import pytest
 from gguf import GGMLQuantizationType as Type
+from random_models import write_model
 
 from winnow_engine.models import registry
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
@@ -159,3 +160,13 @@ def test_the_best_is_the_largest_that_begins_in_time(gpu: Callable[[float], None
     assert name(patience_s=0.1) == "qwen3.6-35b-a3b"
     gpu(16)
     assert name(patience_s=0.1) == "gpt-oss-20b"
+
+
+def test_what_was_pulled_is_in_the_list_with_its_headers_figures(machine: Path) -> None:
+    folder = machine / "acme" / "tiny-GGUF"
+    folder.mkdir(parents=True)
+    write_model(folder / "tiny-Q8_0.gguf")
+    found = suggested()["hf:acme/tiny-GGUF:Q8_0"]
+    assert (found.here, found.place, found.model.tied, found.model.layers) == (True, "cpu", True, 4)
+    assert (found.model.output, found.model.context, found.model.experts) == (512 * 128, 4096, False)
+    assert found.model.token_bytes == 4 * 2 * 128 * 2
