@@ -4,7 +4,7 @@ import type { Turn } from '../server/protocol';
 
 const KEY = 'winnow.history';
 const MOST_EXCHANGES = 100;
-/** Older exchanges lose their spans and thoughts, which are large. */
+/** Older exchanges lose their spans, sentences and thoughts, which are large. */
 const MOST_WHOLE = 20;
 
 /** The part of `vscode.Memento` that is used. */
@@ -51,7 +51,7 @@ export class History {
   }
 }
 
-function lean({ thinking: _, ...exchange }: Exchange): Exchange {
+function lean({ thinking: _, sentences: _places, ...exchange }: Exchange): Exchange {
   return { ...exchange, spans: [] };
 }
 
