@@ -180,7 +180,7 @@ def used(code: CodeServer, shop: Path, pictures: Path, tmp_path_factory: pytest.
     given = json.loads(os.environ.get("WINNOW_PICTURES_SETTINGS", "{}"))
     environment = {name: value for name, value in code.environment.items() if not given or name != "WINNOW_MODELS_DIR"}
     if str(given.get("winnow.target")).startswith("http"):
-        environment["WINNOW_E2E_FIX"] = "1"
+        environment["WINNOW_E2E_CHANGES"] = "1"
     better = replace(code, environment=environment, settings={**code.settings, **given})
     return better.use("ui", tmp_path_factory.mktemp("used"), shop, pictures)
 
@@ -262,7 +262,7 @@ def test_used(step: str, used: dict[str, str]) -> None:
 
 
 def test_capture(used: dict[str, str], pictures: Path) -> None:
-    """From an empty window to an answer, a click on its place, a follow-up and a fix, as a moving picture."""
+    """From an empty window to an answer, a click on its place, a follow-up and a change, as a moving picture."""
     assert used["all of that was recorded"] == "ok"
     shrink(pictures)
     assert assemble(pictures / "answer", pictures / CAPTURE) > 10

@@ -24,6 +24,8 @@ export class AskView implements vscode.Disposable, vscode.WebviewViewProvider {
   private ready = false;
   /** The file of a place that the page opened: it does not become what the next question is about. */
   private opened: string | undefined;
+  /** While a place is opened, no editor or another may be the active one. */
+  private opening = false;
   private readonly starters: Starters;
   private readonly asker: Asker;
   private readonly subscriptions: { dispose(): unknown }[];
@@ -109,8 +111,7 @@ export class AskView implements vscode.Disposable, vscode.WebviewViewProvider {
       case 'stop':
         return this.asker.stop();
       case 'open':
-        this.opened = message.location.uri;
-        return openLocation(message.location);
+        return this.open(message.location);
       case 'spans':
         return this.reveal(message.exchangeId);
       case 'copy':
@@ -158,6 +159,7 @@ export class AskView implements vscode.Disposable, vscode.WebviewViewProvider {
 
   /** Whether the editor still shows what the page opened, untouched. */
   private holdsPlace(): boolean {
+    if (this.opening) return true;
     if (vscode.window.activeTextEditor?.document.uri.toString() !== this.opened) this.opened = undefined;
     return this.opened !== undefined;
   }
@@ -167,6 +169,13 @@ export class AskView implements vscode.Disposable, vscode.WebviewViewProvider {
     const { start } = location.range;
     const code = lines.slice(start.line, Math.min(lastLine(location.range) + 1, start.line + MOST_PEEKED)).join('\n');
     if (code !== '') this.post({ type: 'peeked', location, code });
+  }
+
+  private async open(location: Location): Promise<void> {
+    this.opening = true;
+    await openLocation(location);
+    this.opening = false;
+    this.opened = location.uri;
   }
 
   private forgetPage(webview: vscode.Webview): void {

@@ -5,13 +5,7 @@ import { askPage, command, enter, folder, leave, openFile, page, picture, record
 
 const QUESTION = process.env.WINNOW_E2E_QUESTION ?? 'What does the function `total` do?';
 const FOLLOW_UP = 'And who calls it?';
-/** TypeScript is what VS Code itself finds problems in. */
-const RECEIPT = `${folder}/receipt.ts`;
-const WRONG = `/** Cents in dollars, such as "12.50". */
-export function dollars(cents: number): string {
-  return cents / 100;
-}
-`;
+const RECEIPT = `${folder}/receipt.py`;
 
 async function useTheme(theme) {
   const wanted = page.locator(`.monaco-workbench${theme === 'dark' ? '.vs-dark' : '.vs'}`);
@@ -73,18 +67,16 @@ await step('a follow-up is answered', async () => {
   await ask.locator('article.turn footer').nth(1).waitFor();
   await page.waitForTimeout(700);
 });
-await step('a fix is shown as a diff, and accepted', async () => {
-  if (process.env.WINNOW_E2E_FIX === undefined) return; // small targets change nothing, those on servers do
-  writeFileSync(RECEIPT, WRONG);
-  await openFile('receipt.ts');
-  await page.locator('.squiggly-error').first().waitFor();
-  await page.keyboard.press('F8');
+await step('a change is shown as a diff, and accepted', async () => {
+  if (process.env.WINNOW_E2E_CHANGES === undefined) return; // small targets change nothing, those on servers do
+  writeFileSync(RECEIPT, 'def dollars(cents: int) -> str:\n    return f"${cents / 100:.2f}"\n');
+  await openFile('receipt.py');
   await page.keyboard.press('Control+.');
-  await page.locator('.action-widget .monaco-list-row', { hasText: 'Winnow: Fix this problem' }).first().click();
-  await page.locator('.tab.active', { hasText: 'Fix dollars' }).waitFor();
+  await page.locator('.action-widget .monaco-list-row', { hasText: 'Winnow: Document this' }).first().click();
+  await page.locator('.tab.active', { hasText: 'Document dollars' }).waitFor();
   await page.waitForTimeout(1500);
-  await page.getByRole('button', { name: /^Accept/ }).first().click();
-  await page.locator('.tab.active', { hasText: /^receipt\.ts$/ }).waitFor();
+  await page.keyboard.press('Control+Enter');
+  await page.locator('.tab.active', { hasText: /^receipt\.py$/ }).waitFor();
   await page.waitForTimeout(700);
   rmSync(RECEIPT);
 });
