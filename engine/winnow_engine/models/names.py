@@ -27,7 +27,7 @@ class HubName:
     @classmethod
     def parse(cls, text: str) -> HubName:
         """Read a name. ModelNotFoundError if it has another form."""
-        found = re.fullmatch(r"hf:([\w.-]+/[\w.-]+?)(?:\.gguf)?(?::([\w.-]+))?", text)
+        found = re.fullmatch(r"hf:([\w.-]+/[\w.-]+)(?::([\w.-]+))?", text)
         if found is None or any(set(part) <= {"."} for part in found[1].split("/")):
             raise ModelNotFoundError(f"{text} is no model on a hub: write hf:OWNER/REPO or hf:OWNER/REPO:QUANT")
         return cls(found[1], found[2])

@@ -20,6 +20,7 @@ from winnow_engine.models.pull import pull
 from winnow_engine.models.target_table import source_of
 from winnow_engine.targets.suggesting import Suggestion, best, suggest
 from winnow_lsp.cli.setting_options import user_settings
+from winnow_lsp.cli.terminal import show
 from winnow_lsp.host.settings import Settings
 
 
@@ -42,7 +43,7 @@ def pull_one(name: str, *, as_json: bool = False) -> Path:
         from winnow_engine.targets.fetching import fetch, offer
 
         offered = offer(source)
-        click.echo(str(offered), err=True)
+        show(str(offered), err=True)  # others wrote its licence and architecture
         return fetch(offered, cache.default_directory(), sink)
 
 

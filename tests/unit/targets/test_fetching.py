@@ -200,6 +200,7 @@ def test_the_disk_is_looked_at_first(hub: ModelHub, folder: Path, monkeypatch: p
 
 def test_names_choose_files_as_people_mean_them() -> None:
     files = ["M-UD-Q4_K_XL.gguf", "M-Q4_K_M.gguf", "M-IQ4_XS.gguf", "M-BF16-00001-of-00002.gguf", "imatrix.gguf"]
+    assert HubName.parse("hf:a/b.gguf:Q8_0") == HubName("a/b.gguf", "Q8_0")
     assert HubName.parse("hf:a/b").choose(files) == ("M-Q4_K_M.gguf",)
     assert HubName.parse("hf:a/b:q4_k_xl").choose(files) == ("M-UD-Q4_K_XL.gguf",)
     assert HubName.parse("hf:a/b:M-IQ4_XS").choose(files) == ("M-IQ4_XS.gguf",)
