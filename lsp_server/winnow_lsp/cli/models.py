@@ -10,6 +10,7 @@ from typing import Any
 import click
 import psutil
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Column, Table
 
 from winnow_engine.core import counted
@@ -83,7 +84,7 @@ def _suggestions_table(suggestions: list[Suggestion], found: tuple[FoundModel, .
     for one in suggestions:
         rate, first = one.tokens_per_s, one.first_token_s
         table.add_row(
-            one.model.name,
+            escape(one.model.name),
             _PLACES[one.place],
             f"{one.needs_bytes / 1e9:.1f} GB",
             f"{_MARKS[one.origin]}{rate:,.0f}" if rate else "?",
@@ -95,7 +96,7 @@ def _suggestions_table(suggestions: list[Suggestion], found: tuple[FoundModel, .
         if last := last_answer(model.url):
             reads, answers = f"{last.prompt_tokens / last.first_token_s:,.0f}", f"{last.answer_tokens_per_s:.1f}/s"
             kept, wait = f"{last.prompt_tokens:,}", f"{last.first_token_s:.1f} s"
-            table.add_row(model.model, model.server, "", reads, kept, wait, answers)
+            table.add_row(escape(model.model), escape(model.server), "", reads, kept, wait, answers)
     return table
 
 
@@ -166,7 +167,9 @@ def list_models(as_json: bool) -> None:
     else:
         table = _table(states, directory)
         for name, files in pulled.items():
-            table.add_row(name, ModelRole.TARGET, shown_size(_bytes(files)), "", FileState.OK, _last_read(files[0]))
+            table.add_row(
+                escape(name), ModelRole.TARGET, shown_size(_bytes(files)), "", FileState.OK, _last_read(files[0])
+            )
         Console().print(table)
 
 

@@ -16,8 +16,10 @@ from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.machine_speed import Speed
 from winnow_engine.targets.remote import discovery
 from winnow_engine.targets.remote.address import parse
+from winnow_engine.targets.remote.discovery import FoundModel
 from winnow_engine.targets.remote.last_answers import remember
 from winnow_engine.targets.remote.target import HttpTarget
+from winnow_lsp.cli import models as cli
 from winnow_lsp.cli.models import models
 
 from ...ollama_server import serving
@@ -56,6 +58,13 @@ def test_json_has_the_machine_every_target_and_what_was_found(ollama: str) -> No
         "firstTokenS": None,
         "answerTokensPerS": None,
     }
+
+
+def test_a_name_cannot_pose_as_markup(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = FoundModel("http://127.0.0.1:1/v1#x", "a [/red] server", "x[/bold]", None)
+    monkeypatch.setattr(cli, "discover", lambda: (found,))
+    remember(found.url, Generation("", "stop", 900, 0, 0.0, 1.5, 31, 2.0))
+    assert "x[/bold]" in CliRunner().invoke(models, ["suggest"]).stdout.split("found:")[0]
 
 
 def test_a_server_that_has_answered_is_in_the_list_with_its_times(ollama: str) -> None:
