@@ -77,6 +77,7 @@ class ModelHub:
         handler.send_response(206 if wanted and self.honours_range else 200)
         if wanted and self.honours_range:
             handler.send_header("Content-Range", f"bytes {start}-{end - 1}/{size}")
+        handler.send_header("ETag", f'"{hashlib.sha256(content).hexdigest()}"')
         if not self.endless or probe:
             handler.send_header("Content-Length", str(end - start))
         handler.end_headers()

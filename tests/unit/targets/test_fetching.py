@@ -105,10 +105,16 @@ def test_the_address_of_a_file_on_the_hub_is_taken_as_its_name(hub: ModelHub, fo
 def test_a_url_is_pulled_and_goes_on_while_its_version_is_the_same(
     hub: ModelHub, files: dict[str, bytes], folder: Path
 ) -> None:
-    file = pulled(f"{hub.base}/cdn/tiny-Q4_K_M.gguf?download=true", folder)
+    url, cancellation = f"{hub.base}/cdn/tiny-Q4_K_M.gguf?download=true", Cancellation()
+    with pytest.raises(CancelledError):
+        fetch(offer(url), folder, lambda step: step.done > 200_000 and cancellation.cancel(), cancellation)
+    newer = hub.files["tiny-Q4_K_M.gguf"] = files["tiny-Q4_K_M.gguf"][:-1] + b"!"
+    file = pulled(url, folder)
+    assert hub.ranges == ["", ""]
     assert file == folder / "127.0.0.1" / "tiny-Q4_K_M.gguf"
+    assert file.read_bytes() == newer
     assert cache.all_pulled(folder) == {str(file): (file,)}
-    assert cache.remove(str(file), folder) == len(files["tiny-Q4_K_M.gguf"])
+    assert cache.remove(str(file), folder) > len(newer)  # with the part of the other version
 
 
 def test_the_token_is_for_the_hub_alone(hub: ModelHub, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
