@@ -58,8 +58,17 @@ def checkout(to: Path) -> Path:
             shutil.copy(ROOT / name, to / name, follow_symlinks=False)
     must("git", "init", "--quiet", to)
     commit(to)
-    (to / "build").mkdir()
-    (to / "build" / "vscode").symlink_to(TOOLS)
+    return with_tools(to)
+
+
+def with_tools(repository: Path) -> Path:
+    (repository / "build").mkdir()
+    (repository / "build" / "vscode").symlink_to(TOOLS)
+    return repository
+
+
+def cloned(repository: Path, to: Path) -> Path:
+    must("git", "clone", "--quiet", repository, to)
     return to
 
 
@@ -137,10 +146,8 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def test_equal_commits_give_equal_bytes(
-    released: Path, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
-) -> None:
-    done = release(checkout(tmp_path_factory.mktemp("elsewhere")), tmp_path / "out")
+def test_equal_commits_give_equal_bytes(repository: Path, released: Path, tmp_path: Path) -> None:
+    done = release(with_tools(cloned(repository, tmp_path / "elsewhere")), tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "out" / "SHA256SUMS").read_text() == (released / "SHA256SUMS").read_text()
 
@@ -176,8 +183,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("said", CHANGES)
 def test_what_is_not_ready_is_refused(said: str, repository: Path, tmp_path: Path) -> None:
-    clone = tmp_path / "clone"
-    must("git", "clone", "--quiet", repository, clone)
+    clone = cloned(repository, tmp_path / "clone")
     edit(clone, CHANGES[said])
     if "commit" not in said:
         commit(clone)
