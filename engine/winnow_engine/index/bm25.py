@@ -64,9 +64,9 @@ class LexicalIndex:
                 scores[units] += times * rarity * counts * (_K1 + 1) / (counts + self._norm[units])
         return scores.astype(np.float32)
 
-    def having_all(self, query: Iterable[str]) -> NDArray[np.int64]:
-        """Numbers of the texts that have each of some words, in order, int64 [N]; none if there are no words."""
-        found = sorted((self._places(word)[0] for word in set(query)), key=len)
+    def having_all(self, query: str) -> NDArray[np.int64]:
+        """Numbers of the texts that have each word of a query, in order, int64 [N]; none if it has no words."""
+        found = sorted((self._places(word)[0] for word in set(stems(query))), key=len)
         return reduce(np.intersect1d, found) if found else np.empty(0, np.int64)
 
     def known_share(self, query: str) -> float:

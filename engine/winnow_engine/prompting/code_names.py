@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 from winnow_engine.errors import FileChangedError
 from winnow_engine.index.names import identifiers
-from winnow_engine.index.words import words
 from winnow_engine.index.workspace import Workspace
 
 _NAME = r"[^\W\d]\w*(?:(?:\.|::|#|->)[^\W\d]\w*)*"
@@ -96,7 +95,7 @@ class KnownNames:
 
     def _occurs(self, name: str) -> bool:
         """True if a name stands in some text: in a string, a comment, or a file of no known language."""
-        units = self.workspace.lexical.having_all(words(name))[:_MOST_SEARCHED].tolist()
+        units = self.workspace.lexical.having_all(name)[:_MOST_SEARCHED].tolist()
         try:
             return any(name in file.text_of(unit) for file, unit in map(self.workspace.units.__getitem__, units))
         except FileChangedError:

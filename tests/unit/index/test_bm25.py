@@ -39,6 +39,11 @@ def test_a_question_finds_its_words_in_any_script() -> None:
         assert index.known_share(question) > 0.2
 
 
+@pytest.mark.parametrize("question", ["parsed headers", "PARSING a Header", "parses"])
+def test_a_question_finds_words_in_other_forms(question: str) -> None:
+    assert index_of(["def send_order", "def parse_header", "Проверка"]).score(question).argmax() == 1
+
+
 def test_rare_word_outweighs_common_one() -> None:
     index = index_of(["get value", "get token", "get value value", "parse header"])
     scores = index.score("get token")
