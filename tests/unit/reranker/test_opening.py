@@ -39,7 +39,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Files:
     (tmp_path / "models").mkdir()
     drafter, model = (write_model(tmp_path / "models" / name) for name in ("drafter.gguf", "larger.gguf"))
     size = model.stat().st_size
-    larger = RegisteredModel("larger", (ModelRole.TARGET,), model.name, size, "", "", 1, 1, ())
+    larger = RegisteredModel(
+        name="larger", file=model.name, bytes=size, sha256="", sources=(), roles=(ModelRole.TARGET,), licence=""
+    )
     monkeypatch.setattr(registry, "MODELS", (larger,))
     folder = tmp_path / "winnow" / "profiles" / "own"
     write_profile(folder, fingerprint_of(drafter), {}, HEADS)
