@@ -52,7 +52,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         name = urlsplit(self.path).path.strip("/")
-        if self.secure:
+        if self.secure and self.headers["Range"] == "bytes=0-3":  # how large is it?
+            self._begin()
+        elif self.secure:
             self.server.ranges.append(self.headers["Range"])
             self._file(self.server.model)
         elif name == self.server.wheel.name:
@@ -61,6 +63,14 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(f'<a href="/{self.server.wheel.name}">{self.server.wheel.name}</a>'.encode(), "text/html")
         else:
             self.send_error(404)
+
+    def _begin(self) -> None:
+        with self.server.model.open("rb") as stream:
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes 0-3/{self.server.model.stat().st_size}")
+            self.send_header("Content-Length", "4")
+            self.end_headers()
+            self.wfile.write(stream.read(4))
 
     def _answer(self, body: bytes, kind: str) -> None:
         self.send_response(200)
