@@ -5,8 +5,7 @@ import { chromium } from 'playwright-core';
 
 /** How long a busy machine may take for anything. */
 const PATIENCE_MS = Number(process.env.WINNOW_E2E_PATIENCE_MS ?? 300_000);
-const [, , base, , pictures] = process.argv;
-export const folder = process.argv[3];
+const [, , base, folder, pictures] = process.argv;
 const flags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
 await mkdir(pictures, { recursive: true });

@@ -1,11 +1,9 @@
 // Uses the packaged extension in a real VS Code as a person does, and takes pictures, light and dark, and one that moves.
 // usage: node ui.mjs URL FOLDER PICTURES
-import { rmSync, writeFileSync } from 'node:fs';
-import { askPage, command, enter, folder, leave, openFile, page, picture, record, status, step, until } from './person.mjs';
+import { askPage, command, enter, leave, openFile, page, picture, record, status, step, until } from './person.mjs';
 
 const QUESTION = process.env.WINNOW_E2E_QUESTION ?? 'What does the function `total` do?';
 const FOLLOW_UP = 'And who calls it?';
-const RECEIPT = `${folder}/receipt.py`;
 
 async function useTheme(theme) {
   const wanted = page.locator(`.monaco-workbench${theme === 'dark' ? '.vs-dark' : '.vs'}`);
@@ -66,19 +64,6 @@ await step('a follow-up is answered', async () => {
   await ask.getByRole('textbox').press('Enter');
   await ask.locator('article.turn footer').nth(1).waitFor();
   await page.waitForTimeout(700);
-});
-await step('a change is shown as a diff, and accepted', async () => {
-  if (process.env.WINNOW_E2E_CHANGES === undefined) return; // small targets change nothing, those on servers do
-  writeFileSync(RECEIPT, 'def dollars(cents: int) -> str:\n    return f"${cents / 100:.2f}"\n');
-  await openFile('receipt.py');
-  await page.keyboard.press('Control+.');
-  await page.locator('.action-widget .monaco-list-row', { hasText: 'Winnow: Document this' }).first().click();
-  await page.locator('.tab.active', { hasText: 'Document dollars' }).waitFor();
-  await page.waitForTimeout(1500);
-  await page.keyboard.press('Control+Enter');
-  await page.locator('.tab.active', { hasText: /^receipt\.py$/ }).waitFor();
-  await page.waitForTimeout(700);
-  rmSync(RECEIPT);
 });
 await step('all of that was recorded', async () => {
   await recorded();
