@@ -17,7 +17,8 @@ def assemble(frames: Path, to: Path) -> int:
     kept = _apart(times)
     apart = pairwise(times[index] for index in kept)
     shown = [*(min(later - earlier, _LONGEST_S) for earlier, later in apart), _LAST_S]
-    first, *others = (Image.open(frames / f"{index:05}.png").convert("RGB") for index in kept)
+    size = Image.open(frames / f"{kept[-1]:05}.png").size  # the first frames may come before the window has its size
+    first, *others = (Image.open(frames / f"{index:05}.png").convert("RGB").resize(size) for index in kept)
     durations = [round(1000 * seconds) for seconds in shown]
     no_keys = {"kmin": len(kept), "kmax": len(kept) + 1}  # each frame holds what changed since the one before
     first.save(to, save_all=True, append_images=others, duration=durations, quality=85, method=2, **no_keys)
