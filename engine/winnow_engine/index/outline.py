@@ -82,9 +82,11 @@ def read_outline(syntax: Syntax, line_count: int) -> Outline:
     """The outline of a parsed text of `line_count` lines, which end with LF."""
     matches = syntax.outline()
     outline = Outline()
-    for node in (*_nodes(matches, "leading"), *(apart := set(_nodes(matches, "leading.apart")))):
+    apart = {node for node in _nodes(matches, "leading.apart") if node.end_byte - node.start_byte <= PIECE_BYTES}
+    for node in (*_nodes(matches, "leading"), *apart):
         if lines := _own_lines(node, syntax.text):
-            outline.leading[lines[1] + (node in apart)] = lines[0]
+            gap = node in apart and syntax.text.startswith(b"\n\n", node.end_byte)
+            outline.leading[lines[1] + gap] = lines[0]
             outline.comments.update(range(lines[0], lines[1] + 1))
     for node in _nodes(matches, "import"):
         first, last = _line_range(node)

@@ -181,6 +181,18 @@ def test_a_text_that_ends_in_an_open_line_does_not_hang_perls_grammar(data: byte
     assert_tiled("a.pl", data)
 
 
+@pytest.mark.parametrize(
+    ("pod", "first"),
+    [
+        (b"=pod\n\nAdds.\n\n=cut\n\n", 1),
+        (b"=pod\n\n=cut\nmy $x;\n", 5),
+        (b"=pod\n%s\n=cut\n\n" % (b"a\n" * 2000), 2005),
+    ],
+)
+def test_perls_documentation_belongs_to_the_function_below_unless_it_is_long(pod: bytes, first: int) -> None:
+    assert [unit.start_line for unit in analyse("a.pm", pod + b"sub f {}\n").units if unit.name] == [first]
+
+
 FUNCTION = b"""\
 x = 1
 

@@ -46,7 +46,7 @@ class Language:
       `@end`, beside a definition: the node that ends it, where the grammar has no node for the whole.
       `@heading.N` with a `@name`: starts a section, which ends before the next heading of level N or less.
       `@leading`: a comment, decorator or attribute; it belongs to the definition on the next line, or, with
-          `@leading.apart`, on the one after that.
+          `@leading.apart`, on the one after that if it is no longer than a piece: else it is the module's.
     If several nodes are captured with the same `@name`, the widest counts. So capture a decorated or exported
     definition with its wrapper, beside the plain one.
 
