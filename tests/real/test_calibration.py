@@ -116,7 +116,7 @@ def test_the_automatic_budget_says_what_it_decided(qwen_small: Path, tmp_path: P
     lost = assistant.select(sources, Question("How are Kafka partitions rebalanced?"), Budget())
     store.close()
     assert "mean" in [span.name for span in found.spans]
-    assert found.stats.budget_tokens >= 1500
+    assert found.stats.budget_tokens == 400  # one place surely answers
     assert found.stats.answer_probability > lost.stats.answer_probability
-    assert bool(lost.notices) == (lost.stats.answer_probability < 0.047)  # log-odds of −3
+    assert bool(lost.notices) == (lost.stats.answer_probability < 0.076)  # log-odds of −2.5
     assert lost.spans
