@@ -72,7 +72,7 @@ def _key(folders: Sequence[Folder]) -> str:
 @setting_options("budget", "drafter", "target")
 @server_option
 def ask(question: str | None, continues: bool, show_spans: bool, server: bool, **options: Any) -> None:
-    """Answer QUESTION about the repositories in the workspace; on a terminal, without one, offer some to begin with.
+    """Answer QUESTION about the workspace, or offer questions to begin with.
 
     Piped text belongs to the question; in a loop over a pipe, add </dev/null.
     """
