@@ -57,7 +57,7 @@ def summary_of(answer: str, workspace: Workspace) -> str:
     reader = PlaceReader(workspace)
     plain = (line.strip(" #*-`") for line in answer.splitlines() if not _place(line, reader))
     first = next((line for line in plain if len(line) > 20), "")
-    return first[:_MOST_CHARACTERS]
+    return re.sub(r"(?<=[.!?]) [^.!?]*:$", "", first)[:_MOST_CHARACTERS]  # not what leads to a list
 
 
 def _place(line: str, reader: PlaceReader) -> NamedPlace | None:

@@ -84,7 +84,7 @@ def test_rules_find_what_needs_no_model(review: Callable[[str], Review]) -> None
 def test_a_finding_is_read_and_checked(
     review: Callable[[str], Review], line: str, expected: tuple[object, ...]
 ) -> None:
-    made = review(f"This replaces the sum by the maximum.\n\n{line}\n")
+    made = review(f"This replaces the sum by the maximum. The problems are:\n\n{line}\n")
     assert model(made) == [expected]
     assert made.summary == "This replaces the sum by the maximum."
     assert made.unsupported == 0

@@ -106,7 +106,7 @@ async function review(reviews: Reviews, request: vscode.ChatRequest, stream: vsc
   try {
     const made = await reviews.review(request.prompt.trim() || 'working', { progress: steps((step) => { stream.progress(step); }) }, token, false);
     if (made === undefined) return {};
-    stream.markdown(`${made.title}. ${made.summary}\n\n`);
+    stream.markdown(`Compared: ${made.title}.\n\n${made.summary}\n\n`);
     for (const { location, confidence, reason: why } of made.findings) {
       stream.anchor(toLocation(location), label(location));
       stream.markdown(` ${confidence} confidence: ${why}\n\n`);
