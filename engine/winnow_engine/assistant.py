@@ -203,10 +203,7 @@ class Assistant:
         return ranked.select(ranked.tokens(budget, most))
 
     def index(
-        self,
-        sources: Sources,
-        progress: ProgressSink = ignore_progress,
-        cancellation: Cancellation | None = None,
+        self, sources: Sources, progress: ProgressSink = ignore_progress, cancellation: Cancellation | None = None
     ) -> Workspace:
         """Bring the cached keys of the workspace up to date, first those of files that are open in editors."""
         cancellation = cancellation or Cancellation()

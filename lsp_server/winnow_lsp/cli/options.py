@@ -113,10 +113,7 @@ place_options = shared(
         help="A change: working, staged, branch, REV or A..B.",
     ),
     click.option(
-        "--at",
-        metavar="FILE:LINE[-LINE]",
-        help="The cursor, or the selected lines.",
-        shell_complete=completion.files,
+        "--at", metavar="FILE:LINE[-LINE]", help="The cursor, or the selected lines.", shell_complete=completion.files
     ),
 )
 past_options = shared(workspaces_option, json_option, setting_options("budget", "drafter", "target"), server_option)
