@@ -146,7 +146,7 @@ class Assistant:
         throughput = target.prefill_tokens_per_s
         on_kept(Kept.of(fitted.selection.spans, target.seconds_to_read(fitted.prompt)))
         before = clock.elapsed
-        with StreamedAttribution(attribution, on_text, on_sentence) as streamed:
+        with StreamedAttribution(attribution, on_text, on_sentence, cancellation) as streamed:
             if fitted.has_code:
                 until_repeated = cancellation.part()
                 guard = RepetitionGuard(streamed.feed, until_repeated.cancel)

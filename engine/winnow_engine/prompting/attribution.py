@@ -8,6 +8,7 @@ they are right.
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from winnow_engine.core import Cancellation, Citation, Scores, Sentence, SentenceSink, Span, TextSink, UnitKind
+from winnow_engine.errors import CancelledError
 from winnow_engine.index.names import identifiers
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.code_names import CodeName, KnownNames, code_names
@@ -26,6 +28,8 @@ from winnow_engine.prompting.quotes import commits_in, quotes_in, runs_of_words,
 from winnow_engine.prompting.sentences import SentenceSplitter, states_something
 from winnow_engine.question import Change
 from winnow_engine.selection.ranking import Ranked
+
+_log = logging.getLogger(__name__)
 
 # Fitted to sentences of documentation in the calibration repositories; `subject`, which these lack, by reading answers.
 _BIAS = -9.6
@@ -65,6 +69,11 @@ class ShownCode:
     def names(self) -> set[str]:
         """The identifiers in it."""
         return identifiers(self.text)
+
+    @cached_property
+    def runs(self) -> set[tuple[str, ...]]:
+        """Its neighbouring words, if it is prose, which sentences repeat."""
+        return runs_of_words(self.text) if self.span.kind is UnitKind.SECTION else set()
 
     @cached_property
     def owners(self) -> set[str]:
@@ -108,8 +117,8 @@ class Attribution:
         names, end = list(code_names(sentence)), start + len(sentence)
         unknown = tuple((start + one.start, start + one.end) for one in self._known.unknown(self._foreign(names)))
         written = [place.lines for place in self._reader.places(sentence) if place.lines]
-        said, prose = runs_of_words(sentence), (one for one in self._shown if one.span.kind is UnitKind.SECTION)
-        repeated = [one.place for one in prose if said & runs_of_words(one.text)]
+        said = runs_of_words(sentence)
+        repeated = [one.place for one in self._shown if said & one.runs]
         written = [*commits_in(sentence, self.change), *written, *repeated][:_MOST_PLACES]
         if written or not states_something(sentence):
             return Sentence(start, end, tuple(dict.fromkeys(written)), None, unknown)
@@ -195,8 +204,11 @@ def drafter_scores(ranked: Ranked, spans: Sequence[Span], cancellation: Cancella
 class StreamedAttribution:
     """Passes the text of an answer on, and attributes it sentence by sentence on a thread of its own."""
 
-    def __init__(self, attribution: Attribution, on_text: TextSink, on_sentence: SentenceSink) -> None:
+    def __init__(
+        self, attribution: Attribution, on_text: TextSink, on_sentence: SentenceSink, cancellation: Cancellation
+    ) -> None:
         self._attribution, self._on_text, self._on_sentence = attribution, on_text, on_sentence
+        self._cancellation = cancellation
         self._pool, self._splitter = ThreadPoolExecutor(1, "attribution"), SentenceSplitter()
         self._text, self._found, self._waiting = "", list[Sentence](), list[Future[None]]()
 
@@ -206,7 +218,7 @@ class StreamedAttribution:
         self._waiting.append(self._pool.submit(self._take, piece))
 
     def end(self) -> tuple[Sentence, ...]:
-        """All sentences of the answer, which is complete."""
+        """All sentences of the answer, which is complete. CancelledError."""
         self._waiting.append(self._pool.submit(self._attribute, self._splitter.end))
         for one in self._waiting:
             one.result()
@@ -224,9 +236,20 @@ class StreamedAttribution:
 
     def _attribute(self, ended: Callable[[], Iterator[tuple[int, int]]]) -> None:
         for start, end in ended():
-            sentence = self._attribution.of(self._text[start:end], start)
+            self._cancellation.check()
+            sentence = self._attributed(start, end)
             self._found.append(sentence)
             self._on_sentence(sentence)
+
+    def _attributed(self, start: int, end: int) -> Sentence:
+        """The sentence with its places; an error costs these, not the answer."""
+        try:
+            return self._attribution.of(self._text[start:end], start)
+        except CancelledError:
+            raise
+        except Exception:
+            _log.exception("a sentence could not be attributed")
+            return Sentence(start, end)
 
 
 def attribution_of(ranked: Ranked, spans: Sequence[Span], cancellation: Cancellation) -> Attribution:

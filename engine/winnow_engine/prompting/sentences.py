@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _PART = re.compile(r"[^\n]*\n|[^\n]+")
-_FENCE = re.compile(r"[ \t]*(?:```|~~~)")
-_OTHER_BLOCK = re.compile(r"[ \t]*(?:#{1,6}[ \t]|[|:\-= \t]+$|<)")  # headings, rules, tags
 _MARKER = re.compile(r"[ \t>]*(?:(?:[-*•+]|\d+[.)])[ \t]+)?")  # of a list item
-_END = re.compile(r"[.!?]+[\"'”’»)\]*_`]*(?=\s)|[。！？]")
+_FENCE = re.compile(rf"{_MARKER.pattern}(?P<run>`{{3,}}+(?=[^`]*$)|~{{3,}})")
+_OTHER_BLOCK = re.compile(r"[ \t]*(?:#{1,6}[ \t]|[|:\-= \t]+$|<)")  # headings, rules, tags
+_END = re.compile(r"(?<![.!?])[.!?؟۔।]++[\"'”’»)\]*_]*+(?=\s)|[。！？]")
 _ABBREVIATED = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|incl|no|fig)|(?:^|\s)[A-Za-z])\.$", re.IGNORECASE)
-_WORD = re.compile(r"\w+")
+_LONGEST_ABBREVIATION = 8  # characters, with what stands before it
+_WORD, _SPACE = re.compile(r"\w+"), re.compile(r"\s*")
+_LONGEST = 2000  # characters; what has no end within them is cut there
 _FEWEST_WORDS, _FEWEST_LETTERS = 4, 8  # of a sentence that states something; letters where none is a space
 _STATES_NOTHING = re.compile(
-    r"[:：?？]\s*$|^\W*(?:sure|certainly|hello|hi|let me know|i hope|please|here (?:is|are))\b"
+    r"[:：?？؟]\s*$|^\W*(?:sure|certainly|hello|hi|let me know|i hope|please|here (?:is|are))\b"
     r"|\b(?:not|nothing|no|n't)\b.{0,60}\b(?:(?:shown|provided|given|this|the|any) (?:code|context|snippets?"
     r"|information|repository|workspace)|seems? to answer|answers? (?:this|the question)|information (?:about|on))\b"
     r"|\b(?:cannot|can't|can not|unable to|could not|impossible to) (?:be )?(?:answer|determine|tell|say)",
@@ -24,11 +26,11 @@ _STATES_NOTHING = re.compile(
 
 
 def states_something(sentence: str) -> bool:
-    """True for a sentence that states a fact; false for greetings, questions, announcements and refusals."""
+    """True for a sentence that states a fact; false for greetings, questions, refusals and endless text."""
     enough = len(_WORD.findall(sentence)) >= _FEWEST_WORDS or (
         not sentence.isascii() and len(sentence) >= _FEWEST_LETTERS
     )
-    return enough and _STATES_NOTHING.search(sentence.replace("\n", " ")) is None
+    return enough and len(sentence) < _LONGEST and _STATES_NOTHING.search(sentence.replace("\n", " ")) is None
 
 
 @dataclass(slots=True)
@@ -41,7 +43,7 @@ class SentenceSplitter:
     _line: str = ""
     _start: int = 0  # of the line
     _done: int = 0  # characters of the line whose sentences were found
-    _in_code: bool = False
+    _fence: str = ""  # that opened the block of code
 
     def feed(self, piece: str) -> Iterator[tuple[int, int]]:
         """Take in more text. Yields the sentences that have ended."""
@@ -56,13 +58,18 @@ class SentenceSplitter:
     def _found(self, line_ended: bool) -> Iterator[tuple[int, int]]:
         line, begin = self._line, self._start
         fence = _FENCE.match(line)
-        if not (fence or self._in_code or _OTHER_BLOCK.match(line)):
+        if not (fence or self._fence or _OTHER_BLOCK.match(line)):
             for start, end in _sentences(line, self._done, line_ended):
                 self._done = end
                 yield begin + start, begin + end
         if line_ended:
-            self._in_code ^= fence is not None
+            self._fence = self._fence_after(line, fence["run"] if fence else "")
             self._line, self._start, self._done = "", begin + len(line), 0
+
+    def _fence_after(self, line: str, run: str) -> str:
+        """The fence of the block that is open after a line: one as long as its own, and alone, closes it."""
+        closes = run.startswith(self._fence) and line.strip("> \t\r\n") == run
+        return run if not self._fence else "" if closes else self._fence
 
 
 def sentences_of(text: str) -> list[tuple[int, int]]:
@@ -73,15 +80,21 @@ def sentences_of(text: str) -> list[tuple[int, int]]:
 
 def _sentences(line: str, start: int, line_ended: bool) -> Iterator[tuple[int, int]]:
     """The sentences of a line from `start` on, the last one only if the line has ended."""
-    start = start or _MARKER.match(line).end()  # type: ignore[union-attr]  # it matches anything
-    ends = [match.end() for match in _END.finditer(line, start) if _is_end(line, match)]
-    for end in [*ends, *([len(line.rstrip())] if line_ended else [])]:
-        start += len(line[start:end]) - len(line[start:end].lstrip())
-        if start < end:
-            yield start, end
-        start = max(start, end)
+    start = _SPACE.match(line, start or _MARKER.match(line).end()).end()  # type: ignore[union-attr]  # they match anything
+    while start < len(line) and (end := _end(line, start, line_ended)):
+        yield start, end
+        start = _SPACE.match(line, end).end()  # type: ignore[union-attr]
 
 
-def _is_end(line: str, match: re.Match[str]) -> bool:
-    within_code = line.count("`", 0, match.start()) % 2 and "`" not in match[0]
-    return not within_code and not _ABBREVIATED.search(line, 0, match.end())
+def _end(line: str, start: int, line_ended: bool) -> int | None:
+    """The end of the sentence that begins at `start`, None if that is still to come."""
+    latest = start + _LONGEST
+    ends = (match.end() for match in _END.finditer(line, start, latest) if _is_end(line, start, match))
+    cut = latest if latest < len(line) else len(line.rstrip()) if line_ended else None
+    return next(ends, cut)
+
+
+def _is_end(line: str, start: int, match: re.Match[str]) -> bool:
+    within_code = line.count("`", start, match.start()) % 2
+    begin = max(start, match.end() - _LONGEST_ABBREVIATION)
+    return not within_code and not _ABBREVIATED.search(line, begin, match.end())

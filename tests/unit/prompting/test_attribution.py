@@ -1,14 +1,16 @@
+from collections.abc import Sequence
 from urllib.parse import quote
 
 import numpy as np
 import pytest
 from attributed import cite
 
-from winnow_engine.core import Citation, Sentence, Span, UnitKind
+from winnow_engine.core import Cancellation, Citation, Sentence, Span, UnitKind
+from winnow_engine.errors import CancelledError
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.attribution import Attribution, StreamedAttribution
-from winnow_engine.prompting.sentences import SentenceSplitter
+from winnow_engine.prompting.sentences import SentenceSplitter, sentences_of
 
 CODE = "def resolve(name):\n    found = lookup(name)\n    return found or None\n" + "# filler\n" * 20
 
@@ -210,16 +212,46 @@ def test_sentences_are_found_as_they_end_however_the_text_is_cut(step: int) -> N
     assert [ANSWER[start:end] for start, end in found] == SENTENCES
 
 
-def test_an_answer_is_attributed_while_it_streams_and_an_error_is_raised_at_its_end() -> None:
+@pytest.mark.parametrize(
+    ("answer", "sentences"),
+    [
+        ("The `...` operator and `git add .` copy it.", 1),  # marks within code end nothing
+        ("````md\n```\nIt is code here.\n```\nStill code is here.\n````\nProse.", 1),
+        ("- ```py\n  It is code here.\n  ```\n- Prose.", 1),
+        ("```py\n```js\nIt is code here.\n```\nProse.", 1),
+        ("```not a fence``` but prose.\nProse.", 2),
+        ("```\n" + "It is never closed.\n" * 500, 0),
+        ("هل هذا صحيح؟ نعم هو كذلك.", 2),
+        ("😀" * 4000 + " end. More.", 4),
+        ("word. " * 30_000, 30_000),
+        ("`" + "word. " * 30_000, 30_000 - 332),
+        ("." * 200_000, 100),
+    ],
+)
+def test_sentences_of_any_text_are_found_soon(answer: str, sentences: int) -> None:
+    assert len(sentences_of(answer)) == sentences
+
+
+def streamed(attribution: Attribution, pieces: Sequence[str], cancellation: Cancellation) -> tuple[str, list[Sentence]]:
     said, told = list[str](), list[Sentence]()
-    with StreamedAttribution(shop(), said.append, told.append) as streamed:
-        for piece in ("The `total` method adds ", "it up. And", " more"):
-            streamed.feed(piece)
-        assert streamed.end() == tuple(told)
-    assert ("".join(said), len(told)) == ("The `total` method adds it up. And more", 2)
-    broken = shop()
+    with StreamedAttribution(attribution, said.append, told.append, cancellation) as stream:
+        for piece in pieces:
+            stream.feed(piece)
+        assert stream.end() == tuple(told)
+    return "".join(said), told
+
+
+def test_an_answer_is_attributed_while_it_streams() -> None:
+    said, told = streamed(shop(), ("The `total` method adds ", "it up. And", " more"), Cancellation())
+    assert (said, len(told)) == ("The `total` method adds it up. And more", 2)
+
+
+def test_an_error_costs_the_places_of_a_sentence_and_a_cancellation_ends_all() -> None:
+    broken, cancellation = shop(), Cancellation()
     broken.scores = lambda sentence: {"maxsim": 1 / 0}
-    with StreamedAttribution(broken, said.append, told.append) as streamed:
-        streamed.feed("This states something here. ")
-        with pytest.raises(ZeroDivisionError):
-            streamed.end()
+    assert streamed(broken, ["😀 states something here. And. More"], cancellation)[1] == [
+        Sentence(0, 24), Sentence(25, 29), Sentence(30, 34)
+    ]  # fmt: skip
+    cancellation.cancel()
+    with pytest.raises(CancelledError):
+        streamed(shop(), ["It states something here. "], cancellation)
