@@ -26,9 +26,10 @@ export class Service implements vscode.Disposable {
     const asked = begin(question);
     let answer = '';
     let spans: SpanInfo[] = [];
+    const sentences: SentenceInfo[] = [];
     const gather = {
       ...listener,
-      delta: (piece: string, sentences?: SentenceInfo[]): void => { answer += piece; listener.delta(piece, sentences); },
+      delta: (piece: string, found: SentenceInfo[] = []): void => { answer += piece; sentences.push(...found); listener.delta(piece, found); },
       kept: (kept: SpanInfo[]): void => { spans = kept; listener.kept(kept); },
     };
     let exchange: Exchange;
@@ -37,7 +38,7 @@ export class Service implements vscode.Disposable {
       exchange = answered(asked, question, await sendAsk(client, this.params(question, asked.conversation), gather, token));
     } catch (error) {
       const cancelled = token.isCancellationRequested || wasStopped(error);
-      exchange = { ...asked, answer, spans, ...(cancelled ? { outcome: 'cancelled' } : { outcome: 'failed', error: reason(error) }) };
+      exchange = { ...asked, answer, sentences, spans, ...(cancelled ? { outcome: 'cancelled' } : { outcome: 'failed', error: reason(error) }) };
     }
     await this.past.add(exchange);
     this.historyChanged.fire();
