@@ -14,9 +14,8 @@ _MARKER = re.compile(r"^[ \t>]*(?:[-*•+]\s+|\d+[.)]\s+)?")  # of a list item
 _BEGUN_MARKER = re.compile(r"[ \t>]*(?:[-*•+]|\d+[.)]?)?")
 _SPACE = re.compile(r"\s+")
 _FEWEST_WORDS, _FEWEST_LETTERS = 5, 12  # of a sentence that is not said twice by chance; letters where none is a space
-_LONGEST_CYCLE, _COPIES = 8, 4  # lines of code, and how often they come one after the other
-_RUN = re.compile(r"(.{12,160}?)\1{3}$", re.DOTALL)  # within one sentence
-_RUN_LENGTH = 4 * 160
+_LONGEST_CYCLE, _COPIES = 8, 4  # lines of code, and how often they or a run come one after the other
+_SHORTEST_RUN, _LONGEST_RUN = 12, 160  # characters of what comes so often within one sentence
 REPEATED = "the answer ends where it began to repeat itself"
 """The notice of an answer that the guard ended."""
 
@@ -43,7 +42,7 @@ class RepetitionGuard:
             self._finish(end)
         if not self.repeated and not self._may_repeat():
             self._pass_on(len(self._sentence))
-            if _RUN.search(self._sentence[-_RUN_LENGTH:]):
+            if _ends_in_copies(self._sentence):
                 self._stop()
 
     def ended(self, generation: Generation) -> Generation:
@@ -100,6 +99,11 @@ class RepetitionGuard:
     def _stop(self) -> None:
         self.repeated = True
         self._on_repeated()
+
+
+def _ends_in_copies(sentence: str) -> bool:
+    lengths = range(_SHORTEST_RUN, min(_LONGEST_RUN, len(sentence) // _COPIES) + 1)
+    return any(sentence[-(_COPIES - 1) * one :] == sentence[-_COPIES * one : -one] for one in lengths)
 
 
 def _folded(sentence: str) -> str:
