@@ -14,7 +14,7 @@ from winnow_engine.index.units import tile
 
 # Shorter names (`i`, `x`, `fn`) do not identify a definition.
 _MIN_REFERENCE = 3
-_QUALIFIERS = re.compile(r".*(?:\.|::)(?=\w)", re.DOTALL)
+_QUALIFIERS = re.compile(r"\A.*(?:\.|::)(?=\w)", re.DOTALL)  # anchored: a search takes quadratic time in long names
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,11 @@ def test_short_names_and_own_names_are_no_references() -> None:
     assert analysis.symbols.references == ()
 
 
+def test_a_name_as_long_as_its_file_is_read_in_linear_time() -> None:
+    name = "a" * 1_000_000
+    assert analyse("a.ex", name.encode()).symbols.references == ((name, 0),)  # would not end
+
+
 def test_each_pair_comes_once() -> None:
     analysis = analyse("a.py", b"print(value)\nprint(value)\n")
     assert analysis.symbols.references == (("print", 0), ("value", 0))
