@@ -14,7 +14,7 @@ from typing import Literal
 import llama_cpp
 
 from winnow_engine.config import Place, TargetOptions
-from winnow_engine.errors import ModelError
+from winnow_engine.errors import ModelError, UnsupportedModelError
 from winnow_engine.models.cache import all_pulled, default_directory, locate
 from winnow_engine.models.gguf_header import model_bytes, read_header
 from winnow_engine.models.names import quantisation
@@ -85,9 +85,11 @@ def _pulled() -> list[KnownTarget]:
 
 
 def described(name: str, file: Path) -> KnownTarget:
-    """The figures of a target's file, from its header."""
+    """The figures of a target's file, from its header. ModelError if there is no such model."""
     header = read_header(file)
     sizes = {tensor: math.prod(info.shape) for tensor, info in header.tensors.items()}
+    if not any(sizes.values()):
+        raise UnsupportedModelError(f"{file} is a vocabulary without weights")
     counts = [header.values.get(f"{header.architecture}.expert_{what}count") for what in ("used_", "")]
     used, count = (one if isinstance(one, int) and one else 1 for one in counts)
     unused = sum(size for tensor, size in sizes.items() if "_exps." in tensor) * (1 - used / count)

@@ -20,7 +20,7 @@ from winnow_engine.models.cache import FileState
 from winnow_engine.models.names import PREFIX
 from winnow_engine.models.registry import ModelRole, RegisteredModel
 from winnow_engine.models.target_table import source_of
-from winnow_engine.platform import physical_cores
+from winnow_engine.platform import free_memory, physical_cores
 from winnow_engine.targets.remote.discovery import FoundModel, discover
 from winnow_engine.targets.remote.last_answers import last_answer
 from winnow_engine.targets.residency import any_gpu_bytes
@@ -54,8 +54,8 @@ def suggest_models(as_json: bool) -> None:
 
 
 def _print(suggestions: list[Suggestion], chosen: Suggestion | None, found: tuple[FoundModel, ...]) -> None:
-    memory, (gpu_free, gpu) = psutil.virtual_memory(), any_gpu_bytes()
-    free = f"{memory.available / 1e9:.1f} of {memory.total / 1e9:.1f} GB of memory free"
+    total, (gpu_free, gpu) = psutil.virtual_memory().total, any_gpu_bytes()
+    free = f"{free_memory() / 1e9:.1f} of {total / 1e9:.1f} GB of memory free"
     click.echo(f"{counted(physical_cores(), 'core')}, {free}; GPU: {gpu}\n")
     Console().print(_suggestions_table(suggestions, found))
     for reason, names in _reasons(suggestions, has_gpu=gpu_free is not None).items():
@@ -110,8 +110,8 @@ def _advice(chosen: Suggestion | None) -> str:
 def _document(
     suggestions: list[Suggestion], chosen: Suggestion | None, found: tuple[FoundModel, ...]
 ) -> dict[str, Any]:
-    memory, (gpu_free, gpu) = psutil.virtual_memory(), any_gpu_bytes()
-    machine = {"cores": physical_cores(), "memoryBytes": memory.total, "memoryAvailableBytes": memory.available}
+    total, (gpu_free, gpu) = psutil.virtual_memory().total, any_gpu_bytes()
+    machine = {"cores": physical_cores(), "memoryBytes": total, "memoryAvailableBytes": free_memory()}
     return {
         "machine": machine | {"gpu": gpu, "gpuFreeBytes": gpu_free},
         "suggested": chosen.model.name if chosen else None,

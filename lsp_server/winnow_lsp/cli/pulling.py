@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
-import psutil
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.progress import Progress as RichProgress
@@ -18,6 +17,7 @@ from winnow_engine.models import cache, registry
 from winnow_engine.models.names import PREFIX
 from winnow_engine.models.pull import pull
 from winnow_engine.models.target_table import source_of
+from winnow_engine.platform import free_memory
 from winnow_engine.targets.suggesting import Suggestion, best, suggest
 from winnow_lsp.cli.setting_options import user_settings
 from winnow_lsp.cli.terminal import show
@@ -30,7 +30,7 @@ def suggested() -> tuple[list[Suggestion], Suggestion | None]:
     patience, drafter = config.budget.patience_s, config.models.drafter
     if all(drafter != model.name for model in registry.MODELS):
         drafter = registry.DEFAULT_DRAFTER  # a file may be as large
-    found = suggest(registry.find(drafter), psutil.virtual_memory().available, patience)
+    found = suggest(registry.find(drafter), free_memory(), patience)
     return found, best(found, patience)
 
 

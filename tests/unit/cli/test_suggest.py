@@ -8,6 +8,7 @@ import llama_cpp
 import pytest
 from click.testing import CliRunner
 
+from winnow_engine import platform
 from winnow_engine.models import registry
 from winnow_engine.models.target_table import known_targets
 from winnow_engine.prompting.messages import Message
@@ -35,6 +36,15 @@ def ollama(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
     with serving() as url:
         monkeypatch.setenv("OLLAMA_HOST", url)
         yield url
+
+
+def test_a_containers_limit_is_the_memory_there_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "memory.max").write_text("1700000000")
+    (tmp_path / "memory.current").write_text("100000000")
+    monkeypatch.setattr(platform, "_CGROUP", tmp_path)
+    document = json.loads(CliRunner().invoke(models, ["suggest", "--json"]).output)
+    assert document["machine"]["memoryAvailableBytes"] <= 1_600_000_000
+    assert {one["name"] for one in document["targets"] if one["place"]} <= {"smollm2-135m", "qwen2.5-coder-0.5b"}
 
 
 def test_json_has_the_machine_every_target_and_what_was_found(ollama: str) -> None:
