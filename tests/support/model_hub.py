@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from http_servers import running
@@ -42,7 +43,7 @@ class ModelHub:
         return f"{self.base}/{REPOSITORY}/resolve/main/{file}"
 
     def respond(self, handler: BaseHTTPRequestHandler) -> None:
-        path, wanted = handler.path.partition("?")[0], handler.headers.get("Range", "")
+        path, wanted = unquote(handler.path.partition("?")[0]), handler.headers.get("Range", "")
         self.tokens.add(handler.headers.get("Authorization"))
         if self.redirects_for_ever:
             _redirect(handler, path)

@@ -126,7 +126,8 @@ def _files(name: str, directory: Path) -> Iterator[Path]:
     elif given is None:
         firsts = [directory / registry.find(name).file]
     else:
-        firsts = [file for file in parts_of(given) if file.is_relative_to(directory)]
+        inside = given.parent.resolve().is_relative_to(directory.resolve())
+        firsts = list(parts_of(given)) if inside else []
     for first in firsts:
         yield first
         yield from (file for file in first.parent.glob("*.part") if _whole(file) == first)

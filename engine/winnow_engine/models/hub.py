@@ -14,15 +14,26 @@ from typing import Any, BinaryIO
 from urllib.parse import unquote, urlsplit
 
 import httpx2
-from huggingface_hub import HfApi, constants, get_session, hf_hub_url, hf_raise_for_status
+from huggingface_hub import HfApi, constants, get_session, hf_hub_url, hf_raise_for_status, set_client_factory
 from huggingface_hub.file_download import http_get
 from huggingface_hub.hf_api import ModelInfo
 from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]
+from huggingface_hub.utils._http import default_client_factory
 
 from winnow_engine.errors import DownloadError
 
 # ImportError and ValueError: for a proxy or certificates that cannot be used, and an answer in another form.
-_FAILURES = (httpx2.HTTPError, httpx2.InvalidURL, ImportError, ValueError, LookupError, TypeError, OSError)
+# RecursionError: the library calls itself after each interruption.
+_FAILURES = (
+    httpx2.HTTPError,
+    httpx2.InvalidURL,
+    ImportError,
+    ValueError,
+    LookupError,
+    TypeError,
+    OSError,
+    RecursionError,
+)
 _TIMEOUT = httpx2.Timeout(connect=10, read=30, write=10, pool=10)
 _OFFICIAL = "https://huggingface.co/"
 _ON_HUB = re.compile(r"([^/]+/[^/]+)/(?:resolve|blob)/main/([^?#]+)")
@@ -30,6 +41,23 @@ constants.DOWNLOAD_CHUNK_SIZE = 1 << 20  # as much as an interruption may lose
 constants.HF_HUB_DISABLE_TELEMETRY = True  # which asks the hub for names of agents and tells it which runs here
 # The library logs each retry; the error at the end says what failed.
 logging.getLogger("huggingface_hub.file_download").setLevel(logging.ERROR)
+
+
+def _client() -> httpx2.Client:
+    """The library's client, which does not leave https."""
+    client = default_client_factory()
+    client.event_hooks = {**client.event_hooks, "response": [stay_encrypted]}
+    return client
+
+
+def stay_encrypted(response: httpx2.Response) -> None:
+    """Refuse a redirect from https to http: to others' networks, or to services of this one. DownloadError."""
+    target = response.url.join(response.headers.get("Location", "")) if response.has_redirect_location else response.url
+    if response.url.scheme == "https" != target.scheme:
+        raise DownloadError(f"{response.url} leads to {target}, which is not https")
+
+
+set_client_factory(_client)
 
 
 def repository(name: str) -> ModelInfo:

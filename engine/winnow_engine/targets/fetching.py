@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from gguf.constants import MODEL_ARCH_NAMES
 
 from winnow_engine.core import Cancellation, ProgressSink
-from winnow_engine.errors import DownloadError, ModelError, UnsupportedModelError
+from winnow_engine.errors import DownloadError, ModelError, ModelNotFoundError, UnsupportedModelError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.models import hub
 from winnow_engine.models.cache import FileState, part_of, quick_state
@@ -24,6 +25,7 @@ from winnow_engine.targets.remote.address import is_loopback
 
 _FIRST_BYTES, _MOST_FIRST_BYTES = 4 << 20, 256 << 20
 _HEADROOM_BYTES = 300_000_000
+_MOST_BYTES = 1 << 43  # file systems have a limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +53,22 @@ class Offer:
 
 def offer(source: str) -> Offer:
     """The model at a source. DownloadError, ModelNotFoundError, UnsupportedModelError if llama.cpp cannot run it."""
-    on_hub = None if source.startswith(PREFIX) else hub.place_on_hub(source)
-    if on_hub:
-        source = f"{PREFIX}{on_hub[0]}:{quantisation(on_hub[1])}"
-    files, licence = _hub_files(HubName.parse(source)) if source.startswith(PREFIX) else (_url_file(source), "unknown")
+    source, files, licence = _found(source)
     header = _checked_header(source, files[0])
     return Offer(source, files, licence, header.architecture, header.context_length)
+
+
+def _found(source: str) -> tuple[str, tuple[ModelFile, ...], str]:
+    """The name, files and licence of a model. A file's address on the hub becomes a name, if that means this file."""
+    if source.startswith(PREFIX):
+        return (source, *_hub_files(HubName.parse(source)))
+    if on_hub := hub.place_on_hub(source):
+        with suppress(ModelNotFoundError):
+            found = _found(f"{PREFIX}{on_hub[0]}:{quantisation(on_hub[1])}")
+            if any(file.file == "/".join(on_hub) for file in found[1]):
+                return found
+        source = hub.file_url(*on_hub, "main")
+    return source, _url_file(source), "unknown"
 
 
 def fetch(offered: Offer, directory: Path, progress: ProgressSink, cancellation: Cancellation | None = None) -> Path:
@@ -74,15 +86,15 @@ def fetch(offered: Offer, directory: Path, progress: ProgressSink, cancellation:
 def _hub_files(name: HubName) -> tuple[tuple[ModelFile, ...], str]:
     """The files of a model on a hub with their hashes, and its licence."""
     found = hub.repository(name.repository)
-    siblings = {one.rfilename: one for one in found.siblings or ()}
+    siblings = {str(one.rfilename): one for one in found.siblings or ()}
     chosen, files = name.choose(siblings), list[ModelFile]()
     for path in chosen:
         one = siblings[path]
         size, sha256 = (one.lfs.size, one.lfs.sha256) if one.lfs else (one.size, None)
-        if not size or not found.sha:
+        if not isinstance(size, int) or not 0 < size <= _MOST_BYTES or not found.sha:
             raise DownloadError(f"the hub does not say how large {path} is")
         file, url = f"{name.repository}/{checked_path(path)}", hub.file_url(name.repository, path, found.sha)
-        files.append(_file(str(name), file, size, url, sha256, one.blob_id or found.sha))
+        files.append(_file(str(name), file, size, url, sha256, str(one.blob_id or found.sha)))
     card = found.card_data
     licence = card and (card.get("license_name") or card.get("license"))
     return tuple(files), str(licence or "unknown")
@@ -90,14 +102,17 @@ def _hub_files(name: HubName) -> tuple[tuple[ModelFile, ...], str]:
 
 def _url_file(url: str) -> tuple[ModelFile, ...]:
     """The file at a URL. Its bytes cannot be checked against a hash."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise DownloadError(f"{url}: {error}") from error
     path = checked_path(f"{(parts.hostname or '').strip('[]').replace(':', '_')}/{Path(unquote(parts.path)).name}")
     if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
         raise DownloadError(f"{url}: write https://")
     if not path.endswith(".gguf") or part_count(path) > 1:
         raise DownloadError(f"{url}: a URL must lead to one whole .gguf file")
     _, size, version = hub.read_start(url, 0, 4)
-    if not size:
+    if not size or size > _MOST_BYTES:
         raise DownloadError(f"{url}: the server does not say how large the file is")
     return (_file(url, path, size, url, None, version or str(size)),)
 

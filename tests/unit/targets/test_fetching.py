@@ -2,11 +2,13 @@
 
 import shutil
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import httpx2
 import pytest
-from huggingface_hub import constants
+from huggingface_hub import constants, get_session
 from model_hub import REPOSITORY, ModelHub, serving
 from random_models import write_model
 
@@ -15,6 +17,7 @@ from winnow_engine.errors import CancelledError, DownloadError, ModelNotFoundErr
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.models import cache
 from winnow_engine.models.gguf_header import model_bytes, read_header
+from winnow_engine.models.hub import stay_encrypted
 from winnow_engine.models.names import HubName
 from winnow_engine.targets.fetching import fetch, offer
 
@@ -102,6 +105,23 @@ def test_the_address_of_a_file_on_the_hub_is_taken_as_its_name(hub: ModelHub, fo
     assert (offered.name, offered.licence) == (f"{NAME}:Q4_K_M", "apache-2.0")
 
 
+@pytest.mark.parametrize(
+    ("file", "place"),
+    [
+        ("another-Q4_K_M.gguf", REPOSITORY),  # not tiny-Q4_K_M.gguf, which is the usual one of that quantisation
+        ("a+b.gguf", "127.0.0.1"),
+        ("b/tiny-Q4_K_M.gguf", "127.0.0.1"),
+    ],
+)
+def test_the_address_of_a_file_never_brings_another(hub: ModelHub, folder: Path, file: str, place: str) -> None:
+    content = hub.files[file] = hub.files["tiny-Q4_K_M.gguf"][:-1] + b"!"
+    if place == REPOSITORY:
+        hub.files["tiny-tiny-tiny-tiny-Q4_K_M.gguf"] = hub.files.pop("tiny-Q4_K_M.gguf")
+    brought = pulled(hub.url(file), folder)
+    assert brought.read_bytes() == content
+    assert brought == folder / place / Path(file).name
+
+
 def test_a_url_is_pulled_and_goes_on_while_its_version_is_the_same(
     hub: ModelHub, files: dict[str, bytes], folder: Path
 ) -> None:
@@ -114,6 +134,10 @@ def test_a_url_is_pulled_and_goes_on_while_its_version_is_the_same(
     assert file == folder / "127.0.0.1" / "tiny-Q4_K_M.gguf"
     assert file.read_bytes() == newer
     assert cache.all_pulled(folder) == {str(file): (file,)}
+    outside = folder.parent / "mine.gguf"
+    outside.write_bytes(newer)
+    with pytest.raises(ModelNotFoundError):
+        cache.remove(f"{folder}/../mine.gguf", folder)
     assert cache.remove(str(file), folder) > len(newer)  # with the part of the other version
 
 
@@ -125,6 +149,15 @@ def test_the_token_is_for_the_hub_alone(hub: ModelHub, folder: Path, monkeypatch
     monkeypatch.setattr(constants, "ENDPOINT", "https://huggingface.co")
     pulled(f"{hub.base}/cdn/tiny-Q4_K_M.gguf", folder)
     assert hub.tokens == {None}
+
+
+@pytest.mark.parametrize("location", ["http://169.254.169.254/latest", "http://example.org/a", "/a", "https://b.org/a"])
+def test_a_redirect_stays_encrypted(location: str) -> None:
+    asked = httpx2.Request("GET", "https://example.org/a.gguf")
+    response = httpx2.Response(302, headers={"Location": location}, request=asked)
+    assert stay_encrypted in get_session().event_hooks["response"]
+    with pytest.raises(DownloadError, match="not https") if location.startswith("http:") else nullcontext():
+        stay_encrypted(response)
 
 
 def test_what_is_here_is_found_offline(hub: ModelHub, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,6 +191,9 @@ def told(hash: str, size: int = 0) -> Any:
     ("misbehave", "says"),
     [
         (told("0" * 64, 9_999_999), r"bytes instead of 9999999"),
+        (told("0" * 64, 10**30), "how large"),
+        (told("0" * 64, -5), "how large"),
+        (lambda hub: hub.told.update({"tiny-Q4_K_M.gguf": {"rfilename": None}}), "is not there"),
         (told("0" * 64), r"wrong content \(SHA-256 .*removed"),
         (lambda hub: setattr(hub, "redirects_for_ever", True), "redirects"),
         (lambda hub: setattr(hub, "endless", True), r"more than \d+ bytes"),
@@ -187,6 +223,7 @@ def test_a_hostile_server_is_answered_with_an_error_and_leaves_no_model(
         ("https://127.0.0.1/a-00001-of-00002.gguf", "one whole"),
         ("https://127.0.0.1/%2e%2e", "another folder"),
         ("http://example.org/a.gguf", "write https"),
+        ("https://[::1", "Invalid IPv6"),
     ],
 )
 def test_what_names_no_model_is_explained(source: str, says: str, hub: ModelHub) -> None:
