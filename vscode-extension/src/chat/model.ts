@@ -29,7 +29,7 @@ export function registerModel(session: Session): vscode.Disposable {
     provideLanguageModelChatInformation: () => [MODEL],
     async provideLanguageModelChatResponse(_model, messages, _options, progress, token) {
       const { question, earlier } = split(messages.map(read));
-      const delta = (text: string): void => { progress.report(new vscode.LanguageModelTextPart(text)); };
+      const delta = (text: string): void => { if (text !== '') progress.report(new vscode.LanguageModelTextPart(text)); };
       const listener = { kept: (): void => undefined, delta, progress: (): void => undefined };
       await sendAsk(await session.ready(token), { question, earlier }, listener, token);
     },
