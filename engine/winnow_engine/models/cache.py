@@ -104,6 +104,17 @@ def quick_state(model: ModelFile, directory: Path) -> FileState:
     return FileState.DAMAGED if _fault(model, file) else FileState.OK
 
 
+def pulled_state(first: Path) -> FileState:
+    """The state of a model that was pulled, by its header and the size that follows from it."""
+    try:
+        read_header(first)
+    except ModelDamagedError:
+        return FileState.DAMAGED
+    except ModelError:  # whole, but no model to run
+        pass
+    return FileState.OK
+
+
 def remove(name: str, directory: Path) -> int:
     """Delete a model's files and what a pull received; returns bytes. ModelNotFoundError, OSError."""
     found = [file for file in _files(name, directory) if is_file(file)]

@@ -167,9 +167,8 @@ def list_models(as_json: bool) -> None:
     else:
         table = _table(states, directory)
         for name, files in pulled.items():
-            table.add_row(
-                escape(name), ModelRole.TARGET, shown_size(_bytes(files)), "", FileState.OK, _last_read(files[0])
-            )
+            state, size, read = cache.pulled_state(files[0]), shown_size(_bytes(files)), _last_read(files[0])
+            table.add_row(escape(name), ModelRole.TARGET, size, "", state, read)
         Console().print(table)
 
 
@@ -234,7 +233,8 @@ def _record(model: RegisteredModel, state: FileState, directory: Path) -> dict[s
 
 
 def _pulled_record(name: str, files: tuple[Path, ...]) -> dict[str, object]:
-    return {"name": name, "roles": ["target"], "file": str(files[0]), "bytes": _bytes(files), "state": FileState.OK}
+    state = cache.pulled_state(files[0])
+    return {"name": name, "roles": ["target"], "file": str(files[0]), "bytes": _bytes(files), "state": state}
 
 
 def _table(states: list[tuple[RegisteredModel, FileState]], directory: Path) -> Table:

@@ -73,6 +73,16 @@ def test_list_prints_json_for_scripts(cache: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("kept", [0, 4, 5000, 1_000_000, None])
+def test_a_model_of_a_hub_that_is_cut_short_is_listed_as_damaged(cache: Path, kept: int | None) -> None:
+    file = cache / "acme" / "tiny-GGUF" / "tiny-Q8_0.gguf"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(write_model(cache / "whole.gguf").read_bytes()[:kept])
+    state = "damaged" if kept is not None else "ok"
+    assert json.loads(run("list", "--json").output)[-1]["state"] == state
+    assert state in run("list").output.splitlines()[-1]
+
+
 def test_path_prints_only_the_path(cache: Path) -> None:
     file = place(cache)
 
