@@ -208,7 +208,7 @@ class StreamedAttribution:
         self, attribution: Attribution, on_text: TextSink, on_sentence: SentenceSink, cancellation: Cancellation
     ) -> None:
         self._attribution, self._on_text, self._on_sentence = attribution, on_text, on_sentence
-        self._cancellation = cancellation
+        self._cancellation = cancellation.part()
         self._pool, self._splitter = ThreadPoolExecutor(1, "attribution"), SentenceSplitter()
         self._text, self._found, self._waiting = "", list[Sentence](), list[Future[None]]()
 
@@ -228,6 +228,7 @@ class StreamedAttribution:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._cancellation.cancel()
         self._pool.shutdown(cancel_futures=True)
 
     def _take(self, piece: str) -> None:

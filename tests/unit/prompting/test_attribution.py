@@ -1,15 +1,17 @@
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from threading import Event
+from time import sleep
 from urllib.parse import quote
 
 import numpy as np
 import pytest
 from attributed import cite
 
-from winnow_engine.core import Cancellation, Citation, Sentence, Span, UnitKind
+from winnow_engine.core import Cancellation, Citation, Scores, Sentence, Span, UnitKind
 from winnow_engine.errors import CancelledError
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.prompting.attribution import Attribution, StreamedAttribution
+from winnow_engine.prompting.attribution import Attribution, StreamedAttribution, no_scores
 from winnow_engine.prompting.sentences import SentenceSplitter, sentences_of
 
 CODE = "def resolve(name):\n    found = lookup(name)\n    return found or None\n" + "# filler\n" * 20
@@ -255,3 +257,23 @@ def test_an_error_costs_the_places_of_a_sentence_and_a_cancellation_ends_all() -
     cancellation.cancel()
     with pytest.raises(CancelledError):
         streamed(shop(), ["It states something here. "], cancellation)
+
+
+def test_an_error_of_the_target_waits_for_no_more_than_one_sentence() -> None:
+    slow, begun, told = shop(), Event(), list[Sentence]()
+
+    def scores(sentence: str) -> Mapping[str, Scores | float]:
+        begun.set()
+        sleep(0.05)
+        return no_scores(sentence)
+
+    def failing() -> None:
+        with StreamedAttribution(slow, lambda text: None, told.append, Cancellation()) as stream:
+            stream.feed("It states something here. " * 100)
+            assert begun.wait(10)
+            raise ConnectionError
+
+    slow.scores = scores
+    with pytest.raises(ConnectionError):
+        failing()
+    assert len(told) < 50
