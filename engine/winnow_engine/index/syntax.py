@@ -36,7 +36,9 @@ class Syntax:
             raise GrammarError(f"the {language.name} grammar cannot be given this text")
         self.text = text
         self.language = language
-        self._root = _parse(language, language.seen(text)).root_node
+        # Make's grammar needs the last line's end, and Perl's would search on for it for ever.
+        end = b"\n" if language.packed and text and not text.endswith(b"\n") else b""
+        self._root = _parse(language, language.seen(text) + end).root_node
         if self._root.has_error and _shattered(self._root):
             raise GrammarError(f"the {language.name} grammar makes next to nothing of this text")
 

@@ -103,6 +103,14 @@ def test_a_name_as_long_as_its_file_is_read_in_linear_time() -> None:
     assert analyse("a.ex", name.encode()).symbols.references == ((name, 0),)  # would not end
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "name"),
+    [("Makefile", b"all: clean\n\nclean:\n\trm a", "clean"), ("a.pl", b"sub once { return 1 } # so", "once")],
+)
+def test_a_last_line_without_an_end_is_read(file: str, text: bytes, name: str) -> None:
+    assert name in dict(analyse(file, text).symbols.definitions)
+
+
 def test_each_pair_comes_once() -> None:
     analysis = analyse("a.py", b"print(value)\nprint(value)\n")
     assert analysis.symbols.references == (("print", 0), ("value", 0))

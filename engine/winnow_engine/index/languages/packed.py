@@ -37,9 +37,6 @@ _OUTSIDE_SCRIPTS = re.compile(
     rb"(?:<script\b(?:[^>\"']{1,200}+|\"[^\"]{0,200}+\"|'[^']{0,200}+'){0,10}+>|\Z))"
 )
 
-# Perl's grammar does not see the end of the text in a comment or here-document, and searches on for ever.
-_UNENDED_LINE = re.compile(rb"(?<![^\n])([^\n]+)\Z")
-
 LANGUAGES = (
     _packed(
         "elixir",
@@ -66,7 +63,7 @@ LANGUAGES = (
     _packed("julia", ".jl"),
     _packed("ocaml", ".ml"),
     _packed("ocaml_interface", ".mli"),
-    replace(_packed("perl", ".pl .pm .t .psgi cpanfile", DocComment("# ")), blanked=_UNENDED_LINE),
+    _packed("perl", ".pl .pm .t .psgi cpanfile", DocComment("# ")),
     _packed("elm", ".elm"),
     _packed("sql", ".sql .ddl .pgsql", DocComment("-- ")),
     _packed("html", ".html .htm .xhtml", None, id="id", h1="h1", h2="h2", h3="h3", h4="h4", h5="h5", h6="h6"),
