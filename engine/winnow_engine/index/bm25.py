@@ -15,11 +15,12 @@ from winnow_engine.index.postings import Occurrences, Places, Postings
 from winnow_engine.index.words import words
 
 _K1, _B = 1.5, 0.75
+_LONGEST = 100  # letters of a word that has a stem: it takes quadratic time, 1 s for 100,000
 
 
 def stems(text: str) -> list[str]:
-    """The words of a text, those of ASCII letters as stems: `parsedHeaders` → pars, header."""
-    return [_stem(word) if word.isascii() else word for word in words(text)]
+    """The words of a text, those of at most 100 ASCII letters as stems: `parsedHeaders` → pars, header."""
+    return [_stem(word) if len(word) <= _LONGEST and word.isascii() else word for word in words(text)]
 
 
 @lru_cache(maxsize=1 << 16)  # a word takes 25 µs

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from winnow_engine.index.bm25 import LexicalIndex, counted
+from winnow_engine.index.bm25 import LexicalIndex, counted, stems
 from winnow_engine.index.postings import NO_PLACE, Places, Postings
 from winnow_engine.index.words import words
 
@@ -42,6 +42,11 @@ def test_a_question_finds_its_words_in_any_script() -> None:
 @pytest.mark.parametrize("question", ["parsed headers", "PARSING a Header", "parses"])
 def test_a_question_finds_words_in_other_forms(question: str) -> None:
     assert index_of(["def send_order", "def parse_header", "Проверка"]).score(question).argmax() == 1
+
+
+@pytest.mark.parametrize("text", ["", "😀😀", "internal interval", "y" * 1_000_000], ids=len)  # of the last, 5 minutes
+def test_words_that_are_their_own_stems(text: str) -> None:
+    assert stems(text) == words(text)
 
 
 def test_rare_word_outweighs_common_one() -> None:
