@@ -78,8 +78,9 @@ class SymbolTable:
 
     def completing(self, word: str) -> Iterator[str]:
         """Defined names that hold a word in any case: those that begin with it first, then the shortest."""
-        found = {name for name in self._spellings.names() if word.lower() in name.lower()}
-        order = sorted(found, key=lambda name: (not name.lower().startswith(word.lower()), len(name), name))
+        sought = word.lower()
+        found = {name for name in self._spellings.names() if len(name) >= len(word) and sought in name.lower()}
+        order = sorted(found, key=lambda name: (not name.lower().startswith(sought), len(name), name))
         return (name for name in order if name in self._definitions)
 
     def spelled(self, name: str) -> Set[str]:

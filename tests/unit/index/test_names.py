@@ -71,6 +71,15 @@ def test_code_that_is_named_and_not_there_is_told_from_words(question: str, lack
     assert TABLE.lacks_named(question) == lacks
 
 
+@pytest.mark.parametrize(
+    ("word", "names"),
+    [("PARSE", ["Parser", "parse_args"]), ("n", ["run", "invoke", "readHeaderLine"]), (".*", []), ("É" * 10**6, [])],
+    ids=["start", "part", "pattern", "long"],
+)
+def test_a_word_is_completed_by_names_that_hold_it(word: str, names: list[str]) -> None:
+    assert list(TABLE.completing(word)) == names
+
+
 def test_users_of_rare_names_count_more() -> None:
     users = TABLE.users({"parse_args", "invoke"})
     assert users[2] == pytest.approx(1 + 2**-0.5)
