@@ -25,16 +25,25 @@ class FusionWeights:
     answerability: Mapping[str, float]
 
     def weight(self, unit_feature: str, question_features: Mapping[str, float]) -> float:
-        """The weight w_k of a unit feature; 0 for one that calibration did not know."""
-        return sum(weight * question_features[name] for name, weight in self.units.get(unit_feature, {}).items())
+        """The weight w_k of a unit feature; 0 for one that calibration did not know. ProfileError as `log_odds`."""
+        return _sum(self.units.get(unit_feature, {}), question_features)
 
     def log_odds(self, answerability_features: Mapping[str, float]) -> float:
-        """The log-odds that something in the workspace answers."""
-        return sum(weight * answerability_features[name] for name, weight in self.answerability.items())
+        """The log-odds that something in the workspace answers. ProfileError if a feature with a weight is missing."""
+        return _sum(self.answerability, answerability_features)
 
     def document(self) -> dict[str, Any]:
         """The weights as a profile's JSON has them."""
         return {"kinds": {name: dict(row) for name, row in self.units.items()}, "clues": dict(self.answerability)}
+
+
+def _sum(weights: Mapping[str, float], features: Mapping[str, float]) -> float:
+    if missing := sorted(weights.keys() - features.keys()):
+        raise ProfileError(
+            f"the profile weighs {', '.join(missing)}, which this version of Winnow does not know: "
+            "upgrade it, or run `winnow calibrate` again"
+        )
+    return sum(weight * features[name] for name, weight in weights.items())
 
 
 def read_fusion_weights(document: Mapping[str, Any]) -> FusionWeights:

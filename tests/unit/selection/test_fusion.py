@@ -1,5 +1,6 @@
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -147,3 +148,9 @@ def test_weights_survive_json() -> None:
 def test_a_malformed_document_says_what_to_do(document: dict[str, object]) -> None:
     with pytest.raises(ProfileError, match="winnow calibrate"):
         read_fusion_weights(document)
+
+
+@pytest.mark.parametrize("weights", [({"drafter": {"later": 1.0}}, {}), ({}, {"later": 1.0})])
+def test_a_profile_with_features_of_another_version_says_what_to_do(workspace: Workspace, weights: Any) -> None:
+    with pytest.raises(ProfileError, match=r"weighs later, .* upgrade it, or run `winnow calibrate`"):
+        fuse(asked(workspace, "what happens", best=1), FusionWeights(*weights))
