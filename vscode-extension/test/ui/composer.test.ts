@@ -57,7 +57,7 @@ describe('before a question', () => {
     expect(await page.locator('.before').innerText()).toBe('1.5B · 7 places · about 2 s');
     await page.getByRole('button', { name: '1.5B' }).click();
     expect(await said()).toEqual([{ type: 'choose-model' }]);
-    for (const [name, shown] of [['http://127.0.0.1:11434/v1#org/coder:7b', '7B'], ['http://far:8000/v1#org/coder', 'coder'], ['https://far/v1', 'far']] as const) {
+    for (const [name, shown] of [['http://127.0.0.1:11434/v1#org/coder:7b', '7B'], ['http://far:8000/v1#org/coder', 'coder'], ['https://far/v1', 'far'], ['https://far/v1#100%', '100%']] as const) {
       await tell({ type: 'model', name });
       expect(await page.locator('.before button').innerText()).toBe(shown);
     }

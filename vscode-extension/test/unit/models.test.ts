@@ -39,6 +39,13 @@ test.each([
   expect(found.map(({ description }) => description.includes('answers now'))).toEqual(targets.map((target) => target === current));
 });
 
+test('names of servers and models draw no icons', () => {
+  const found = [{ model: '$(check) best', server: '$(x)', url: 'http://far/v1' }];
+  expect(choices({ targets: [], found }, '/$(own).gguf', []).map(({ label, description }) => [label, description])).toEqual([
+    ['/\\$(own).gguf', 'answers now'], ['$(server) \\$(check) best', '\\$(x)'], ['$(gear) A model file or a server…', 'winnow.target'],
+  ]);
+});
+
 test('without a server of Winnow the setting can still be written', () => {
   expect(choices(undefined, 'here', []).map(({ label }) => label)).toEqual(['here', '$(gear) A model file or a server…']);
 });

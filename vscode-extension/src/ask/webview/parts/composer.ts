@@ -85,8 +85,17 @@ export class Composer {
 /** The size in a model's name, such as `1.5B`; else the name, or a server's host. */
 function shortName(model: string): string {
   const [address = '', name] = model.split('#');
-  const known = name === undefined ? address.replace(/^https?:\/\/([^/]*).*/, '$1') : decodeURIComponent(name);
+  const known = name === undefined ? address.replace(/^https?:\/\/([^/]*).*/, '$1') : decoded(name);
   return /\d+(?:\.\d+)?[bm](?![a-z])/i.exec(known)?.[0].toUpperCase() ?? known.split('/').at(-1) ?? '';
+}
+
+/** A name with its escapes replaced; as it is where they are none. */
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
 }
 
 function waiting(question: string, index: number): Node {
