@@ -314,7 +314,8 @@ async def test_symbols_come_from_the_index(connect) -> None:
     await client.ask(QUESTION)
     found = (await client.start("winnow/symbols", {"query": "UNIT"})[1])["symbols"]
     assert [(one["name"], one["location"]["uri"].rsplit("/", 1)[-1]) for one in found] == [("unit_price", "pricing.py")]
-    assert (await client.start("winnow/symbols", {"query": "nothing_like_it"})[1])["symbols"] == []
+    for query in ["nothing_like_it", "(.*", "\0", "x" * 1_000_000]:
+        assert (await client.start("winnow/symbols", {"query": query})[1])["symbols"] == []
 
 
 async def test_a_question_is_not_kept_waiting_by_what_is_read_ahead(connect, folder: Path) -> None:

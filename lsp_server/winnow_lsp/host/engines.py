@@ -14,6 +14,7 @@ from winnow_engine.assistant import Assistant, open_assistant
 from winnow_engine.config import Config, ModelConfig
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import WinnowError
+from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.runtime import Loading
 from winnow_engine.sharing.index import attach
 from winnow_engine.storage.store import Store
@@ -74,6 +75,10 @@ class Engine:
             self._assistant.retry()
             self._listen()
         return self._assistant
+
+    def latest(self, sources: Sources) -> Workspace | None:
+        """As `Assistant.latest`; no models are opened for it."""
+        return self._assistant.latest(sources)
 
     async def question(
         self, work: Callable[[Assistant, Cancellation], T], asker: Asker = ANYBODY, moved: Moved = lambda _: None

@@ -9,7 +9,7 @@ import pytest
 
 from winnow_engine import assistant
 from winnow_engine.config import ModelConfig, TargetOptions
-from winnow_engine.core import Budget, Folder, Sampling
+from winnow_engine.core import Budget, Cancellation, Folder, Sampling
 from winnow_engine.errors import ModelNotFoundError, WinnowError
 from winnow_engine.index.workspace import Sources
 from winnow_engine.question import Question, Turn
@@ -53,6 +53,16 @@ async def test_the_target_and_conversations_get_the_disk_that_is_granted(
     assert bool(looked_up) == bool(megabytes), "conversations are looked up on disk"
     assert megabytes or written == []
     assert megabytes or models.index_bytes == ModelConfig().index_bytes == 4000 * 10**6
+
+
+async def test_symbols_open_no_model_again_that_failed(opened: list[TargetOptions], tmp_path: Path) -> None:
+    engine = engines.Engine(MODELS, Store(tmp_path / "index.sqlite"))
+    with pytest.raises(ModelNotFoundError):
+        await asyncio.to_thread(engine._assistant.target.wait_for, Cancellation())
+    failed = engine._assistant.target
+    assert engine.latest(Sources((Folder("", tmp_path),))) is None
+    assert (engine._assistant.target is failed, engine.assistant().target is failed) == (True, False)
+    await asyncio.to_thread(engine.close)
 
 
 async def test_another_bound_for_the_disk_loads_no_models_but_none_at_all_does(

@@ -160,7 +160,7 @@ async def symbols_of(server: WinnowServer, word: str) -> list[dict[str, Any]]:
     with protocol_errors():
         await server.editor.configured.wait()
         folders = server.editor.folders
-        workspace = server.engine.assistant().latest(server.editor.sources(folders))
+        workspace = server.engine.latest(server.editor.sources(folders))
         return await asyncio.to_thread(found, workspace) if workspace else []
 
 
