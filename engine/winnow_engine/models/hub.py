@@ -117,7 +117,7 @@ def append(url: str, file: BinaryIO, size: int, received: Callable[[int], None])
 
 
 def _bar(url: str, size: int, received: Callable[[int], None]) -> Any:
-    """What the library takes for a class of progress bars. It also ends a download that grows beyond its size."""
+    """Stand-in for the library's class of progress bars; it also ends a download that grows beyond its size."""
 
     class Bar:
         def __init__(self, initial: int = 0, **_: object) -> None:

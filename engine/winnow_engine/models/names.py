@@ -56,7 +56,7 @@ def quantisation(file: str) -> str:
 
 
 def _is(name: str, wanted: str) -> bool:
-    """Whether a model's file has that quantisation, or is that file."""
+    """True if a model's file has that quantisation, or is that file."""
     found, wanted = quantisation(name).upper(), wanted.upper()
     return wanted in (found, found.removeprefix("UD-")) or PurePosixPath(name).stem.upper() == wanted
 
@@ -77,7 +77,7 @@ def part_count(file: str) -> int:
 
 
 def is_later_part(file: str) -> bool:
-    """Whether a file is a part without the model's metadata."""
+    """True if a file is a part without the model's metadata."""
     found = _PART.search(file)
     return found is not None and int(found[1]) > 1
 

@@ -34,7 +34,7 @@ class KnownTarget:
 
     @property
     def experts(self) -> bool:
-        """Whether a token uses some of the weights only."""
+        """True if a token uses only some of the weights."""
         return 0 < self.active < self.parameters
 
     @property
@@ -56,5 +56,5 @@ def known_targets() -> tuple[KnownTarget, ...]:
 
 
 def source_of(name: str) -> str:
-    """What a model is pulled by: the source of a target in the table, or the name itself."""
+    """The name to pull a model by: the source of a target in the table, or the name itself."""
     return next((one.source for one in known_targets() if one.name == name and one.source), name)

@@ -19,7 +19,7 @@ def match_features(
 
     `best_NAME`: the highest of the drafter's scores of that name, as the drafter gives it. `known`: the share of the
     question's words that occur in the workspace. `unknown`: above 0 if that is less than half, as in other languages
-    than the code's. `absent`: whether it names code, and the workspace has none of it. `titles`: the best match with a
+    than the code's. `absent`: 1 if it names code, and the workspace has none of it. `titles`: the best match with a
     unit's name.
     """
     known = asked.workspace.lexical.known_share(asked.text)

@@ -116,7 +116,7 @@ class Joint:
 
 
 def _kept(found: Encoded, context: JointPrompt) -> NDArray[np.bool_]:
-    """Which tokens of the context are kept, bool [S]."""
+    """Mask of the context's tokens to keep, bool [S]."""
     keys = {layer: rows[: len(context.ids)] for layer, rows in found.keys.items()}
     queries = {layer: np.ascontiguousarray(rows[-LOOK_AHEAD:]) for layer, rows in found.queries.items()}
     return best_chunks(pflash(queries, keys), KEEP)

@@ -48,7 +48,7 @@ def pull_one(name: str, *, as_json: bool = False) -> Path:
 
 
 def is_source(name: str) -> bool:
-    """Whether a model comes from a hub or a URL."""
+    """True if a model comes from a hub or a URL."""
     return name.startswith((PREFIX, "https://", "http://"))
 
 

@@ -55,7 +55,7 @@ def answers(
     as_document: bool,
     drafter: str,
 ) -> None:
-    """What targets answer from the code that Winnow keeps, scored without a judge.
+    """Score what targets answer from the code that Winnow keeps, without a judge.
 
     `explain` asks the hand-written questions that have keys, and half of them again without the code that answers.
     Seed 0 is greedy, as the product is; others sample. `function` has functions written out.
@@ -82,7 +82,7 @@ def answers(
 
 @dataclass(frozen=True)
 class _Asking:
-    """What is asked, of any target with any seed."""
+    """Questions for any target with any seed."""
 
     task: str
     drafter: str

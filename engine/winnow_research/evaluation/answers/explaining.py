@@ -57,7 +57,7 @@ def _by_key(key: AnswerKey, text: str) -> Scores:
 
 
 def says(text: str, forms: Iterable[str]) -> bool:
-    """Whether a text has one of some forms, with or without its markup."""
+    """True if a text has one of some forms, with or without its markup."""
     shown = (f" {' '.join(one.split())} " for one in (text, _MARKUP.sub("", text)))
     forms = tuple(forms)
     return any(_has(one, form) for one in shown for form in forms)
@@ -69,7 +69,7 @@ def _has(text: str, form: str) -> bool:
 
 
 def _begins(text: str, at: int) -> bool:
-    """Whether a word, a part of a name, or a number begins there, or what is neither."""
+    """True if a word, a part of a name, a number, or anything else than these begins there."""
     before, here, after = text[at - 1 : at], text[at], text[at + 1 : at + 2]
     if here.isdigit():
         return not (before.isdigit() or before in ("-", "."))
@@ -111,12 +111,12 @@ def repeated_share(question: str, text: str) -> float:
 
 
 def loops(answer: Answer) -> bool:
-    """Whether an answer says a sentence twice, was ended because it did, or ran to the limit."""
+    """True if an answer says a sentence twice, was ended because it did, or ran to the limit."""
     guard = RepetitionGuard(lambda _: None, lambda: None)
     guard.feed(f"{answer.text}\n")
     return guard.repeated or REPEATED in answer.notices or answer.finish == "length"
 
 
 def refuses(answer: Answer) -> bool:
-    """Whether an answer says that the code shown does not answer, or had no code to rest on."""
+    """True if an answer says that the code shown does not answer, or had no code to rest on."""
     return not answer.spans or _REFUSAL.search(answer.text) is not None

@@ -24,7 +24,7 @@ _GOLD = re.compile(r"(?P<path>.+):(?P<start>\d+)-(?P<end>\d+)")
 
 @dataclass(frozen=True, slots=True)
 class AnswerKey:
-    """What a right answer says: a form of each of `facts`, and none of `wrong`. Forms are in lower case."""
+    """Contents of a right answer: a form of each of `facts`, and none of `wrong`. Forms are in lower case."""
 
     facts: tuple[tuple[str, ...], ...]
     wrong: tuple[str, ...] = ()
