@@ -69,7 +69,7 @@ def _has(text: str, form: str) -> bool:
 
 
 def _begins(text: str, at: int) -> bool:
-    """True if a word, a part of a name, a number, or anything else than these begins there."""
+    """False inside a word, a part of a name, or a number."""
     before, here, after = text[at - 1 : at], text[at], text[at + 1 : at + 2]
     if here.isdigit():
         return not (before.isdigit() or before in ("-", "."))
