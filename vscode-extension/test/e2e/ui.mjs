@@ -4,6 +4,8 @@ import { askPage, command, enter, leave, openFile, page, picture, record, status
 
 const QUESTION = process.env.WINNOW_E2E_QUESTION ?? 'What does the function `total` do?';
 const FOLLOW_UP = 'And who calls it?';
+const CHANGES = process.env.WINNOW_E2E_CHANGES !== undefined; // small targets are offered none, those on servers are
+const WRITTEN = 'def cheapest(names: list[str]) -> str:\nreturn min(names, key=lambda name: find(name).price_cents)';
 
 async function useTheme(theme) {
   const wanted = page.locator(`.monaco-workbench${theme === 'dark' ? '.vs-dark' : '.vs'}`);
@@ -25,7 +27,7 @@ async function widen(pixels) {
   const { x } = await page.locator('.part.auxiliarybar').boundingBox();
   await page.mouse.move(x - 2, 400);
   await page.mouse.down();
-  await page.mouse.move(x - 2 - pixels, 400, { steps: 5 });
+  await page.mouse.move(x - 2 - pixels, 400, { steps: 2 });
   await page.mouse.up();
   await page.mouse.move(x - 300, 400);
 }
@@ -40,6 +42,7 @@ await step('the status bar says that the server is ready', async () => {
 await step('a file opens', () => openFile('README.md'));
 await step('the Ask view answers, and cites', async () => {
   await page.setViewportSize({ width: 1060, height: 660 });
+  await page.waitForTimeout(1000); // the views follow
   recorded = await record('answer');
   await command('Winnow: Ask a Question');
   ask = await askPage();
@@ -65,8 +68,24 @@ await step('a follow-up is answered', async () => {
   await ask.locator('article.turn footer').nth(1).waitFor();
   await page.waitForTimeout(700);
 });
+await step('a change is shown as a diff, and accepted', async () => {
+  if (!CHANGES) return;
+  await page.keyboard.press('Control+B');
+  await page.keyboard.press('Control+1');
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type(`\n\n${WRITTEN}`, { delay: 15 }); // the editor indents
+  await page.keyboard.press('Control+.');
+  await page.locator('.action-widget .monaco-list-row', { hasText: 'Winnow: Document this' }).first().click();
+  await page.locator('.tab.active', { hasText: 'Document cheapest' }).waitFor();
+  await page.waitForTimeout(1500);
+  await page.keyboard.press('Control+Enter');
+  await page.locator('.tab.active', { hasText: /^pricing\.py$/ }).waitFor();
+  await page.waitForTimeout(700);
+});
 await step('all of that was recorded', async () => {
   await recorded();
+  if (CHANGES) await command('File: Revert File');
+  if (CHANGES) await page.keyboard.press('Control+B');
   await page.setViewportSize({ width: 1280, height: 800 });
 });
 await step('pictures of the Ask view', () => inBothThemes('ask'));
