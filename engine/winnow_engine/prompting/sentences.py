@@ -72,12 +72,6 @@ class SentenceSplitter:
         return run if not self._fence else "" if closes else self._fence
 
 
-def sentences_of(text: str) -> list[tuple[int, int]]:
-    """The sentences of a whole text."""
-    splitter = SentenceSplitter()
-    return [*splitter.feed(text), *splitter.end()]
-
-
 def _sentences(line: str, start: int, line_ended: bool) -> Iterator[tuple[int, int]]:
     """The sentences of a line from `start` on, the last one only if the line has ended."""
     start = _SPACE.match(line, start or _MARKER.match(line).end()).end()  # type: ignore[union-attr]  # they match anything

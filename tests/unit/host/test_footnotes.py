@@ -1,9 +1,9 @@
 """Numbers behind the sentences of an answer, and the lines of these numbers."""
 
 import pytest
+from attributed import sentences_of
 
 from winnow_engine.core import Citation, Sentence
-from winnow_engine.prompting.sentences import sentences_of
 from winnow_lsp.host.footnotes import FootnoteStream, footnoted, raised
 
 ANSWER = (

@@ -5,14 +5,14 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
-from attributed import cite
+from attributed import cite, sentences_of
 
 from winnow_engine.core import Cancellation, Citation, Scores, Sentence, Span, UnitKind
 from winnow_engine.errors import CancelledError
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.attribution import Attribution, StreamedAttribution, no_scores
-from winnow_engine.prompting.sentences import SentenceSplitter, sentences_of
+from winnow_engine.prompting.sentences import SentenceSplitter
 
 CODE = "def resolve(name):\n    found = lookup(name)\n    return found or None\n" + "# filler\n" * 20
 
