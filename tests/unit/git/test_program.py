@@ -107,10 +107,8 @@ def _slow_git(folder: Path, monkeypatch: pytest.MonkeyPatch, prints: str = "") -
     """A git that prints, starts a process of its own and waits for it; returns where that one writes its number."""
     number = folder / "number"
     (folder / "git").write_text(
-        f'#!{sys.executable}\nimport os,subprocess\nprint("{prints}",end="",flush=True)\n'
-        f'child=subprocess.Popen(["/bin/sleep","600"])\n'
-        f'open("{number}.new","w").write(str(child.pid))\nos.rename("{number}.new","{number}")\n'
-        "child.wait()\n"
+        f'#!/bin/sh\nprintf "%s" "{prints}"\n/bin/sleep 600 &\n'
+        f'echo $! >"{number}.new"\n/bin/mv "{number}.new" "{number}"\nwait\n'
     )
     (folder / "git").chmod(0o755)
     monkeypatch.setenv("PATH", str(folder))

@@ -110,7 +110,7 @@ def test_no_pattern_takes_long(pattern: str, tmp_path: Path, workspace_of: Made)
     with suppress(NothingMatchesError):
         matching_lines(workspace, [0], pattern, Cancellation())
     files_in(workspace, ["!" + "*a" * 200, "!" + "{a,b}" * 200])
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 20
 
 
 def test_a_search_ends_when_its_time_is_over_or_it_is_cancelled(

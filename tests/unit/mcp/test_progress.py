@@ -29,7 +29,7 @@ async def test_each_line_is_sent_once_with_a_number_that_grows(monkeypatch: pyte
         ):
             note()
             note()
-            await asyncio.wait_for(told.wait(), 5)
+            await asyncio.wait_for(told.wait(), 120)
             told.clear()
     assert sent == [
         (1.0, "waiting, 2 before this one"),

@@ -187,12 +187,16 @@ def test_a_closed_target_says_so(target: LlamaTarget) -> None:
 
 
 def test_a_forgotten_target_ends_its_thread(tiny_llama: Path) -> None:
+    before = set(threading.enumerate())
     target = LlamaTarget.open(tiny_llama, OPTIONS)
     ask(target, prompt_of(65))
-    owners = {thread for thread in threading.enumerate() if thread.name.startswith("winnow-target")}
+    owners = [one for one in set(threading.enumerate()) - before if one.name.startswith("winnow-target")]
+    assert owners
     del target
     gc.collect()
-    assert not owners & set(threading.enumerate())
+    for owner in owners:
+        owner.join(120)
+        assert not owner.is_alive()
 
 
 @pytest.mark.parametrize("ending", ["", "raise SystemExit", "target.close()"])
