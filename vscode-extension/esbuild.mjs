@@ -38,7 +38,7 @@ const suites = {
 };
 
 for (const folder of ['dist/llama', 'dist/server']) rmSync(folder, { recursive: true, force: true });
-cpSync('../.ci/llama', 'dist/llama', { recursive: true, filter: (path) => !path.includes('__pycache__') });
+cpSync('../engine/winnow_llama', 'dist/llama', { recursive: true, filter: (path) => !path.includes('__pycache__') });
 
 if (process.argv.includes('--watch')) {
   for (const options of [extension, view]) await (await context(options)).watch();

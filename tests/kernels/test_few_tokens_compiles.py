@@ -10,7 +10,7 @@ import pytest
 
 nvrtc = pytest.importorskip("cuda.bindings.nvrtc")
 
-SOURCE = Path(__file__).parents[2] / ".ci" / "llama" / "few_tokens_kernels.cuh"
+SOURCE = Path(__file__).parents[2] / "engine" / "winnow_llama" / "cuda" / "few_tokens_kernels.cuh"
 PRODUCTS = [
     f"winnow::multiply_few_tokens<winnow::{weights}, {tiles}, {gated}>"
     for weights, tiles, gated in product(("Q4_K", "Q6_K"), (1, 2), ("false", "true"))

@@ -112,8 +112,8 @@ def wheel(released: Path) -> Path:
 @pytest.fixture(scope="module")
 def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of llama-cpp-python's wheel, which .ci/install has built for this processor, or else is built."""
-    load(ROOT / ".ci" / "llama" / "gpus.py")
-    build = load(ROOT / ".ci" / "llama" / "build.py")
+    load(ROOT / "engine" / "winnow_llama" / "gpus.py")
+    build = load(ROOT / "engine" / "winnow_llama" / "build.py")
     found: Path = build.wheel_for(build.gpus.options(os.environ))
     return found.parent
 
@@ -211,7 +211,8 @@ def test_the_extension_has_everything_in_it(released: Path, wheel: Path) -> None
     package = zipfile.ZipFile(released / f"winnow-{VERSION}.vsix")
     names = {name.removeprefix("extension/") for name in package.namelist()}
     assert {"changelog.md", "readme.md", "LICENSE.txt", "TROUBLESHOOTING.md", "package.json"} <= names
-    llama = {f"dist/llama/{file.name}" for file in (ROOT / ".ci/llama").glob("*.*")}
+    room = ROOT / "engine" / "winnow_llama"
+    llama = {f"dist/llama/{file.relative_to(room).as_posix()}" for file in room.rglob("*.*") if file.suffix != ".pyc"}
     assert "dist/llama/build.py" in llama
     bundles = {"dist/extension.js", "dist/ask.js", "dist/ask.css", "dist/third-party.txt"}
     wheels = (wheel, *released.glob("winnow_weights_adapter-*.whl"))

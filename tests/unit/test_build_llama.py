@@ -38,8 +38,8 @@ def build(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The script, in an environment that sets nothing of what it reads."""
     for name in ("CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "CMAKE_ARGS", "WINNOW_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.syspath_prepend(ROOT / ".ci" / "llama")
-    spec = importlib.util.spec_from_file_location("build_llama", ROOT / ".ci" / "llama" / "build.py")
+    monkeypatch.syspath_prepend(ROOT / "engine" / "winnow_llama")
+    spec = importlib.util.spec_from_file_location("build_llama", ROOT / "engine" / "winnow_llama" / "build.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -275,7 +275,7 @@ def test_a_command_that_fails_says_why_and_what_to_do(
 
 
 def test_what_is_installed_already_is_left_alone(build: ModuleType) -> None:
-    script = ROOT / ".ci" / "llama" / "build.py"
+    script = ROOT / "engine" / "winnow_llama" / "build.py"
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("", "")
 

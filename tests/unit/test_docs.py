@@ -10,7 +10,9 @@ from urllib.parse import unquote
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "engine").rglob("card.md")])
+_OF_THE_ENGINE = ("card.md", "winnow_llama/README.md")
+_FOLDERS = (ROOT.glob("*.md"), (ROOT / "docs").rglob("*.md"), *map((ROOT / "engine").rglob, _OF_THE_ENGINE))
+PAGES = sorted(page for pages in _FOLDERS for page in pages)
 NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
 
 _LINK = re.compile(r"(?<!\\)\]\(([^()\s]+)\)|<img[^>]*\bsrc=\"([^\"]+)\"")

@@ -1,4 +1,4 @@
-"""Passes over few tokens, by .ci/llama/few_tokens.h and few_queries.h where llama.cpp was built with them."""
+"""Passes over few tokens, by winnow_llama/cpu/few_tokens.h and few_queries.h where llama.cpp was built with them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def library() -> ctypes.CDLL:
 @pytest.fixture
 def ours(library: ctypes.CDLL) -> None:
     if not hasattr(library, "winnow_multiply_rows"):
-        pytest.skip("llama.cpp was built for a processor without AVX2, or not by .ci/llama/build.py")
+        pytest.skip("llama.cpp was built for a processor without AVX2, or not by winnow_llama")
 
 
 def quantised(kind: int, rows: int, columns: int, generator: np.random.Generator) -> NDArray[np.uint8]:

@@ -1,4 +1,4 @@
-""".ci/llama/q4_k.h, the matrix product for AVX2 that is built into llama.cpp, against llama.cpp's portable one."""
+"""winnow_llama/cpu/q4_k.h, the matrix product for AVX2 that is built into llama.cpp, against the portable one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def library() -> ctypes.CDLL:
     """llama.cpp's library for the CPU, if our product is in it."""
     found = ggml.cpu_library()
     if not hasattr(found, OURS):
-        pytest.skip("llama.cpp was built for AVX-512, for another processor, or not by .ci/llama/build.py")
+        pytest.skip("llama.cpp was built for AVX-512, for another processor, or not by winnow_llama")
     return found
 
 

@@ -1,4 +1,4 @@
-"""What .ci/llama adds to llama.cpp, which other builds lack."""
+"""What winnow_llama adds to llama.cpp, which other builds lack."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from llama_cpp import llama_cpp as bindings
 
 @cache
 def build_note(package: Path = Path(llama_cpp.__file__).parent) -> list[str]:
-    """The lines of what .ci/llama/build.py notes: version, compiler, options and recipe; none in other builds."""
+    """The lines of what winnow_llama/build.py notes: version, compiler, options and recipe; none in other builds."""
     note = package / "lib" / "winnow-build.txt"
     return note.read_text().splitlines() if note.is_file() else []
 
@@ -31,12 +31,12 @@ def added_function(name: str, result: Any, arguments: Sequence[Any]) -> Callable
 
 
 def has_patches() -> bool:
-    """Whether llama.cpp was built by .ci/llama."""
+    """Whether llama.cpp was built by winnow_llama."""
     return hasattr(bindings._lib, "winnow_layer_inputs")
 
 
 class SharedPrefix:
-    """What all sequences of a memory share: the beginning of sequence 0. Builds by .ci/llama know it (trunk.h)."""
+    """What all sequences of a memory share: the beginning of sequence 0. Builds by winnow_llama know it (trunk.h)."""
 
     def __init__(self, memory: int) -> None:
         """`memory` is that of a context; some kinds have no trunk, as recurrent ones."""

@@ -1,4 +1,4 @@
-"""Skipped tests must not hide that a build by .ci/llama has lost what it adds to llama.cpp."""
+"""Skipped tests must not hide that a build by winnow_llama has lost what it adds to llama.cpp."""
 
 import pytest
 from llama_cpp import llama_cpp
@@ -7,7 +7,7 @@ from winnow_engine.llama.layer_inputs import given_by
 from winnow_engine.llama.patched_functions import build_note, has_patches
 
 
-@pytest.mark.skipif(not build_note(), reason="not built by .ci/llama")
+@pytest.mark.skipif(not build_note(), reason="not built by winnow_llama")
 def test_a_build_of_our_own_has_all_that_is_added() -> None:
     lacking = [
         name

@@ -47,7 +47,7 @@ def copied(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return lambda: monkeypatch.setattr(SharedPrefix, "share", lambda trunk, end: False)
 
 
-@pytest.mark.skipif(not hasattr(llama_cpp._lib, "winnow_set_trunk"), reason="not built by .ci/llama")
+@pytest.mark.skipif(not hasattr(llama_cpp._lib, "winnow_set_trunk"), reason="not built by winnow_llama")
 @pytest.mark.parametrize("model", ["tiny_llama", "tiny_qwen2"])
 def test_logits_are_the_same_either_way(model: str, request: pytest.FixtureRequest, copied: Callable[[], None]) -> None:
     path = request.getfixturevalue(model)

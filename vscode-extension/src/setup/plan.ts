@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 type Command = readonly [command: string, ...args: string[]];
 
 /**
- * `bin` is the environment's directory of commands; `builder` is .ci/llama/build.py, which finds or fetches a compiler
+ * `bin` is the environment's directory of commands; `builder` is winnow_llama/build.py, which finds or fetches a compiler
  * and installs llama.cpp; `packages` are arguments of `pip install`.
  */
 export function commands(python: string, environment: string, bin: string, builder: string, packages: readonly string[]): Command[] {

@@ -20,7 +20,7 @@ from winnow_engine.targets.drafts.base import MOST_NODES, Draft
 from winnow_engine.targets.throughput import running_mean
 
 # Plain rounds for 2, 4, 8 and 16 tokens, of Qwen2.5-Coder-1.5B in Q4_K_M: on two cores the mean of AVX2 and AVX-512, on
-# an H100 with what the host does in a round (docs/results/decoding.md). Keys: on a GPU, llama.cpp built by .ci/llama.
+# an H100 with what the host does in a round (docs/results/decoding.md). Keys: on a GPU, built by winnow_llama.
 _COSTS = {
     (False, True): (1.3, 1.7, 2.4, 4.0),
     (False, False): (1.7, 2.5, 4.1, 5.0),

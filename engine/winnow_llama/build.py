@@ -155,7 +155,7 @@ def processor_features(cpuinfo: str) -> set[str]:
 
 def describe(compiler: Compiler, options: Iterable[str]) -> str:
     """All that a build depends on."""
-    files = [*sorted(_HERE.glob("*.cmake")), *sorted(_HERE.glob("*.h")), *sorted(_HERE.glob("*.cuh"))]
+    files = [file for kind in ("cmake", "h", "cuh") for file in sorted(_HERE.rglob(f"*.{kind}"))]
     recipe = hashlib.sha256("".join(file.read_text() for file in files).encode()).hexdigest()[:12]
     flags = [f"{name}={os.environ[name]}" for name in ("CFLAGS", "CXXFLAGS", "LDFLAGS") if name in os.environ]
     machine = f"{platform.system()} {platform.machine()} {platform.libc_ver()[0]}"

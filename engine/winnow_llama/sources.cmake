@@ -27,7 +27,7 @@ if(CMAKE_SYSTEM_NAME STREQUAL Linux AND NOT source MATCHES winnow_wait)
     "atomic_fetch_add_explicit(${passed}, 1, memory_order_seq_cst);\n        return;"
     "atomic_fetch_add_explicit(${passed}, 1, memory_order_seq_cst);\n        winnow_wake(${passed});\n        return;"
     ggml-cpu.c)
-  file(WRITE ${barrier} "#include \"${CMAKE_CURRENT_LIST_DIR}/wait.h\"\n${source}")
+  file(WRITE ${barrier} "#include \"${CMAKE_CURRENT_LIST_DIR}/cpu/wait.h\"\n${source}")
 endif()
 
 # few_tokens.h multiplies few tokens with plain weights.
@@ -47,7 +47,7 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang|GNU" AND NOT source MATCHES WINNOW_FEW_TOK
     "#ifdef WINNOW_FEW_TOKENS\n    if (winnow_takes(dst)) {\n        winnow_few_tokens(dst, wdata, ir0_start, ir0_end, ir1_start, ir1_end);\n        return;\n    }\n#endif\n${chunk}"
     ggml-cpu.c)
   set(before "#include \"tiled/tiled.h\"\n")
-  replace_once(source "${before}" "${before}#include \"${CMAKE_CURRENT_LIST_DIR}/few_tokens.h\"\n" ggml-cpu.c)
+  replace_once(source "${before}" "${before}#include \"${CMAKE_CURRENT_LIST_DIR}/cpu/few_tokens.h\"\n" ggml-cpu.c)
   file(WRITE ${barrier} "${source}")
 endif()
 
@@ -56,7 +56,7 @@ set(attention ${ggml_cpu}/ops.cpp)
 file(READ ${attention} source)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang|GNU" AND NOT source MATCHES WINNOW_FEW_QUERIES)
   set(before "#include \"vec.h\"\n\n#include <algorithm>\n#include <cfloat>\n#include <cmath>\n")
-  replace_once(source "${before}" "${before}\n#include \"${CMAKE_CURRENT_LIST_DIR}/few_queries.h\"\n" ops.cpp)
+  replace_once(source "${before}" "${before}\n#include \"${CMAKE_CURRENT_LIST_DIR}/cpu/few_queries.h\"\n" ops.cpp)
   string(JOIN "\n" begin "static void ggml_compute_forward_flash_attn_ext_f16(" "        const ggml_compute_params * params,"
     "        ggml_tensor * dst) {\n")
   replace_once(source "${begin}"
@@ -70,7 +70,7 @@ set(product ${ggml_cpu}/arch/x86/repack.cpp)
 file(READ ${product} source)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang|GNU" AND NOT source MATCHES WINNOW_GEMM_Q4_K)
   set(include "#include \"../../repack.h\"\n")
-  replace_once(source "${include}" "${include}#include \"${CMAKE_CURRENT_LIST_DIR}/q4_k.h\"\n" arch/x86/repack.cpp)
+  replace_once(source "${include}" "${include}#include \"${CMAKE_CURRENT_LIST_DIR}/cpu/q4_k.h\"\n" arch/x86/repack.cpp)
   string(JOIN ", " parameters "void ggml_gemm_q4_K_8x8_q8_K(int n" "float * GGML_RESTRICT s" "size_t bs"
     "const void * GGML_RESTRICT vx" "const void * GGML_RESTRICT vy" "int nr" "int nc) {\n")
   replace_once(source "${parameters}"
@@ -95,7 +95,7 @@ endif()
 # On NVIDIA GPUs, few_tokens.cuh multiplies few tokens. It keeps a graph's tokens in the backend.
 set(cuda ggml/src/ggml-cuda/ggml-cuda.cu)
 set(before "#include \"ggml-cuda/lightning-indexer.cuh\"\n")
-put(${cuda} "${before}" "${before}#include \"${CMAKE_CURRENT_LIST_DIR}/few_tokens.cuh\"\n")
+put(${cuda} "${before}" "${before}#include \"${CMAKE_CURRENT_LIST_DIR}/cuda/few_tokens.cuh\"\n")
 set(fuse "    ggml_tensor * node = cgraph->nodes[i];\n\n    if (node->op == GGML_OP_MUL) {\n        ggml_cuda_moe_weighted")
 string(JOIN "\n" first "#ifdef WINNOW_FEW_TOKENS_CUDA"
   "    const int done = winnow::few_tokens_fused(*cuda_ctx, cgraph, i);" "    if (done > 0) {" "        return done;" "    }"
@@ -126,7 +126,7 @@ put(ggml/src/ggml-cuda/common.cuh "${age} 10'000'000)" "${age} 600'000'000)")
 
 # kept_graphs.h keeps a graph for each number of few tokens, however many sequences these belong to.
 set(active "    llm_graph_result * gf_res_prev_active = nullptr;\n")
-put(src/llama-context.h "${active}" "${active}\n    #include \"${CMAKE_CURRENT_LIST_DIR}/kept_graphs.h\"\n")
+put(src/llama-context.h "${active}" "${active}\n    #include \"${CMAKE_CURRENT_LIST_DIR}/context/kept_graphs.h\"\n")
 set(chosen "    auto * res = get_gf_res_prev();\n    auto * gf  = res->get_gf();\n")
 put(src/llama-context.cpp "${chosen}" "    winnow_choose_graphs(ubatch.n_tokens);\n${chosen}")
 set(reserve "    for (auto & res : gf_res_prev) {\n        res.reset();\n    }\n")
@@ -138,7 +138,7 @@ put(src/llama-graph.h "${same}" "(${same} || (cparams.kv_unified && !ubatch.equa
 
 # choices.h has a GPU find the likeliest tokens.
 set(class "struct llama_context {\n")
-put(src/llama-context.h "${class}" "${class}    #include \"${CMAKE_CURRENT_LIST_DIR}/choices.h\"\n\n")
+put(src/llama-context.h "${class}" "${class}    #include \"${CMAKE_CURRENT_LIST_DIR}/context/choices.h\"\n\n")
 set(built "        gf = model.build_graph(gparams);\n\n        //LLAMA_LOG_INFO")
 put(src/llama-context.cpp "${built}"
   "        gf = model.build_graph(gparams);\n        winnow_add_choices(res, gf);\n\n        //LLAMA_LOG_INFO")
@@ -167,7 +167,7 @@ put(src/llama-kv-cache.cpp "${parts}" "${parts}        winnow_trunk,\n")
 set(hidden "                if (!cells.seq_has(j, seq_id)")
 put(src/llama-kv-cache.cpp "${hidden}) {"
   "${hidden} && !(cells.seq_has(j, 0) && cells.pos_get(j) < args.winnow_trunk)) {")
-put(src/llama-kv-cache-iswa.cpp "#include <algorithm>\n" "#include \"${CMAKE_CURRENT_LIST_DIR}/trunk.h\"\n\n#include <algorithm>\n")
+put(src/llama-kv-cache-iswa.cpp "#include <algorithm>\n" "#include \"${CMAKE_CURRENT_LIST_DIR}/context/trunk.h\"\n\n#include <algorithm>\n")
 
 # A draft reads the inputs of layers, which the graphs of some other architectures keep.
 set(layer "        ggml_tensor * inpSA = inpL;\n")
