@@ -29,6 +29,7 @@ from importlib import metadata
 from pathlib import Path
 
 import gpus
+import patches
 
 LLAMA = "llama-cpp-python==0.3.36"
 ZIG = "ziglang==0.17.1"
@@ -155,11 +156,9 @@ def processor_features(cpuinfo: str) -> set[str]:
 
 def describe(compiler: Compiler, options: Iterable[str]) -> str:
     """All that a build depends on."""
-    files = [file for kind in ("cmake", "h", "cuh") for file in sorted(_HERE.rglob(f"*.{kind}"))]
-    recipe = hashlib.sha256("".join(file.read_text() for file in files).encode()).hexdigest()[:12]
     flags = [f"{name}={os.environ[name]}" for name in ("CFLAGS", "CXXFLAGS", "LDFLAGS") if name in os.environ]
     machine = f"{platform.system()} {platform.machine()} {platform.libc_ver()[0]}"
-    return "\n".join([LLAMA, compiler.identity, machine, *options, *flags, f"recipe {recipe}"]) + "\n"
+    return "\n".join([LLAMA, compiler.identity, machine, *options, *flags, f"recipe {patches.recipe()}"]) + "\n"
 
 
 def installed_version() -> str | None:
@@ -200,6 +199,7 @@ def build(compiler: Compiler, options: Sequence[str], note: str) -> Path:
         (scratch / NOTE).write_text(note)
         injected = [
             f"-DCMAKE_PROJECT_llama_cpp_INCLUDE={(_HERE / 'libraries.cmake').as_posix()}",
+            f"-DWINNOW_PYTHON={Path(sys.executable).as_posix()}",
             f"-DWINNOW_BUILD_NOTE={(scratch / NOTE).as_posix()}",
         ]
         environment = {**os.environ, **commands(compiler), "CMAKE_ARGS": shlex.join([*injected, *options])}

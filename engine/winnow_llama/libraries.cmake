@@ -15,4 +15,10 @@ cmake_language(DEFER CALL leave_out)
 # `winnow doctor` shows how the library was built.
 install(FILES ${WINNOW_BUILD_NOTE} DESTINATION ${SKBUILD_PLATLIB_DIR}/llama_cpp/lib)
 
-include(${CMAKE_CURRENT_LIST_DIR}/sources.cmake)
+# Winnow's own code.
+execute_process(
+  COMMAND ${WINNOW_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/patches.py ${CMAKE_CURRENT_SOURCE_DIR}/vendor/llama.cpp
+  RESULT_VARIABLE failed ERROR_VARIABLE why)
+if(failed)
+  message(FATAL_ERROR "${why}")
+endif()

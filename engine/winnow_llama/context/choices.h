@@ -1,4 +1,4 @@
-// Members of llama_context. A GPU can say which token is the likeliest behind each of a pass's tokens, and then the
+// Members of llama_context, by a patch. A GPU can say which token is the likeliest behind each of a pass's tokens, and then the
 // logits need not come to the host: 9.7 MB for 16 tokens of Qwen2.5, of which the host then looks for the largest, 0.05
 // ms a token.
 

@@ -4,13 +4,17 @@
 // depend on the others. Keys are taken 32 at a time, by the online softmax (FlashAttention, arXiv 2205.14135, section
 // 3.1).
 //
-// libraries.cmake puts this into ops.cpp. tests/unit/test_few_tokens.py compares it with a plain attention.
+// A patch puts this into ops.cpp. tests/unit/test_few_tokens.py compares it with a plain attention.
 #pragma once
 
 #include "lanes.h"
 
 #ifdef WINNOW_VECTORS
 #define WINNOW_FEW_QUERIES
+
+extern "C" {
+char winnow_has_few_queries = 1;
+}
 
 namespace winnow {
 

@@ -8,7 +8,7 @@
 // A sixteen is 16 weights in a row, and `scale` and `min` are their block's d and dmin times its small integers. Q6_K
 // has no min; its weights are stored with 32 added, so 32 * sum(token) is taken off its dot products. Integers are
 // exact. For AVX-512 with VNNI there are both types. For AVX2 there is Q6_K: Q4_K is repacked there, see q4_k.h.
-// libraries.cmake puts this into ggml-cpu.c. tests/unit/test_few_tokens.py has it multiply.
+// A patch puts this into ggml-cpu.c. tests/unit/test_few_tokens.py has it multiply.
 #pragma once
 
 #include "lanes.h"

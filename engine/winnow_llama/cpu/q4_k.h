@@ -4,11 +4,11 @@
 //
 //     out[row][column] = sum over blocks of  d_row * (d * sum(scale * dot(weights, row)) - dmin * sum(min * sum(row)))
 //
-// libraries.cmake puts this into arch/x86/repack.cpp. tests/unit/test_llama_product.py compares it with llama.cpp's
+// A patch puts this into arch/x86/repack.cpp. tests/unit/test_llama_product.py compares it with llama.cpp's
 // portable product.
 #pragma once
 
-#if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__) && !defined(__AVX512BW__)
+#if (defined(__GNUC__) || defined(__clang__)) && defined(__AVX2__) && defined(__FMA__) && defined(__F16C__) && !defined(__AVX512BW__)
 #define WINNOW_GEMM_Q4_K
 
 namespace winnow {

@@ -1,8 +1,9 @@
 // How ggml's own threads wait for each other at a barrier: they spin for about ten microseconds, then sleep until they
 // are woken, as with OpenMP. ggml's spin for ever: beside other programs that burns the time slice which the awaited
-// thread needs. libraries.cmake puts this into ggml-cpu.c.
+// thread needs. A patch puts this into ggml-cpu.c.
 #pragma once
 
+#ifdef __linux__
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
@@ -17,6 +18,8 @@
 #endif
 
 enum { WINNOW_SPINS = 300 };
+
+char winnow_has_wait = 1;
 
 static atomic_int winnow_sleepers;
 
@@ -42,3 +45,4 @@ static inline void winnow_wake(atomic_int * passed) {
         syscall(SYS_futex, passed, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
     }
 }
+#endif

@@ -3,12 +3,13 @@
 
 #include "ggml-cuda/common.cuh"
 
-// Of a graph for so few tokens the next evaluation has the same shapes: capturing it pays.
-#define WINNOW_UPDATES_AT_ONCE(graph) ((graph)->nodes[0]->ne[1] <= 16)
-
 #if !defined(GGML_USE_HIP) && !defined(GGML_USE_MUSA)
 #define WINNOW_FEW_TOKENS_CUDA
 #include "few_tokens_kernels.cuh"
+
+extern "C" {
+char winnow_has_few_tokens_cuda = 1;
+}
 
 namespace winnow {
 

@@ -1,0 +1,119 @@
+"""What winnow_llama adds to llama.cpp is in the library that is loaded; patches apply, or say what is wrong."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from llama_cpp import llama_cpp as bindings
+
+from winnow_engine.llama.layer_inputs import given_by
+from winnow_engine.llama.patched_functions import build_note, has_patches
+
+from . import ggml
+
+ROOM = Path(__file__).parents[2] / "engine" / "winnow_llama"
+# A symbol that only this piece brings. Parts of another header, and what has no header, have none of their own.
+PIECES = {
+    "cpu/wait.h": "winnow_has_wait",
+    "cpu/few_tokens.h": "winnow_multiply_rows",
+    "cpu/few_queries.h": "winnow_has_few_queries",
+    "cpu/q4_k.h": "winnow_gemm_q4_K",
+    "cuda/few_tokens.cuh": "winnow_has_few_tokens_cuda",
+    "patches/0006-update-cuda-graphs-at-once.patch": "winnow_has_lasting_graphs",
+    "context/kept_graphs.h": "winnow_has_kept_graphs",
+    "context/choices.h": "winnow_choices",
+    "context/trunk.h": "winnow_set_trunk",
+    "patches/0010-keep-layer-inputs-of-qwen2.patch": "winnow_layer_inputs",
+}
+PARTS = {"cpu/lanes.h", "cpu/few_tokens_avx2.h", "cpu/few_tokens_vnni.h", "cuda/few_tokens_kernels.cuh"}
+
+
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOM / f"{name}.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+patches = load("patches")
+
+
+def library(piece: str) -> ctypes.CDLL:
+    """The library that a piece belongs to. Skips where this processor, or this build, has no use for the piece."""
+    folder, information = Path(bindings._lib._name).parent, bindings.llama_print_system_info()
+    if "cuda" in piece:
+        return ctypes.CDLL(str(next(folder.glob("libggml-cuda.*"), None) or pytest.skip("built without CUDA")))
+    if not piece.startswith("cpu/"):
+        return bindings._lib
+    wide, vnni = b"AVX512 = 1" in information, b"AVX512_VNNI = 1" in information
+    used = {"cpu/wait.h": sys.platform == "linux", "cpu/q4_k.h": not wide, "cpu/few_tokens.h": vnni or not wide}
+    if not used.get(piece, True) or (b"AVX2 = 1" not in information and piece != "cpu/wait.h"):
+        pytest.skip("another processor")
+    return ggml.cpu_library()
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_each_piece_is_in_the_library(piece: str) -> None:
+    if f"recipe {patches.recipe()}" not in build_note():
+        pytest.skip("llama.cpp was not built from these sources")
+    assert hasattr(library(piece), PIECES[piece])
+
+
+def test_each_source_is_a_piece_or_a_part_of_one() -> None:
+    sources = {file.relative_to(ROOM).as_posix() for kind in ("*.h", "*.cuh") for file in ROOM.rglob(kind)}
+    assert sources == {piece for piece in PIECES if not piece.startswith("patches/")} | PARTS
+    page = (ROOM / "README.md").read_text()
+    assert [name for name in [*PIECES, *PARTS] if Path(name).name not in page] == []
+
+
+@pytest.mark.skipif(not build_note(), reason="not built by winnow_llama")
+def test_a_build_of_our_own_is_known_as_one() -> None:
+    assert has_patches()
+    assert "qwen2" in given_by()
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Sources that one patch is for, in somebody's repository, with the `.git` that the distribution has."""
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    (tmp_path / "series").mkdir()
+    (tmp_path / "series" / "0001-count.patch").write_text(
+        "Count further\n---\ndiff --git a/a.c b/a.c\n--- a/a.c\n+++ b/a.c\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"
+    )
+    tree = tmp_path / "vendor" / "llama.cpp"
+    tree.mkdir(parents=True)
+    (tree / "a.c").write_text("one\ntwo\nthree\n")
+    (tree / ".git").write_text("gitdir: ../../nowhere\n")
+    monkeypatch.setattr(patches, "series", lambda: sorted((tmp_path / "series").iterdir()))
+    return tree
+
+
+def test_sources_and_patches_are_put_in_once(tree: Path) -> None:
+    for _ in range(2):
+        patches.prepare(tree)
+    assert (tree / "a.c").read_text() == "one\n2\nthree\n"
+    for folder, place in patches._PLACES.items():
+        assert {file.name for file in (tree / place).iterdir()} == {file.name for file in (ROOM / folder).iterdir()}
+
+
+def test_a_patch_that_does_not_apply_is_named_with_its_file(tree: Path) -> None:
+    (tree / "a.c").write_text("one\n22\nthree\n")
+    with pytest.raises(patches.PatchError, match=r"0001-count\.patch does not apply(?s:.)*llama\.cpp/a\.c:1"):
+        patches.prepare(tree)
+    assert (tree / "a.c").read_text() == "one\n22\nthree\n"
+
+
+def test_git_is_asked_for_where_there_is_none(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tree))
+    assert shutil.which("git") is None
+    with pytest.raises(patches.PatchError, match="git is needed"):
+        patches.prepare(tree)
