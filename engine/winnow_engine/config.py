@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from winnow_engine.core import Budget, Sampling
-from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
+from winnow_engine.models.registry import DEFAULT_DRAFTER
 from winnow_engine.platform import physical_cores
 
 KvType = Literal["f16", "q8_0", "q4_0"]
 Place = Literal["resident", "on-demand", "cpu"]
 Wanted = Literal["auto", "resident", "on-demand", "cpu"]
-SPECULATE = ("auto", "off", "lookup")
+AUTO: Final = "auto"
+SPECULATE = (AUTO, "off", "lookup")
 FIRST_LOOK_TOKENS = 8000  # code that the drafter encodes for a first answer: 7 s on two cores
 CACHE_MEGABYTES = 6000
 """Disk for indexes and snapshots: a token is 66 bytes of an index, and 28 KB read by Qwen2.5-Coder-1.5B."""
@@ -23,17 +24,19 @@ CACHE_MEGABYTES = 6000
 class ModelConfig:
     """The models, and how the target runs. Clients with equal ones share the models.
 
-    `drafter` and `target` are names of `models/registry.py` or GGUF files; a target may be a server's URL, whose
-    context is `target_context` tokens if it does not say. `speculate` is one of SPECULATE, a name or a GGUF file.
+    `drafter` and `target` are names of `models/registry.py` or GGUF files. A target may be AUTO, the best installed
+    for `patience_s`, or a server's URL, whose context is `target_context` tokens if it does not say. `speculate` is one
+    of SPECULATE, a name or a GGUF file.
     """
 
     drafter: str = DEFAULT_DRAFTER
-    target: str = DEFAULT_TARGET
+    target: str = AUTO
     kv_type: KvType = "f16"
     speculate: str = "auto"
     target_context: int | None = None
     target_place: Wanted = "auto"
     cache_megabytes: int = CACHE_MEGABYTES
+    patience_s: float = field(default=Budget().patience_s, compare=False)
 
     @property
     def loaded(self) -> ModelConfig:

@@ -7,19 +7,25 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import prod
 
+from winnow_engine.config import ModelConfig
 from winnow_engine.editing.reply import Read
 from winnow_engine.errors import ModelError, NotApplicableError
 from winnow_engine.models.cache import locate
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.models.target_table import known_targets
 from winnow_engine.question import Cursor, Question
+from winnow_engine.targets.installed import resolved
 from winnow_engine.targets.remote.address import is_url
 
 LEAST_PARAMETERS = 3_000_000_000
 
 
-def check_size(target: str) -> None:
+def check_size(models: ModelConfig) -> None:
     """Raise NotApplicableError for a local target with few parameters. A file that cannot be read passes."""
+    try:
+        target = resolved(models).target
+    except ModelError:
+        return
     parameters = None if is_url(target) else _parameters(target)
     if parameters is not None and parameters < LEAST_PARAMETERS:
         raise NotApplicableError(

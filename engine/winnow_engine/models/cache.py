@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import ModelDamagedError, ModelError, ModelNotFoundError, UnsupportedModelError
 from winnow_engine.models import registry
-from winnow_engine.models.gguf_header import read_header
+from winnow_engine.models.gguf_header import model_bytes, read_header
 from winnow_engine.models.names import PREFIX, HubName, is_later_part, parts_of, quantisation
 from winnow_engine.models.registry import ModelFile, RegisteredModel
-from winnow_engine.models.target_table import source_of
+from winnow_engine.models.target_table import known_targets, source_of
 from winnow_engine.platform import expanded, is_file, user_folder
 
 _HASH_BLOCK = 4 << 20
@@ -85,6 +86,27 @@ def all_pulled(directory: Path) -> dict[str, tuple[Path, ...]]:
     firsts = [directory / file for file in _ggufs(directory) if "/" in file and not is_later_part(file)]
     found = {_name(file.relative_to(directory)) or str(file): parts_of(file) for file in firsts}
     return {name: files for name, files in found.items() if all(map(is_file, files))}
+
+
+def pulled_beside_table(directory: Path) -> dict[str, Path]:
+    """The first files of `all_pulled`, without targets of the table."""
+    known = {target.source.casefold() for target in known_targets()}
+    return {name: files[0] for name, files in all_pulled(directory).items() if name.casefold() not in known}
+
+
+def installed(drafter: str) -> dict[str, Path]:
+    """The chat models here by name, smallest first, without the drafter. ModelNotFoundError if there are none."""
+    found = dict[str, Path]()
+    for name in (*(target.name for target in known_targets()), *pulled_beside_table(default_directory())):
+        with suppress(ModelError):
+            if name != drafter and "tokenizer.chat_template" in read_header(file := locate(name)).values:
+                found[name] = file
+    found = {name: file for name, file in found.items() if file != given_file(drafter)}
+    if not found:
+        raise ModelNotFoundError(
+            "no target is installed: run `winnow models pull`, or see what suits this machine: `winnow models suggest`"
+        )
+    return dict(sorted(found.items(), key=lambda one: model_bytes(one[1])))
 
 
 def _name(file: Path) -> str | None:

@@ -9,6 +9,7 @@ from winnow_engine.config import SPECULATE, ModelConfig, TargetOptions
 from winnow_engine.errors import ModelError
 from winnow_engine.models.cache import locate
 from winnow_engine.targets.base import Target
+from winnow_engine.targets.installed import resolved
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.remote.address import is_url, parse
 from winnow_engine.targets.remote.target import HttpTarget
@@ -17,6 +18,7 @@ from winnow_engine.targets.residency import MemoryNeeds, decide, leaves_room_for
 
 def open_target(models: ModelConfig, options: TargetOptions | None = None) -> Target:
     """Open a configuration's target. Raises what `check_target`, `LlamaTarget.open` and `HttpTarget.open` do."""
+    models = resolved(models)
     if is_url(models.target):
         return HttpTarget.open(parse(models.target), models.target_context)
     return LlamaTarget.open(locate(models.target), options or local_options(models))
@@ -54,7 +56,7 @@ def _plan(models: ModelConfig) -> tuple[TargetOptions, MemoryNeeds]:
         speculate=draft_model(models.speculate),
         snapshot_bytes=models.snapshot_bytes,
     )
-    memory = measure(locate(models.drafter), locate(models.target), options)
+    memory = measure(locate(models.drafter), locate(resolved(models).target), options)
     place = decide(memory).target if models.target_place == "auto" else models.target_place
     return replace(options, place=place), memory
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
@@ -15,10 +15,10 @@ import llama_cpp
 
 from winnow_engine.config import Place, TargetOptions
 from winnow_engine.errors import ModelError, UnsupportedModelError
-from winnow_engine.models.cache import all_pulled, default_directory, locate
+from winnow_engine.models.cache import default_directory, locate, pulled_beside_table
 from winnow_engine.models.gguf_header import model_bytes, read_header
 from winnow_engine.models.names import quantisation
-from winnow_engine.models.registry import RegisteredModel
+from winnow_engine.models.registry import DEFAULT_DRAFTER, MODELS, RegisteredModel, find
 from winnow_engine.models.target_table import KnownTarget, known_targets
 from winnow_engine.selection.auto_budget import prefill_limit
 from winnow_engine.targets.machine_speed import Kind, Speed, kind_of, speeds
@@ -57,9 +57,11 @@ class Suggestion:
         return None if self.tokens_per_s is None else self.prompt_tokens / self.tokens_per_s
 
 
-def suggest(drafter: RegisteredModel, available: int, patience_s: float) -> list[Suggestion]:
-    """Every target of the table or pulled, beside `drafter`, largest first, with `available` bytes of memory free."""
-    targets = sorted((*known_targets(), *_pulled()), key=lambda one: -one.parameters)
+def suggest(
+    drafter: RegisteredModel, available: int, patience_s: float, among: Sequence[KnownTarget] | None = None
+) -> list[Suggestion]:
+    """Targets beside `drafter`, `among` some or all, largest first, with `available` bytes of memory free."""
+    targets = sorted(all_targets() if among is None else among, key=lambda one: -one.parameters)
     needs = {target: expect(drafter, target) for target in targets}
     machine = speeds({_kind(target) for target, memory in needs.items() if decide(memory).target == "cpu"})
     return [_suggestion(target, memory, available, machine, patience_s) for target, memory in needs.items()]
@@ -74,13 +76,22 @@ def best(suggestions: list[Suggestion], patience_s: float) -> Suggestion | None:
     return min(fitting, key=lambda one: one.first_token_s or 0.0, default=None)
 
 
+def drafter_of(name: str) -> RegisteredModel:
+    """The registered drafter of that name; the default one for a file, which may be as large."""
+    return find(name if any(name == model.name for model in MODELS) else DEFAULT_DRAFTER)
+
+
+def all_targets() -> tuple[KnownTarget, ...]:
+    """The targets of the table, and others that were pulled."""
+    return (*known_targets(), *_pulled())
+
+
 def _pulled() -> list[KnownTarget]:
     """Targets that were pulled, but are not in the table."""
-    sources = {target.source.casefold() for target in known_targets()}
     found = list[KnownTarget]()
-    for name, files in all_pulled(default_directory()).items():
+    for name, file in pulled_beside_table(default_directory()).items():
         with suppress(ModelError):
-            found += [] if name.casefold() in sources else [described(name, files[0])]
+            found.append(described(name, file))
     return found
 
 

@@ -15,7 +15,7 @@ import llama_cpp
 from threadpoolctl import threadpool_info
 
 from winnow_cuda.device import availability
-from winnow_engine.config import ModelConfig, TargetOptions
+from winnow_engine.config import AUTO, ModelConfig, TargetOptions
 from winnow_engine.core import Sampling, counted
 from winnow_engine.encoder import merged_weights as merged
 from winnow_engine.errors import ModelError, WinnowError
@@ -28,6 +28,7 @@ from winnow_engine.platform import is_file, is_folder
 from winnow_engine.prompting.messages import Message
 from winnow_engine.storage.store import default_path
 from winnow_engine.targets.base import Request
+from winnow_engine.targets.installed import resolved
 from winnow_engine.targets.local.selfcheck import check_build
 from winnow_engine.targets.remote.address import KEY_VARIABLE, is_url, parse
 from winnow_engine.targets.remote.discovery import discover
@@ -122,6 +123,12 @@ def _gpu() -> Iterator[Check]:
 
 def _models(wanted: ModelConfig) -> Iterator[Check]:
     """Winnow's models, of which those that the settings want must be here, and files that they name."""
+    if wanted.target == AUTO:
+        try:
+            wanted = resolved(wanted)
+            yield Check(True, "target", f"auto: {wanted.target}")
+        except ModelError as error:
+            yield Check(False, "target", str(error), "winnow models pull")
     for name in (wanted.drafter, wanted.target):
         if not is_url(name) and (file := given_file(name)) is not None:
             yield Check(is_file(file), "model", name, "correct the settings")
@@ -176,7 +183,8 @@ def _residency(models: ModelConfig) -> Iterator[Check]:
     if is_url(models.target):
         return
     try:
-        memory = measure(locate(models.drafter), locate(models.target), TargetOptions(kv_type=models.kv_type))
+        target = resolved(models).target
+        memory = measure(locate(models.drafter), locate(target), TargetOptions(kv_type=models.kv_type))
     except ModelError:
         return  # that they are missing is said already
     found = decide(memory)

@@ -1,17 +1,18 @@
-"""Model servers found on this machine, and the offer of one, or of a download, where the default target is missing."""
+"""Model servers found on this machine, and the offer of one, or of a download, where no target is installed."""
 
 from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from winnow_engine.config import AUTO
 from winnow_engine.errors import ModelNotFoundError, WinnowError
-from winnow_engine.models.cache import locate
-from winnow_engine.models.registry import DEFAULT_TARGET
+from winnow_engine.models.cache import installed, locate
 from winnow_engine.targets.remote.address import KEY_VARIABLE
 from winnow_lsp.cli.setting_options import config_of
 from winnow_lsp.cli.terminal import is_interactive
@@ -34,16 +35,16 @@ def described(found: FoundModel) -> str:
 
 
 def with_target(options: dict[str, Any]) -> dict[str, Any]:
-    """The options, with another target if the default is missing and the user agrees. Raises ModelNotFoundError."""
+    """The options, with a target if none is installed and the user agrees. Raises ModelNotFoundError."""
     models = config_of(options).models
-    if models.target != DEFAULT_TARGET or not (missing := _missing(DEFAULT_TARGET)):
+    if models.target != AUTO or not (missing := _error(partial(installed, models.drafter))):
         return options
     from winnow_engine.targets.remote.discovery import discover
 
     asks = is_interactive() and not options["as_json"]
     if not (found := discover()):
         return _with_suggestion(options, missing) if asks else options
-    no_drafter = _missing(models.drafter)
+    no_drafter = _error(partial(locate, models.drafter))
     if no_drafter or not asks:
         raise ModelNotFoundError("\n".join((str(no_drafter or missing), *_offer(found))))
     click.echo("\n".join((f"winnow: {missing}", *_offer(found))), err=True)
@@ -68,15 +69,15 @@ def _with_suggestion(options: dict[str, Any], missing: ModelNotFoundError) -> di
     if not click.confirm(f"{act}, which suits this machine?", default=False, err=True):
         raise ModelNotFoundError(str(missing))
     for name in (drafter, target.name):
-        if _missing(name):
+        if _error(partial(locate, name)):
             pull_one(name)
     return options | {"settings": options["settings"] | {"target": target.name}}
 
 
-def _missing(model: str) -> ModelNotFoundError | None:
+def _error(find: Callable[[], object]) -> ModelNotFoundError | None:
     """The error if a model is not here. Other errors are left to those who load it."""
     try:
-        locate(model)
+        find()
     except ModelNotFoundError as error:
         return error
     except WinnowError:

@@ -137,6 +137,8 @@ def _suggestion_record(one: Suggestion) -> dict[str, Any]:
     return {
         "name": one.model.name,
         "here": one.here,
+        "bytes": one.model.bytes,
+        "licence": one.model.licence,
         "fits": one.place is not None,
         "place": one.place,
         "reason": one.reason,

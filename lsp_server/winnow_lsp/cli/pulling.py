@@ -18,7 +18,7 @@ from winnow_engine.models.names import PREFIX
 from winnow_engine.models.pull import pull
 from winnow_engine.models.target_table import source_of
 from winnow_engine.platform import free_memory
-from winnow_engine.targets.suggesting import Suggestion, best, suggest
+from winnow_engine.targets.suggesting import Suggestion, best, drafter_of, suggest
 from winnow_lsp.cli.setting_options import user_settings
 from winnow_lsp.cli.terminal import show
 from winnow_lsp.host.settings import Settings
@@ -27,10 +27,8 @@ from winnow_lsp.host.settings import Settings
 def suggested() -> tuple[list[Suggestion], Suggestion | None]:
     """The targets for this machine, and the one that suits it and the user's settings best."""
     config = Settings.of(user_settings())
-    patience, drafter = config.budget.patience_s, config.models.drafter
-    if all(drafter != model.name for model in registry.MODELS):
-        drafter = registry.DEFAULT_DRAFTER  # a file may be as large
-    found = suggest(registry.find(drafter), free_memory(), patience)
+    patience = config.budget.patience_s
+    found = suggest(drafter_of(config.models.drafter), free_memory(), patience)
     return found, best(found, patience)
 
 

@@ -13,9 +13,10 @@ from typing import Any
 
 import click
 
+from winnow_engine.config import AUTO
 from winnow_engine.core import Cancellation, Folder, ProgressSink
 from winnow_engine.git.repository import index_of_hook
-from winnow_engine.models.cache import locate
+from winnow_engine.models.cache import installed, locate
 from winnow_engine.platform import has_private_sockets
 from winnow_engine.question import Question
 from winnow_lsp.cli.options import folders_of, uses_server
@@ -75,8 +76,11 @@ def answer_shared(
 ) -> Reply | None:
     """The shared server's answer, None if there is none. Raises what the engine raises, and ConnectionLostError."""
     models = config_of(options).models
-    for model in (models.drafter, models.target):
-        locate(model)  # ModelNotFoundError now: the server would give up the models that it has loaded
+    locate(models.drafter)
+    if models.target == AUTO:
+        installed(models.drafter)
+    else:
+        locate(models.target)  # ModelNotFoundError now: the server would give up the models that it has loaded
     server = connected(cancellation)
     if server is None:
         return None

@@ -6,6 +6,7 @@ import asyncio
 import ctypes
 import logging
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Thread
 from typing import Any, TypeVar
@@ -18,6 +19,7 @@ from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.runtime import Loading
 from winnow_engine.sharing.index import attach
 from winnow_engine.storage.store import Store
+from winnow_engine.targets.installed import resolved
 from winnow_engine.targets.remote.address import is_url, sent_to
 from winnow_lsp.host.queue import ANYBODY, Asker, Moved, Queue, Work
 
@@ -51,6 +53,7 @@ class Engine:
         self.queue = Queue(self._tell, _AT_ONCE if is_url(models.target) else 1)
         self._loop = asyncio.get_running_loop()
         self._watchers: list[Changed] = []
+        self._target = models.target
         self._assistant = open_assistant(
             models, store, load_target=load_target, remember=models.keeps_prompts, on_compile=_log_compiling
         )
@@ -100,7 +103,7 @@ class Engine:
     def target(self) -> ModelState:
         """The target's state."""
         assert self._assistant.target is not None
-        state = _state(self.models.target, self._assistant.target)
+        state = _state(self._target, self._assistant.target)
         return replace(state, host=sent_to(self.models.target))
 
     @property
@@ -131,6 +134,8 @@ class Engine:
             loading.when_over(self._loaded)
 
     def _loaded(self) -> None:
+        with suppress(WinnowError):  # its state says that there is none
+            self._target = resolved(self.models).target
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._tell)
 

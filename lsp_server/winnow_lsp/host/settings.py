@@ -12,12 +12,11 @@ import reprlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any, Final, get_args
+from typing import Any, get_args
 
-from winnow_engine.config import Config, KvType, Wanted
+from winnow_engine.config import AUTO, Config, KvType, Wanted
 from winnow_engine.core import Budget, Thinking
 
-AUTO: Final = "auto"
 SECTION = "winnow"
 _SHARE = re.compile(r"\d{1,3}(\.\d+)?%")
 # Names of the version before, which are read until the next one.
@@ -122,7 +121,7 @@ class Settings(Config):
         for setting in SETTINGS:
             if setting.name in values:
                 settings = _with(settings, setting.field.split("."), values[setting.name])
-        return settings
+        return replace(settings, models=replace(settings.models, patience_s=settings.budget.patience_s))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +146,7 @@ class Setting:
 
 
 _MODEL = text("a model's name or a GGUF file", "NAME|FILE")
-_TARGET = text("a model's name, a GGUF file or a URL", "NAME|FILE|URL")
+_TARGET = text("auto, a model's name, a GGUF file or a URL", "auto|NAME|FILE|URL")
 _SPECULATE = text("auto, off, lookup, a model's name or a GGUF file", "auto|off|lookup|NAME|FILE")
 SETTINGS: tuple[Setting, ...] = (
     Setting("drafter", "models.drafter", _MODEL, of_user=True),

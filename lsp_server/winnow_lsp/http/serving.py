@@ -14,6 +14,7 @@ from winnow_engine.chat.turn import TurnPieceSink
 from winnow_engine.config import ModelConfig
 from winnow_engine.core import Cancellation
 from winnow_engine.storage.store import Store
+from winnow_engine.targets.installed import resolved
 from winnow_engine.targets.remote.address import is_url, parse
 from winnow_lsp.host.engines import Engine, ModelState
 from winnow_lsp.host.queue import Asker
@@ -24,6 +25,7 @@ class EngineService:
     """Answers requests with an engine, on the event loop. Cancelling a calling task stops its work."""
 
     def __init__(self, models: ModelConfig, store: Store, budget: int, aliases: tuple[str, ...] = ()) -> None:
+        models = resolved(models)
         self._engine, self._budget = Engine(models, store), budget
         self._sent = SentConversations()
         self.model = ServedModel(served_name(models.target), aliases)

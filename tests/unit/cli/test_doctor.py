@@ -16,8 +16,8 @@ from winnow_lsp.cli.doctor import Check, _built_by, _disk, _models, _residency, 
 def test_a_model_that_nothing_needs_is_said_to_be_optional(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
     found = {finding.subject.removeprefix("model "): finding for finding in _models(ModelConfig())}
-    for name in (DEFAULT_DRAFTER, DEFAULT_TARGET):
-        assert (found[name].works, found[name].seen) == (False, "not installed")
+    assert (found[DEFAULT_DRAFTER].works, found[DEFAULT_DRAFTER].seen) == (False, "not installed")
+    assert (found["target"].works, found["target"].remedy) == (False, "winnow models pull")
     assert found["smollm2-135m"].works
     assert found["smollm2-135m"].seen == "optional, not installed; get it: winnow models pull smollm2-135m"
 

@@ -11,8 +11,9 @@ import git_repositories as git
 import httpx
 import pytest
 
+from winnow_engine.config import AUTO
 from winnow_engine.errors import ModelNotFoundError
-from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
+from winnow_engine.models.registry import DEFAULT_DRAFTER
 from winnow_engine.targets import residency, suggesting
 from winnow_engine.targets.machine_speed import Speed
 from winnow_engine.targets.remote import discovery
@@ -49,7 +50,7 @@ def nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:1")
 
 
-def options(tiny: Path | None = None, target: str = DEFAULT_TARGET, *, as_json: bool = False) -> dict[str, Any]:
+def options(tiny: Path | None = None, target: str = AUTO, *, as_json: bool = False) -> dict[str, Any]:
     return {"settings": {"target": target, "drafter": str(tiny or DEFAULT_DRAFTER)}, "as_json": as_json}
 
 
@@ -61,7 +62,7 @@ def test_without_a_terminal_the_command_is_named_and_nothing_used(ollama: str, t
     with pytest.raises(ModelNotFoundError) as raised:
         with_target(options(tiny_drafter))
     said = str(raised.value)
-    assert f"winnow models pull {DEFAULT_TARGET}" in said
+    assert "no target is installed: run `winnow models pull`" in said
     assert f"coder:7b on Ollama 0.33.0: winnow ask --target '{OFFERED.format(ollama)}'" in said
     assert "cloud" not in said
     assert asked(ollama) == {"GET"}

@@ -6,6 +6,7 @@ import gguf
 import numpy as np
 import pytest
 
+from winnow_engine.config import ModelConfig
 from winnow_engine.editing.request import check_size
 from winnow_engine.errors import NotApplicableError
 from winnow_engine.models.target_table import known_targets
@@ -35,16 +36,16 @@ def model(path: Path, rows: int, *, files: int = 1) -> str:
 @pytest.mark.parametrize("target", [one.name for one in known_targets() if one.parameters < 3e9])
 def test_a_small_registered_model_is_refused_before_it_is_pulled(target: str) -> None:
     with pytest.raises(NotApplicableError, match=r"billion parameters.*winnow\.target"):
-        check_size(target)
+        check_size(ModelConfig(target=target))
 
 
 def test_a_file_counts_by_its_weights(tmp_path: Path) -> None:
-    check_size(model(tmp_path / "large.gguf", 3000))
+    check_size(ModelConfig(target=model(tmp_path / "large.gguf", 3000)))
     with pytest.raises(NotApplicableError, match=r"small\.gguf has 2\.9 billion parameters"):
-        check_size(model(tmp_path / "small.gguf", 2900))
-    check_size(model(tmp_path / "part.gguf", 5, files=4))
+        check_size(ModelConfig(target=model(tmp_path / "small.gguf", 2900)))
+    check_size(ModelConfig(target=model(tmp_path / "part.gguf", 5, files=4)))
 
 
 @pytest.mark.parametrize("target", ["http://127.0.0.1:1/v1", "/nowhere/model.gguf", "no such model"])
 def test_a_server_and_what_cannot_be_read_pass(target: str) -> None:
-    check_size(target)
+    check_size(ModelConfig(target=target))

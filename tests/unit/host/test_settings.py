@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from winnow_engine.config import FileRules, ModelConfig, TargetOptions
 from winnow_engine.core import Budget, Sampling
-from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
+from winnow_engine.models.registry import DEFAULT_DRAFTER
 from winnow_lsp.host.settings import SETTINGS, Settings
 
 DEFAULTS, _ = Settings.read()
@@ -88,7 +88,7 @@ def nested(values: dict[str, Any]) -> dict[str, Any]:
 
 def test_the_defaults_are_the_engines_own() -> None:
     assert Settings() == DEFAULTS
-    assert DEFAULTS.models == ModelConfig(DEFAULT_DRAFTER, DEFAULT_TARGET, TargetOptions().kv_type, "auto")
+    assert DEFAULTS.models == ModelConfig(DEFAULT_DRAFTER, "auto", TargetOptions().kv_type, "auto")
     assert DEFAULTS.budget == Budget(first_look_tokens=8000)
     assert (DEFAULTS.sampling, DEFAULTS.files) == (Sampling(), FileRules())
     assert (DEFAULTS.index_automatic, DEFAULTS.code_lens) == (True, False)

@@ -1,11 +1,10 @@
 /** Switches the model that answers: those that are here, and servers that run on this machine or answered before. */
 import * as vscode from 'vscode';
-import { output } from '../server/process';
 import type { Session } from '../server/session';
-import { UserError } from '../server/state';
 import { settings } from '../settings';
 import { telling } from '../telling';
-import { choices, isServer, type Suggested } from './choices';
+import { choices, isServer } from './choices';
+import { suggestModels } from './pulling';
 
 const KEY = 'winnow.servers';
 const MOST_SERVERS = 5;
@@ -19,15 +18,9 @@ async function choose({ state }: Session, memory: vscode.Memento): Promise<void>
   const { target } = settings();
   const servers = [...new Set([...(isServer(target) ? [target] : []), ...memory.get<string[]>(KEY, [])])].slice(0, MOST_SERVERS);
   await memory.update(KEY, servers);
-  const offered = (state.kind === 'running' ? suggested(state.command) : Promise.resolve(undefined)).then((found) => choices(found, target, servers));
+  const offered = (state.kind === 'running' ? suggestModels(state.command) : Promise.resolve(undefined)).then((found) => choices(found, target, servers));
   const chosen = await vscode.window.showQuickPick(offered, { title: 'Winnow: the model that answers', placeHolder: 'A server gets the code that is kept for a question' });
   if (chosen === undefined) return;
   if (chosen.target === '') await vscode.commands.executeCommand('workbench.action.openSettings', '@id:winnow.target');
   else await vscode.workspace.getConfiguration('winnow').update('target', chosen.target, vscode.ConfigurationTarget.Global);
-}
-
-async function suggested(command: string): Promise<Suggested> {
-  const { code, stdout, stderr } = await output(command, ['models', 'suggest', '--json']);
-  if (code !== 0) throw new UserError(`\`winnow models suggest\` failed: ${stderr.trim()}`);
-  return JSON.parse(stdout) as Suggested;
 }

@@ -3,12 +3,19 @@ import { createInterface } from 'node:readline';
 import * as vscode from 'vscode';
 import { end, exitCode, output, start } from '../server/process';
 import { UserError } from '../server/state';
+import type { Suggested } from './choices';
 import { describeStep, percentDone, readStep, type Model } from './steps';
 
 export async function listModels(command: string): Promise<Model[]> {
   const { code, stdout, stderr } = await output(command, ['models', 'list', '--json']);
   if (code !== 0) throw new UserError(`\`winnow models list\` failed: ${stderr.trim()}`);
   return JSON.parse(stdout) as Model[];
+}
+
+export async function suggestModels(command: string): Promise<Suggested> {
+  const { code, stdout, stderr } = await output(command, ['models', 'suggest', '--json']);
+  if (code !== 0) throw new UserError(`\`winnow models suggest\` failed: ${stderr.trim()}`);
+  return JSON.parse(stdout) as Suggested;
 }
 
 /** Download models; resolves with false if the user cancelled. Partial downloads are kept. */

@@ -7,12 +7,15 @@ import type { Session } from '../server/session';
 import { UserError } from '../server/state';
 import { settings } from '../settings';
 import { telling } from '../telling';
-import { listModels, pullModels } from './pulling';
-import { missing, type Model } from './steps';
+import { listModels, pullModels, suggestModels } from './pulling';
+import { lacking, type Model } from './steps';
 
 export function registerModels(session: Session, find: () => Promise<Found | undefined>, log: vscode.LogOutputChannel): vscode.Disposable {
   let offered = '';
-  const wanted = async (command: string): Promise<Model[]> => missing(await listModels(command), [settings().drafter, settings().target]);
+  const wanted = async (command: string): Promise<Model[]> => {
+    const { drafter, target } = settings();
+    return lacking(await listModels(command), drafter, target, () => suggestModels(command));
+  };
 
   /** Offer each combination of missing models once. */
   const offer = async (command: string): Promise<void> => {

@@ -1,5 +1,8 @@
 /** The output of `winnow models`. */
 import { megabytes } from '../figures';
+import { AUTO, type Suggested } from './choices';
+
+const USUAL_TARGET = 'qwen2.5-coder-1.5b';
 
 export interface Model {
   name: string;
@@ -15,6 +18,15 @@ export type Step = { model: string; stage: string; done: number; total: number }
 /** The wanted models that are not complete on this machine; a path to a GGUF file is never among them. */
 export function missing(models: readonly Model[], wanted: readonly string[]): Model[] {
   return models.filter((model) => wanted.includes(model.name) && model.state !== 'ok');
+}
+
+/** The missing models that the settings name. For `auto` without any target, the one that suits the machine. */
+export async function lacking(models: readonly Model[], drafter: string, target: string, suggest: () => Promise<Suggested>): Promise<Model[]> {
+  const named = missing(models, [drafter, target]);
+  if (target !== AUTO || models.some(({ name, roles, state }) => name !== drafter && roles.includes('target') && state === 'ok')) return named;
+  const { suggested, targets } = await suggest();
+  const found = targets.find(({ name, here }) => name === suggested && !here);
+  return [...named, ...(found ? [{ ...found, roles: ['target'], state: 'missing' as const }] : missing(models, [USUAL_TARGET]))];
 }
 
 export function readStep(line: string): Step {

@@ -84,7 +84,7 @@ async def _changes(server: WinnowServer, params: types.CodeActionParams) -> list
     text = await text_now(server.editor, params.text_document.uri)
     await server.editor.configured.wait()  # until then the target is the default one
     try:
-        await asyncio.to_thread(check_size, server.editor.settings.models.target)
+        await asyncio.to_thread(check_size, server.editor.settings.models)
     except NotApplicableError:
         return []
     return [] if text is None else list(_change_actions(params, text.digest))

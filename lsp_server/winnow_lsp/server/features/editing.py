@@ -93,7 +93,7 @@ async def _request(server: WinnowServer, params: EditParams) -> WantedEdit:
     if params.digest is not None and (text is None or text.digest != params.digest):
         raise _changed(cursor.path)
     check_writable(uri)
-    await asyncio.to_thread(check_size, server.editor.settings.models.target)
+    await asyncio.to_thread(check_size, server.editor.settings.models)
     return request
 
 
