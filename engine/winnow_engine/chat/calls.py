@@ -14,12 +14,12 @@ from winnow_engine.prompting.tools import Tools
 from winnow_engine.untrusted import read_json
 
 _FENCES = ("", "```", "```json", "```xml")
-_TAGS = ("", "<tool_call>", "<tools>", "<function_call>")
+_TAGS = ("", "<tool_call>", "<seed:tool_call>", "<tools>", "<function_call>")
 _BODIES = ('{"name":', '{"arguments":', '{"parameters":', '{{"name":', "<function=")
 _LEADS = tuple("".join(parts) for parts in product(_FENCES, _TAGS, _BODIES))
 
 _SPACE = re.compile(r"\s+")
-_FRAME = re.compile(r"\s*(?P<fence>```(?:json|xml)?)?\s*(?:<(?P<tag>\w+)>)?\s*(?P<extra>\{(?=\s*\{))?\s*")
+_FRAME = re.compile(r"\s*(?P<fence>```(?:json|xml)?)?\s*(?:<(?P<tag>[\w:]+)>)?\s*(?P<extra>\{(?=\s*\{))?\s*")
 # A lead has at most 40 characters; text with more white space in it than this leaves room for is no call.
 _WINDOW = 120
 

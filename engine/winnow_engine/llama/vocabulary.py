@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 import llama_cpp
 import numpy as np
@@ -15,6 +15,9 @@ from winnow_engine.llama.model import LlamaModel
 
 class Vocabulary:
     """The tokens of a loaded model, which must stay open. Safe to use from several threads."""
+
+    turn_ends: Set[int] = frozenset()
+    """Tokens that end an answer, too: the model's chat template says so, but its file may not."""
 
     def __init__(self, model: LlamaModel) -> None:
         self._model = model
@@ -46,6 +49,10 @@ class Vocabulary:
             free -= count
         return tokens[: len(tokens) - free].copy(), counts
 
+    def is_control(self, token: int) -> bool:
+        """Whether a token is none of the text's: it is written only where control tokens are."""
+        return self.piece(token) == b"" != self.piece(token, special=True)
+
     def has_control_token(self, text: str) -> bool:
         """Whether `text` is one control token of this vocabulary."""
         return len(self.tokenize(text, special=True)) == 1 < len(self.tokenize(text))
@@ -65,7 +72,7 @@ class Vocabulary:
 
     def is_end(self, token: int) -> bool:
         """Whether the model ends its answer with this token."""
-        return bool(llama_cpp.llama_vocab_is_eog(self._handle, token))
+        return token in self.turn_ends or bool(llama_cpp.llama_vocab_is_eog(self._handle, token))
 
     @property
     def bos(self) -> int | None:

@@ -35,6 +35,7 @@ TAGGED = f"<tool_call>\n{PARIS}\n</tool_call>"
 XML = "<tool_call>\n<function=weather>\n<parameter=city>\nParis\n</parameter>\n{}</function>\n</tool_call>"
 FORMS = {
     "hermes": TAGGED,
+    "seed": XML.format("").replace("tool_call", "seed:tool_call"),
     "hermes on a line": f"<tool_call>{PARIS}</tool_call>\n",
     "never closed": f"<tool_call>\n{PARIS}",
     "half closed": f"<tool_call>\n{PARIS}\n</tool",

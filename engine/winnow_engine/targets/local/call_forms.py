@@ -39,6 +39,9 @@ class CallForm:
 
 
 FORMS = (
+    CallForm(  # Seed-OSS
+        "<seed:tool_call>", "<seed:tool_call>\n<function=", ">", "\n</function>\n</seed:tool_call>", in_tags=True
+    ),
     CallForm("<function=", "<tool_call>\n<function=", ">", "\n</function>\n</tool_call>", in_tags=True),  # Qwen3-Coder
     CallForm("<tool_call>", '<tool_call>\n{"name": "', '", "arguments":', "}\n</tool_call>"),  # Hermes and Qwen
     CallForm('"parameters": ', '{"name": "', '", "parameters":', "}"),  # Llama

@@ -119,6 +119,16 @@ class ChatTemplate:
         """Whether the model is not to think: it was told so, or it can be told so and nobody wants it to."""
         return thinking == "off" or (thinking == "auto" and bool(self._switches or self._soft_switch))
 
+    def turn_ends(self, vocabulary: Vocabulary) -> frozenset[int]:
+        """The control token that the template puts behind an answer; none if thoughts end with it, as in gpt-oss."""
+        turns = [Message("user", "@1@"), Message("assistant", "@2@"), Message("user", "@3@")]
+        try:
+            behind = "" if any(one.direct for one in self.markers) else self.render(turns).partition("@2@")[2]
+        except UnsupportedModelError:  # that is said when somebody asks
+            behind = ""
+        first = vocabulary.tokenize(behind.partition("@3@")[0].lstrip(), special=True)[:1].tolist()
+        return frozenset(filter(vocabulary.is_control, first))
+
     def tokenize(
         self,
         messages: Sequence[Message],

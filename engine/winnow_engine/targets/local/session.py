@@ -58,7 +58,9 @@ class Session:
 
     @cached_property
     def _template(self) -> ChatTemplate:
-        return ChatTemplate(self._model.chat_template or CHATML, self._vocabulary.special_texts(), self._name)
+        template = ChatTemplate(self._model.chat_template or CHATML, self._vocabulary.special_texts(), self._name)
+        self._vocabulary.turn_ends = template.turn_ends(self._vocabulary)
+        return template
 
     @cached_property
     def _tool_template(self) -> ChatTemplate:

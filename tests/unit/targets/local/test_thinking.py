@@ -108,6 +108,35 @@ def test_a_call_that_must_be_made_is_not_begun_within_a_thought(loaded: Loaded) 
     assert text.endswith(f"<think>\n{THINK.ending}{template.forced_prefix(LOOK)}")
 
 
+GLM = "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}{% endfor %}<|im_start|>"
+
+
+@pytest.mark.parametrize(
+    ("source", "ends"),
+    [
+        (CHATML, ["<|im_end|>"]),
+        (GLM, ["<|im_start|>"]),
+        (CHATML.replace("<|im_end|>", "\n  <|im_end|>"), ["<|im_end|>"]),
+        (CHATML.replace("<|im_end|>", "</s>"), []),  # no token of this vocabulary: text
+        (GPT_OSS, []),  # its thoughts end as its answers do
+        ("{{ raise_exception('no answers') }}", []),
+    ],
+)
+def test_the_token_that_a_template_puts_behind_an_answer_ends_one(loaded: Loaded, source: str, ends: list[str]) -> None:
+    found = ChatTemplate(source, {}).turn_ends(loaded.vocabulary)
+    assert [loaded.vocabulary.text([token], special=True) for token in found] == ends
+
+
+def test_nothing_behind_a_turns_end_is_shown_though_the_file_names_another(
+    tmp_path: Path, loaded: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say(monkeypatch, loaded.vocabulary.tokenize("So.<|im_start|>user\nAnd?", special=True).tolist())
+    path = write_llama(tmp_path / "glm.gguf", [{"name": "default", "template": GLM}])
+    with closing(LlamaTarget.open(path, TargetOptions(n_threads=1, speculate="off"))) as target:
+        said = target.generate(Request(target.chat_prompt(ASKED), Sampling(max_tokens=20)))
+    assert (said.text, said.finish) == ("So.", "eos")
+
+
 def thought_of(
     loaded: Loaded, sampling: Sampling, limit: int, draft: NoDraft | None = None
 ) -> tuple[DecodedAnswer, str]:
