@@ -105,10 +105,22 @@ def test_a_review_stands_at_lines_that_exist(user: User, top: Path, qwen_small: 
     assert done.returncode == 0, done.stderr
     made = json.loads(done.stdout)
     assert [(file["path"], file["added"], file["removed"]) for file in made["files"]] == [("shop/basket.py", 1, 1)]
+    assert ("shop/basket.py", BASKET[: BASKET.index("return sum")].count("\n") + 1) in {
+        (finding["path"], finding["start_line"]) for finding in made["findings"]
+    }
     for finding in made["findings"]:
         lines = (top / finding["path"]).read_text().splitlines()
         assert 1 <= finding["start_line"] <= finding["end_line"] <= len(lines)
         assert finding["reason"]
+
+
+def test_a_sound_change_has_hardly_a_finding(user: User, tmp_path: Path, qwen_small: Path, qwen_target: Path) -> None:
+    top = git.new(tmp_path / "repository")
+    git.commit(top, "Open the shop", FILES)
+    git.write(top, {"shop/basket.py": BASKET.replace("sum(item.price for", "sum(item.price * item.count for")})
+    done = user.run("review", "-w", str(top), *MODELS, "--budget", "700", "--json")
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["findings"]) <= 1
 
 
 def test_a_review_for_ci(user: User, top: Path) -> None:

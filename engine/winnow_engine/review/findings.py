@@ -103,10 +103,11 @@ def _changed_lines(one: TouchedFile) -> Iterable[int]:
                 yield now
 
 
-STILL_USED, CONFLICT = "still-used", "conflict-marker"
+STILL_USED, CONFLICT, CORRECTED = "still-used", "conflict-marker", "corrected"
 RULES = {
     STILL_USED: "A name whose definition was removed is still used.",
     CONFLICT: "A conflict was not resolved.",
+    CORRECTED: "A language model, asked to repeat the code, corrected a line.",
     "model": "A language model's finding at a line that exists.",
 }
 """What each rule says, by name."""

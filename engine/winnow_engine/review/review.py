@@ -45,13 +45,14 @@ def unchanged(title: str) -> Review:
     return Review(title, (), "Nothing changed.", (), 0)
 
 
-def reviewed(answer: str, changes: Changes, workspace: Workspace) -> Review:
-    """The review that a model's answer to `findings.QUESTION` makes, with what rules find."""
+def reviewed(answer: str, changes: Changes, workspace: Workspace, corrected: Sequence[Finding] = ()) -> Review:
+    """The review that a model's answer to `findings.QUESTION` makes, with what rules and corrections find."""
     touched = touched_files(changes, workspace)
     by_rule = list(rule_findings(touched, workspace))
     by_model, unsupported = findings_of(answer, touched, workspace)
+    by_line = {(one.path, one.start_line): one for one in (*corrected, *by_model)}
     taken = {(one.path, one.start_line) for one in by_rule}
-    found = [*by_rule, *(one for one in by_model if (one.path, one.start_line) not in taken)]
+    found = [*by_rule, *(one for line, one in by_line.items() if line not in taken)]
     order = ("high", "medium", "low")
     found.sort(key=lambda one: (order.index(one.confidence), one.path, one.start_line))
     return Review(

@@ -108,7 +108,7 @@ def chosen_question(options: Mapping[str, Any]) -> str:
 def show_answer(asked: Question, options: dict[str, Any], *, show_spans: bool, server: bool) -> Reply:
     """Have a question answered by the shared server or here, and print the answer as it comes."""
     notes = None if options["as_json"] else FootnoteStream(raised if can_raise() else bracketed)
-    reply, by_server = reply_to(asked, options, server=server, notes=notes)
+    [reply], by_server = replies_to([asked], options, server=server, notes=notes)
     if notes is None:
         show_json(asdict(reply))
     else:
@@ -116,10 +116,10 @@ def show_answer(asked: Question, options: dict[str, Any], *, show_spans: bool, s
     return reply
 
 
-def reply_to(
-    asked: Question, options: dict[str, Any], *, server: bool, notes: FootnoteStream | None
-) -> tuple[Reply, bool]:
-    """The reply to a question, printed with `notes` as it comes, and whether the shared server gave it."""
+def replies_to(
+    asked: Sequence[Question], options: dict[str, Any], *, server: bool, notes: FootnoteStream | None
+) -> tuple[list[Reply], bool]:
+    """The replies to questions, printed with `notes` as they come, and whether the shared server gave them."""
     options, streamed = with_target(options), False
     with cancel_on_interrupt() as cancellation, ProgressView(options["as_json"]) as view:
 

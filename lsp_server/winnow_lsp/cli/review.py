@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from importlib.metadata import version
@@ -16,11 +16,12 @@ from winnow_engine.core import Cancellation
 from winnow_engine.git.repository import open_repository
 from winnow_engine.index.workspace import Workspace, read_workspace
 from winnow_engine.question import Question
+from winnow_engine.review.corrections import MOST_QUESTIONS, repetitions
 from winnow_engine.review.findings import QUESTION
-from winnow_engine.review.message import Manner, manner_of, message_of, message_question
+from winnow_engine.review.message import manner_of, message_of, message_question
 from winnow_engine.review.review import FileSummary, Review, reviewed, sarif, unchanged
 from winnow_engine.storage.store import Store, default_path
-from winnow_lsp.cli.ask import reply_to
+from winnow_lsp.cli.ask import replies_to
 from winnow_lsp.cli.in_process import sources_of
 from winnow_lsp.cli.options import folders_of, json_option, server_option, workspaces_option
 from winnow_lsp.cli.setting_options import setting_options
@@ -44,11 +45,16 @@ def review(changes: str | None, message: bool, as_json: bool, as_sarif: bool, se
     with cancel_on_interrupt() as cancellation:
         workspace, found = _read(options, asked, cancellation)
         manner = manner_of(open_repository(folders_of(options)[0].root, cancellation)) if message else None
-    reply = _reply(asked, manner, options | {"as_json": as_json or as_sarif}, server) if found.files else None
+    repeated = repetitions(found, workspace)[:MOST_QUESTIONS] if manner is None else []
+    words = [QUESTION if manner is None else message_question(manner), *(one.question for one in repeated)]
+    replies = _replies(asked, words, options | {"as_json": as_json or as_sarif}, server) if found.files else []
+    reply = replies[0] if replies else None
     if manner is not None:
         _show_message(message_of(reply.answer, manner) if reply else "", found.title, as_json)
         return
-    made = reviewed(reply.answer, found, workspace) if reply else unchanged(found.title)
+    pairs = zip(repeated, replies[1:], strict=True)
+    corrected = [finding for one, answer in pairs for finding in one.findings(answer.answer)]
+    made = reviewed(reply.answer, found, workspace, corrected) if reply else unchanged(found.title)
     notices = reply.notices if reply else ()
     if as_sarif:
         show_json(sarif(made, version("winnow-lsp"), folders_of(options)), indent=2)
@@ -60,9 +66,9 @@ def review(changes: str | None, message: bool, as_json: bool, as_sarif: bool, se
             show(f"note: {notice}", err=True)
 
 
-def _reply(asked: str, manner: Manner | None, options: dict[str, Any], server: bool) -> Reply:
-    question = Question(QUESTION if manner is None else message_question(manner), changes=asked)
-    return reply_to(question, options, server=server, notes=None)[0]
+def _replies(asked: str, words: Sequence[str], options: dict[str, Any], server: bool) -> list[Reply]:
+    questions = [Question(text, changes=asked) for text in words]
+    return replies_to(questions, options, server=server, notes=None)[0]
 
 
 def _show_message(proposed: str, title: str, as_json: bool) -> None:

@@ -8,6 +8,8 @@ import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -45,26 +47,28 @@ def connected(cancellation: Cancellation, *, agent: bool = False) -> socket.sock
 
 
 def answered(
-    question: Question,
+    questions: Sequence[Question],
     options: Mapping[str, Any],
     server: bool,
     listener: Listener,
     view: ProgressSink,
     cancellation: Cancellation,
-) -> tuple[Reply, bool]:
-    """The reply to a command's question, and whether the shared server gave it. Raises what the engine raises."""
-    in_hook = question.changes and any(index_of_hook(folder.root) for folder in folders_of(options))
+) -> tuple[list[Reply], bool]:
+    """The replies to questions, and whether the shared server gave them. Raises what the engine raises."""
+    in_hook = questions[0].changes and any(index_of_hook(folder.root) for folder in folders_of(options))
     if uses_server(server, options) and not in_hook:  # the server does not know what is staged for it
         try:
-            reply = answer_shared(folders_of(options), question, options, listener, cancellation)
+            ask_one = partial(answer_shared, folders_of(options), options=options, listener=listener)
+            replies = takewhile(bool, (ask_one(one, cancellation=cancellation) for one in questions))
+            found = [reply for reply in replies if reply]
         except ConnectionLostError as error:
             raise click.ClickException(f"{error}; ask again, or with --no-server") from error
-        if reply is not None:
-            return reply, True
+        if len(found) == len(questions):
+            return found, True
     from winnow_lsp.cli.in_process import answer, assistant
 
     with assistant(config_of(options), answers=True) as helper:
-        return answer(helper, question, options, listener, view, cancellation), False
+        return [answer(helper, one, options, listener, view, cancellation) for one in questions], False
 
 
 def answer_shared(

@@ -14,7 +14,8 @@ from winnow_engine.changes.reading import read_changes
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace, read_workspace
-from winnow_engine.review.findings import Finding, findings_of
+from winnow_engine.review.corrections import repetitions
+from winnow_engine.review.findings import CORRECTED, Finding, findings_of
 from winnow_engine.review.review import Review, reviewed, sarif
 from winnow_engine.storage.store import Store
 
@@ -121,6 +122,38 @@ def test_whatever_is_said_findings_stand_at_lines_that_exist(review: Callable[[s
         assert 1 <= one.start_line <= one.end_line <= text[one.path]
         assert one.reason
     VALID.validate(sarif(made, "0.1.0", [Folder(Path("/"))]))
+
+
+@pytest.mark.parametrize(
+    ("written", "lines"),
+    [
+        ("return sum(items)\n<<<<<<< HEAD", {2: "return sum(items)"}),
+        ("return max(items)  # the largest\n<<<<<<< HEAD", {}),
+        ("  return max(items)\n<<<<<<< HEAD", {}),
+        ("if not items:\n        return 0\n    return max(items)\n<<<<<<< HEAD", {}),
+        ("raise NotImplementedError", {}),
+        ("", {}),
+    ],
+)
+def test_a_changed_line_that_an_answer_corrects_is_a_finding(
+    changed: tuple[Workspace, Path], written: str, lines: dict[int, str]
+) -> None:
+    workspace, top = changed
+    found = read_changes(git.sources_of(top), workspace, "", Cancellation())
+    first = repetitions(found, workspace)[0]
+    assert (first.path, first.start, first.lines[:2]) == (
+        "shop/basket.py",
+        1,
+        ("def total(items):", "    return max(items)"),
+    )
+    corrected = first.findings(f"Here it is:\n\n```python\ndef total(items):\n    {written}\n```\nIt was wrong.")
+    assert {one.start_line: one.reason for one in corrected} == {
+        line: f"the model corrects this to `{text}`" for line, text in lines.items()
+    }
+    assert first.findings("No problems.") == []
+    made = reviewed("", found, workspace, corrected)
+    assert [one.start_line for one in made.findings if one.rule == CORRECTED] == list(lines)
+    VALID.validate(sarif(made, "0.1.0", [Folder(top)]))
 
 
 def test_sarif(review: Callable[[str], Review], changed: tuple[Workspace, Path]) -> None:

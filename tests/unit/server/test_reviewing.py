@@ -42,7 +42,9 @@ def server(top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         store = Store(tmp_path / "index.sqlite")
         workspace = read_workspace(sources, store, Cancellation())
         store.close()
-        text = "Fix: Return two.\na.py:2 high it is two\nb.py:1 high invented"
+        text = "Fix: Return two.\na.py:1 high it is two\nb.py:1 high invented"
+        if "```" in params.question:
+            text = params.question.replace("return 2", "return 1")
         return SimpleNamespace(text=text, selection=SimpleNamespace(workspace=workspace)), Question("?"), folders
 
     def tell(_kind: types.MessageType, message: str) -> None:
@@ -75,9 +77,10 @@ def call(command: str, *arguments: Any) -> types.ExecuteCommandParams:
 
 async def test_a_review_is_checked_and_shown(server: Any, top: Path) -> None:
     result = await reviewing._review(server, call("winnow.review"))
-    (finding,) = result["findings"]
-    assert (finding["location"].uri, finding["location"].range.start.line) == ((top / "a.py").as_uri(), 1)
-    assert (finding["confidence"], finding["rule"], result["unsupported"]) == ("high", "model", 1)
+    found = [(one["location"].range.start.line, one["confidence"], one["rule"]) for one in result["findings"]]
+    assert found == [(0, "medium", "model"), (1, "medium", "corrected")]
+    assert {one["location"].uri for one in result["findings"]} == {(top / "a.py").as_uri()}
+    assert result["unsupported"] == 1
     assert result["files"] == [{"path": "a.py", "what": "changed", "added": 1, "removed": 1, "units": ("one",)}]
     assert server.shown["Review"] == result["answer"]
     assert "[a.py:2]" in result["answer"]

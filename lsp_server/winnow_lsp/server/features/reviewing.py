@@ -14,9 +14,10 @@ from winnow_engine.core import Cancellation
 from winnow_engine.errors import NothingChangedError
 from winnow_engine.git.repository import open_repository
 from winnow_engine.index.workspace import Sources
-from winnow_engine.review.findings import QUESTION
+from winnow_engine.review.corrections import MOST_QUESTIONS, repetitions
+from winnow_engine.review.findings import QUESTION, Finding
 from winnow_engine.review.message import Manner, manner_of, message_of, message_question
-from winnow_engine.review.review import Review, reviewed, unchanged
+from winnow_engine.review.review import reviewed, unchanged
 from winnow_engine.targets.answer import Answer
 from winnow_lsp.server.features.asking import answered_in
 from winnow_lsp.server.features.commands import bound, with_token
@@ -40,10 +41,16 @@ async def _review(server: WinnowServer, params: types.ExecuteCommandParams) -> d
     asked = _changes(params, "working")
     try:
         answered, folders, sources = await _answered(server, params, QUESTION, asked)
+        workspace = answered.selection.workspace
+        changes = await asyncio.to_thread(read_changes, sources, workspace, asked, Cancellation())
+        corrected: list[Finding] = []
+        for one in repetitions(changes, workspace)[:MOST_QUESTIONS]:
+            repeated, *_ = await _answered(server, params, one.question, asked)
+            corrected += one.findings(repeated.text)
     except JsonRpcException as error:
         made, folders = unchanged(_unchanged(error)), server.editor.folders
     else:
-        made = await asyncio.to_thread(_checked, answered, sources, asked)
+        made = await asyncio.to_thread(reviewed, answered.text, changes, workspace, corrected)
     result = review_json(made, folders.location)
     page = review_page(result)
     if _argument(params).get("show", True):
@@ -81,11 +88,6 @@ async def _answered(
     finally:
         server.conversations.pop(conversation, None)
     return answered, folders, server.editor.sources(folders)
-
-
-def _checked(answered: Answer, sources: Sources, changes: str) -> Review:
-    workspace = answered.selection.workspace
-    return reviewed(answered.text, read_changes(sources, workspace, changes, Cancellation()), workspace)
 
 
 def _manner(sources: Sources) -> Manner:

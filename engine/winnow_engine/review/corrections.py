@@ -1,0 +1,98 @@
+"""Findings from what a target corrects in changed code when it is asked to repeat it.
+
+A small model that is asked for a verdict finds nothing, or a fault in everything; what it corrects is mostly wrong
+(docs/changes.md#review).
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from winnow_engine.changes.changed import Changes
+from winnow_engine.changes.diff_text import TouchedFile
+from winnow_engine.changes.question import touched_files
+from winnow_engine.changes.units import ChangedUnit
+from winnow_engine.core import UnitKind
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.review.findings import CORRECTED, Finding
+
+MOST_QUESTIONS = 20  # units of a change
+_MOST_LINES = 60  # of a unit, which an answer repeats
+_MOST_CORRECTIONS = 3  # of a unit: more are a matter of style
+_ALIKE = 0.5
+_CODE = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER, UnitKind.TOP_LEVEL)
+_BLOCK = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_COMMENT = re.compile(r'#|//|/?\*|--|;|"""')
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """Code that a target is asked to repeat, from line `start` of a file; `changed` lines may be findings."""
+
+    path: str
+    start: int
+    lines: tuple[str, ...]
+    changed: frozenset[int]
+
+    @property
+    def question(self) -> str:
+        """The words that ask for it."""
+        code = "\n".join(self.lines)
+        return (
+            f"This code from {self.path} may have a bug: a wrong name, a wrong condition, a wrong range, a wrong "
+            f"result.\n\n```\n{code}\n```\n\nRepeat it with the bug corrected, or unchanged if it has none. "
+            "Answer with one code block and nothing else."
+        )
+
+    def findings(self, answer: str) -> list[Finding]:
+        """The changed lines that an answer corrects; none if it corrects much."""
+        block = _BLOCK.search(answer)
+        found = list(self._corrected(block[1].splitlines())) if block else []
+        return found if len(found) <= _MOST_CORRECTIONS else []
+
+    def _corrected(self, written: Sequence[str]) -> Iterator[Finding]:
+        old, new = ([line.strip() for line in lines] for lines in (self.lines, written))
+        for tag, i, i_end, j, j_end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+            pairs = product(range(i, i_end), range(j, j_end)) if tag == "replace" else ()
+            ratios = {pair: _likeness(old[pair[0]], new[pair[1]]) for pair in pairs}
+            for row in sorted({row for row, _ in ratios}):
+                best = max((pair for pair in ratios if pair[0] == row), key=ratios.__getitem__)
+                if ratios[best] >= _ALIKE and self.start + row in self.changed:
+                    yield self._finding(self.start + row, new[best[1]])
+
+    def _finding(self, line: int, instead: str) -> Finding:
+        return Finding(self.path, line, line, f"the model corrects this to `{instead}`", "medium", CORRECTED)
+
+
+def _likeness(old: str, new: str) -> float:
+    """A share of 1; 0 for comments, and for a line that only gets one."""
+    if _COMMENT.match(old) or _COMMENT.match(new.removeprefix(old).strip()):
+        return 0.0
+    return difflib.SequenceMatcher(None, old, new, autojunk=False).ratio()
+
+
+def repetitions(changes: Changes, workspace: Workspace) -> list[Repetition]:
+    """The changed functions and the like that are short enough to be repeated, and as they were changed."""
+    touched = touched_files(changes, workspace)
+    found = [_repetition(one, unit) for one in touched for unit in one.units.units if _is_code(unit)]
+    return [one for one in found if one is not None and one.changed]
+
+
+def _is_code(unit: ChangedUnit) -> bool:
+    return unit.after is not None and unit.after.kind in _CODE and len(unit.after_lines) <= _MOST_LINES
+
+
+def _repetition(one: TouchedFile, unit: ChangedUnit) -> Repetition | None:
+    """None if the lines are not in the workspace as the change left them."""
+    assert unit.after is not None
+    start = one.now.line(unit.after.start_line)
+    lines = tuple(line.decode("utf-8", "replace") for line in unit.after_lines)
+    now = [one.now.line(row) for row in range(unit.after.start_line, unit.after.end_line + 1)]
+    if one.now.file is None or start is None or now != [*range(start, start + len(now))]:
+        return None
+    changed = frozenset(start + row - 1 for hunk in unit.hunks for row in hunk.after)
+    return Repetition(one.now.file.path, start, lines, changed)
