@@ -42,7 +42,7 @@ _PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
 _ALWAYS = {"SSE42": "sse4_2", "AVX": "avx", "AVX2": "avx2", "BMI2": "bmi2", "FMA": "fma", "F16C": "f16c"}
 _AVX512 = {"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512cd", "avx512vbmi", "avx512_vnni"}
 # zig builds against the headers of this glibc: that of Debian 10 and of manylinux_2_28.
-_GLIBC = "2.28"
+GLIBC = "2.28"
 
 
 # Of what a command that failed wrote.
@@ -70,7 +70,7 @@ class Compiler:
 
 def main() -> None:
     """Build or take from the cache, and install, unless this version is installed already, however built."""
-    if f"llama-cpp-python=={installed_version()}" == LLAMA:
+    if f"llama-cpp-python=={installed_version()}" == LLAMA or fetched(os.environ.get("WINNOW_WHEELS", "")):
         return
     gpu = gpus.options(os.environ)
     try:
@@ -81,6 +81,19 @@ def main() -> None:
         print(f"{error}\nllama.cpp was not built with {' '.join(gpu)}: it is built for the processor alone", flush=True)
         wheel = wheel_for([])
     run([*_PIP, "install", str(wheel)])
+
+
+def fetched(index: str) -> bool:
+    """Install the wheel of an index that `wheels.py` made. False if none is named, or it has none for this system."""
+    if not index:
+        return False
+    print(f"fetching {LLAMA} from {index}", flush=True)
+    try:
+        run([*_PIP, "install", "--no-deps", "--only-binary", ":all:", "--index-url", index, LLAMA])
+    except BuildError as error:
+        print(f"{error}\nllama.cpp is built here instead", flush=True)
+        return False
+    return True
 
 
 def wheel_for(gpu: Sequence[str]) -> Path:
@@ -162,9 +175,9 @@ def describe(compiler: Compiler, options: Iterable[str]) -> str:
 
 
 def installed_version() -> str | None:
-    """The version of llama-cpp-python in this environment."""
+    """The version of llama-cpp-python in this environment, without the label of a wheel of ours."""
     try:
-        return metadata.version("llama-cpp-python")
+        return metadata.version("llama-cpp-python").partition("+")[0]
     except metadata.PackageNotFoundError:
         return None
 
@@ -193,19 +206,25 @@ def cached_wheel(note: str) -> Path | None:
 def build(compiler: Compiler, options: Sequence[str], note: str) -> Path:
     """Build a wheel and keep it in the cache."""
     with tempfile.TemporaryDirectory(prefix="winnow-build-") as name:
-        scratch = Path(name)
-        if compiler.is_fetched:
-            compiler = fetch_zig(scratch, compiler)
-        (scratch / NOTE).write_text(note)
-        injected = [
-            f"-DCMAKE_PROJECT_llama_cpp_INCLUDE={(_HERE / 'libraries.cmake').as_posix()}",
-            f"-DWINNOW_PYTHON={Path(sys.executable).as_posix()}",
-            f"-DWINNOW_BUILD_NOTE={(scratch / NOTE).as_posix()}",
-        ]
-        environment = {**os.environ, **commands(compiler), "CMAKE_ARGS": shlex.join([*injected, *options])}
-        environment["ZIG_GLOBAL_CACHE_DIR"] = environment["ZIG_LOCAL_CACHE_DIR"] = str(scratch / "zig-cache")
-        run([*_PIP, "wheel", "--no-deps", "--no-cache-dir", "--wheel-dir", str(scratch / "wheel"), LLAMA], environment)
-        return keep(next((scratch / "wheel").glob("*.whl")), wheel_folder(note))
+        return keep(compiled(LLAMA, compiler, options, note, Path(name)), wheel_folder(note))
+
+
+def compiled(source: str, compiler: Compiler, options: Sequence[str], note: str, scratch: Path, *more: str) -> Path:
+    """The wheel of `source`, as pip takes it with its options `more`, made in `scratch`."""
+    if compiler.is_fetched:
+        compiler = fetch_zig(scratch, compiler)
+    (scratch / NOTE).write_text(note)
+    injected = [
+        f"-DCMAKE_PROJECT_llama_cpp_INCLUDE={(_HERE / 'libraries.cmake').as_posix()}",
+        f"-DWINNOW_BUILD_NOTE={(scratch / NOTE).as_posix()}",
+    ]
+    environment = {**os.environ, **commands(compiler), "CMAKE_ARGS": shlex.join([*injected, *options])}
+    environment["ZIG_GLOBAL_CACHE_DIR"] = environment["ZIG_LOCAL_CACHE_DIR"] = str(scratch / "zig-cache")
+    folder = scratch / "wheel"
+    # Without what is installed for C++ programs.
+    more = (*more, "--config-settings=wheel.exclude=include/**;lib/**")
+    run([*_PIP, "wheel", "--no-deps", "--no-cache-dir", "--wheel-dir", str(folder), *more, source], environment)
+    return next(folder.glob("*.whl"))
 
 
 def commands(compiler: Compiler) -> dict[str, str]:
@@ -217,15 +236,16 @@ def commands(compiler: Compiler) -> dict[str, str]:
 def fetch_zig(scratch: Path, compiler: Compiler) -> Compiler:
     """Let pip fetch zig's compiler, and make commands of it that CMake can call."""
     folder = scratch / "zig"
-    run([*_PIP, "install", "--no-deps", "--only-binary", ":all:", "--target", str(folder), ZIG])
     program = folder / "ziglang" / "zig"
+    if not program.is_file():
+        run([*_PIP, "install", "--no-deps", "--only-binary", ":all:", "--target", str(folder), ZIG])
     if not program.is_file():
         raise BuildError(f"{ZIG} has no program at {program}; install clang 17 or newer, or set CC and CXX")
     names = {}
     for name in ("cc", "c++"):
         names[name] = scratch / f"zig-{name}"
         # With -O3 for CMake's checks too: zig builds its C++ library once for each level.
-        command = [str(program), name, "-O3", "-target", f"x86_64-linux-gnu.{_GLIBC}"]
+        command = [str(program), name, "-O3", "-target", f"x86_64-linux-gnu.{GLIBC}"]
         names[name].write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
         names[name].chmod(0o755)
     return Compiler(compiler.identity, [str(names["cc"])], [str(names["c++"])], compiler.options)
@@ -259,6 +279,8 @@ def remedy(command: Sequence[str]) -> str:
             "pip could not fetch zig's compiler. Try again, or see why it does not reach the package index. "
             "To do without it, install clang 17 or newer, or install g++ and set CC=gcc CXX=g++."
         )
+    if "wheel" not in command:
+        return ""
     return "Another compiler may do: set CC and CXX, for example CC=gcc CXX=g++."
 
 

@@ -11,15 +11,14 @@ REPOSITORY with `git cherry-pick`, and run `python rebase.py --write REPOSITORY`
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
-import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from build import LLAMA
 from patches import PatchError, git, series
+from wheels import unpack
 
 _FIRST = "llama.cpp of "
 _AUTHOR = ("-c", "user.name=Winnow", "-c", "user.email=winnow@localhost")
@@ -54,20 +53,10 @@ def commit_sources(repository: Path, version: str) -> None:
         if path.name != ".git":
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     with tempfile.TemporaryDirectory(prefix="winnow-rebase-") as name:
-        source = unpacked(version, Path(name))
-        sources, without = source / "vendor" / "llama.cpp", shutil.ignore_patterns(".git")
+        unpack(f"llama-cpp-python=={version}", Path(name))
+        [sources], without = Path(name).glob("*/vendor/llama.cpp"), shutil.ignore_patterns(".git")
         shutil.copytree(sources, repository, ignore=without, dirs_exist_ok=True)
     commit(repository, _FIRST + version)
-
-
-def unpacked(version: str, scratch: Path) -> Path:
-    """The source distribution of a version, fetched by pip."""
-    fetch = ["download", "--no-deps", "--no-binary", ":all:", "--dest", str(scratch), f"llama-cpp-python=={version}"]
-    subprocess.run([sys.executable, "-m", "pip", "--quiet", *fetch], check=True)
-    [archive] = scratch.glob("*.tar.gz")
-    with tarfile.open(archive) as opened:
-        opened.extractall(scratch, filter="data")
-    return scratch / archive.name.removesuffix(".tar.gz")
 
 
 def commit_patch(repository: Path, patch: Path) -> str:

@@ -23,8 +23,10 @@ class _Parameters(ctypes.Structure):
 
 
 def cpu_library() -> ctypes.CDLL:
-    """ggml's library for the CPU, begun. A test is skipped where it is not beside llama.cpp's."""
-    path = next(Path(bindings._lib._name).parent.glob("libggml-cpu.*"), None)
+    """ggml's library for the CPU, begun; of several, the one loaded. Skips where it is not beside llama.cpp's."""
+    llama = Path(bindings._lib._name)
+    found = list(llama.parent.glob(f"libggml-cpu*{llama.suffix}"))
+    path = next((path for path in found if len(found) == 1 or str(path) in Path("/proc/self/maps").read_text()), None)
     if path is None:
         pytest.skip("llama.cpp has no library of its own for the CPU here")
     library = ctypes.CDLL(str(path))

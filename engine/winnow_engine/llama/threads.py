@@ -25,11 +25,14 @@ class _Params(ctypes.Structure):
     )
 
 
-# llama-cpp-python binds none of these. The library loads those of ggml, so their functions are found through it.
-_new = bindings._lib.ggml_threadpool_new
-_new.argtypes, _new.restype = [ctypes.POINTER(_Params)], ctypes.c_void_p
-_free = bindings._lib.ggml_threadpool_free
-_free.argtypes, _free.restype = [ctypes.c_void_p], None
+# llama-cpp-python binds none of these. The library loads those of ggml, so their functions are found through it; the
+# one for the CPU may be among several, of which ggml has chosen one.
+_cpu, _function_of = bindings._lib.ggml_backend_reg_by_name, bindings._lib.ggml_backend_reg_get_proc_address
+_cpu.argtypes, _cpu.restype = [ctypes.c_char_p], ctypes.c_void_p
+_function_of.argtypes, _function_of.restype = [ctypes.c_void_p, ctypes.c_char_p], ctypes.c_void_p
+_NEW = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.POINTER(_Params))
+_new = _NEW(_function_of(_cpu(b"CPU"), b"ggml_threadpool_new"))
+_free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_function_of(_cpu(b"CPU"), b"ggml_threadpool_free"))
 _attach = bindings._lib.llama_attach_threadpool
 _attach.argtypes, _attach.restype = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p], None
 
@@ -39,7 +42,7 @@ class ThreadPool:
 
     def __init__(self, n_threads: int, poll: int = 0) -> None:
         """Start `n_threads` but for one, the caller's. Each polls for work 131,072 times `poll`, then sleeps."""
-        self._handle = _new(_Params(n_threads=min(n_threads, _MOST_THREADS), poll=poll))
+        self._handle = _new(ctypes.byref(_Params(n_threads=min(n_threads, _MOST_THREADS), poll=poll)))
         assert self._handle, "llama.cpp made no threads"
 
     def attach(self, context: int) -> None:

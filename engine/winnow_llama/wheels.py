@@ -1,0 +1,130 @@
+"""Build a wheel of llama-cpp-python for all processors of this system, into an index that pip and uv read.
+
+    python wheels.py OUT [FOLDER]
+
+The index is `OUT/whl/cpu`, laid out as llama-cpp-python's own. On x86-64 the wheel has a library for each kind of
+processor, with Winnow's products, and the one for this processor is loaded. FOLDER keeps what was compiled. The
+version has a local label, by which pip prefers it to the version that it is built from. Needs uv.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import build
+
+LABEL = "winnow1"
+"""Raised whenever other sources are published for the same version of llama-cpp-python."""
+_NAME, _VERSION = build.LLAMA.split("==")
+_TOOL = (sys.executable, "-m", "uv", "--quiet", "tool", "run", "--from", "wheel>=0.45", "wheel")
+# Backends are libraries of their own: beside Python's program, where llama.cpp would look, there are none.
+_LOAD_BACKENDS = """
+
+def _load_backends():
+    from llama_cpp import _ggml, _logger
+
+    level = _logger.logger.level
+    _logger.set_verbose(False)
+    if _ggml.libggml.ggml_backend_reg_count() == 0:
+        _ggml.libggml.ggml_backend_load_all_from_path(str(_ggml.libggml_base_path).encode())
+    _logger.logger.setLevel(level)
+
+
+_load_backends()
+"""
+
+
+def main() -> None:
+    """Build into the folder that the arguments name."""
+    out = Path(sys.argv[1])
+    with tempfile.TemporaryDirectory(prefix="winnow-wheels-") as scratch:
+        wheel = build_wheel(Path(sys.argv[2] if len(sys.argv) > 2 else scratch).absolute())
+        print(add(wheel, out / "whl" / "cpu"))
+
+
+def build_wheel(folder: Path) -> Path:
+    """The wheel, made in a folder that keeps the sources and what is compiled of them."""
+    shutil.rmtree(folder / "wheel", ignore_errors=True)
+    source = labelled_source(folder)
+    compiler = build.Compiler(build.ZIG) if build.zig_runs_here() else build.choose({})
+    options = options_for(sys.platform, platform.machine())
+    made = build.compiled(
+        str(source),
+        compiler,
+        options,
+        build.describe(compiler, options),
+        folder,
+        f"--config-settings=build-dir={folder / 'build'}",
+    )
+    if not compiler.is_fetched:
+        return made  # cibuildwheel gives it the system's tag
+    build.run(
+        [*_TOOL, "tags", "--remove", "--platform-tag", f"manylinux_{build.GLIBC.replace('.', '_')}_x86_64", str(made)]
+    )
+    return next((folder / "wheel").glob("*.whl"))
+
+
+def options_for(system: str, machine: str) -> list[str]:
+    """CMake's options: all kinds of processors, or Metal on a Mac."""
+    if system == "darwin":
+        return ["-DGGML_NATIVE=OFF", "-DGGML_OPENMP=OFF", f"-DGGML_METAL={'ON' if machine == 'arm64' else 'OFF'}"]
+    return [
+        "-DGGML_NATIVE=OFF",
+        "-DGGML_OPENMP=OFF",
+        "-DGGML_BACKEND_DL=ON",
+        "-DGGML_CPU_ALL_VARIANTS=ON",
+        "-DCMAKE_INSTALL_BINDIR=llama_cpp/lib",
+        "-DCMAKE_INSTALL_RPATH=$ORIGIN",
+        "-DCMAKE_BUILD_WITH_INSTALL_RPATH=ON",
+    ]
+
+
+def labelled_source(folder: Path) -> Path:
+    """The source distribution, with the label in its version, and backends loaded with the package."""
+    source = folder / f"{_NAME.replace('-', '_')}-{_VERSION}"
+    if not source.exists():
+        unpack(build.LLAMA, folder)
+        package = source / "llama_cpp" / "__init__.py"
+        plain = package.read_text("utf-8")
+        text = plain.replace(f'"{_VERSION}"', f'"{_VERSION}+{LABEL}"')
+        assert text != plain, f"{package} names no version"
+        package.write_text(text + _LOAD_BACKENDS, "utf-8")
+    return source
+
+
+def unpack(requirement: str, folder: Path) -> None:
+    """Have pip fetch a source distribution, and unpack it."""
+    fetch = ["download", "--no-deps", "--no-binary", ":all:", "--dest", str(folder), requirement]
+    subprocess.run([sys.executable, "-m", "pip", "--quiet", *fetch], check=True)
+    [archive] = folder.glob("*.tar.gz")
+    with tarfile.open(archive) as opened:
+        opened.extractall(folder, filter="data")
+
+
+def add(wheel: Path, index: Path) -> Path:
+    """Copy a wheel into an index, and write the index's pages anew. Returns the copy."""
+    project = index / _NAME
+    project.mkdir(parents=True, exist_ok=True)
+    copy = Path(shutil.copy(wheel, project))
+    digests = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(project.glob("*.whl"))}
+    (project / "index.html").write_text(page({f"{name}#sha256={digest}": name for name, digest in digests.items()}))
+    (index / "index.html").write_text(page({f"{_NAME}/": _NAME}))
+    return copy
+
+
+def page(links: Mapping[str, str]) -> str:
+    """A page of an index: texts by where they lead."""
+    shown = "".join(f'<a href="{link.replace("+", "%2B")}">{text}</a><br>\n' for link, text in links.items())
+    return f"<!DOCTYPE html>\n<html><body>\n{shown}</body></html>\n"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""The index of wheels that engine/winnow_llama makes, and installing from it."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOM = Path(__file__).parents[2] / "engine" / "winnow_llama"
+
+
+@pytest.fixture
+def wheels(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """The script, with the others of its folder beside it, none of which stays imported."""
+    monkeypatch.syspath_prepend(ROOM)
+    before = set(sys.modules)
+    yield importlib.import_module("wheels")
+    for name in {"wheels", "build", "gpus", "patches"} - before:
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def index(wheels: ModuleType, tmp_path: Path) -> Path:
+    """An index with a wheel that holds one file."""
+    label = f"{wheels._VERSION}+{wheels.LABEL}"
+    wheel = tmp_path / f"llama_cpp_python-{label}-py3-none-any.whl"
+    information = f"llama_cpp_python-{label}.dist-info"
+    with zipfile.ZipFile(wheel, "w") as file:
+        file.writestr("llama_cpp/__init__.py", "")
+        file.writestr(f"{information}/METADATA", f"Metadata-Version: 2.1\nName: llama_cpp_python\nVersion: {label}\n")
+        file.writestr(f"{information}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        file.writestr(f"{information}/RECORD", "")
+    wheels.add(wheel, tmp_path / "whl" / "cpu")
+    return tmp_path / "whl" / "cpu"
+
+
+@pytest.fixture
+def build(wheels: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The script that installs, into a folder and from nowhere but the index."""
+    build: ModuleType = wheels.build
+    run, aside = build.run, ["--isolated", "--target", str(tmp_path / "installed")]
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(build, "run", lambda command: run([*command, *aside]))
+    return build
+
+
+def test_the_wheel_of_an_index_is_installed(build: ModuleType, index: Path, tmp_path: Path) -> None:
+    assert build.fetched(index.as_uri())
+    assert (tmp_path / "installed" / "llama_cpp" / "__init__.py").is_file()
+
+
+def test_without_a_wheel_there_is_a_build(
+    build: ModuleType, index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert not build.fetched("")
+    monkeypatch.setattr(build, "LLAMA", "llama-cpp-python==0.0.1")
+    assert not build.fetched(index.as_uri())
+    assert "llama.cpp is built here instead" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "metal"), [("linux", "x86_64", None), ("darwin", "arm64", "ON"), ("darwin", "x86_64", "OFF")]
+)
+def test_each_kind_of_processor_has_a_library_but_on_macs(
+    wheels: ModuleType, system: str, machine: str, metal: str | None
+) -> None:
+    options = wheels.options_for(system, machine)
+    assert ("-DGGML_CPU_ALL_VARIANTS=ON" in options) == (metal is None)
+    assert (f"-DGGML_METAL={metal}" in options) == (metal is not None)
+
+
+def test_the_source_carries_the_label_and_loads_its_backends(
+    wheels: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / f"llama_cpp_python-{wheels._VERSION}" / "llama_cpp" / "__init__.py"
+
+    def unpack(_requirement: str, _folder: Path) -> None:
+        package.parent.mkdir(parents=True)
+        package.write_text(f'__version__ = "{wheels._VERSION}"\n')
+
+    monkeypatch.setattr(wheels, "unpack", unpack)
+    for _ in range(2):
+        wheels.labelled_source(tmp_path)
+    text = package.read_text()
+    assert text.startswith(f'__version__ = "{wheels._VERSION}+{wheels.LABEL}"\n')
+    assert text.count("ggml_backend_load_all_from_path") == 1
