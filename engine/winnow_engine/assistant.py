@@ -299,13 +299,15 @@ def open_assistant(
     remember: bool = False,
     on_compile: Callable[[str], None] = lambda _: None,
     open_fleet: OpenFleet | None = None,
+    before_target: Callable[[], None] = lambda: None,
 ) -> Assistant:
     """The assistant that a configuration describes; without a target unless it `answers`.
 
     Without `load_target` it loads that when it is asked for the first time.
 
     Models load in the background: `targets.opening.check_target` and `models.cache.locate` tell sooner what is wrong
-    with them. `on_compile` gets the name of each GPU kernel that is about to be compiled.
+    with them. `on_compile` gets the name of each GPU kernel that is about to be compiled. `before_target` may wait for
+    memory, or raise CancelledError.
     """
     room = False  # for the reranker, beside drafter and target
 
@@ -320,10 +322,14 @@ def open_assistant(
             reranker.begin()  # it takes longer than the first question waits for it
         return reranker
 
+    def open_when_free() -> Target:
+        before_target()
+        return open_target(models)
+
     return Assistant(
         store,
         open_drafter,
-        (lambda: open_target(models)) if answers else None,
+        open_when_free if answers else None,
         load_target=load_target,
         remember=remember,
         parse_pool=open_parse_pool(),

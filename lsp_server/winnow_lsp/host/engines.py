@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import logging
-from collections.abc import Callable, Hashable
+import time
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Thread
@@ -23,6 +24,7 @@ from winnow_engine.targets.installed import resolved
 from winnow_engine.targets.remote.address import is_url, sent_to
 from winnow_lsp.host.queue import ANYBODY, Asker, Moved, Queue, Work
 
+_POLL_S = 0.05
 _AT_ONCE = 32  # questions to a target on a server; it schedules them itself, and waits for none of ours
 _log = logging.getLogger(__name__)
 
@@ -48,14 +50,24 @@ class Engine:
     several at once, for which code is chosen at the same time, too.
     """
 
-    def __init__(self, models: ModelConfig, store: Store, *, load_target: bool = True) -> None:
+    def __init__(
+        self, models: ModelConfig, store: Store, *, load_target: bool = True, replaced: Sequence[Engine] = ()
+    ) -> None:
+        """Load the drafter, and the target once the engines that are `replaced` are freed or in use again."""
         self.models, self._store = models, store
+        self.leaving = False
+        self._replaced, self._closing = replaced, Cancellation()
         self.queue = Queue(self._tell, _AT_ONCE if is_url(models.target) else 1)
         self._loop = asyncio.get_running_loop()
         self._watchers: list[Changed] = []
         self._target = models.target
         self._assistant = open_assistant(
-            models, store, load_target=load_target, remember=models.keeps_prompts, on_compile=_log_compiling
+            models,
+            store,
+            load_target=load_target,
+            remember=models.keeps_prompts,
+            on_compile=_log_compiling,
+            before_target=self._wait,
         )
         self._listen()
 
@@ -116,14 +128,25 @@ class Engine:
 
     def close(self) -> None:
         """Free the models, or never load them; waits for what still runs, so not on the event loop."""
+        self._closing.cancel()
         self.queue.close()
-        self._assistant.close()
-        del self._assistant
+        try:
+            self._assistant.close()
+            del self._assistant
+        finally:
+            self.leaving = False
         try:
             self._store.trim(self._store.max_bytes)
         except WinnowError as error:  # the cache is too large now, but whole
             _log.warning("%s", error)
         _give_memory_back()
+
+    def _wait(self) -> None:
+        """Wait for the memory of what this engine replaces. CancelledError once nobody wants this one either."""
+        while any(engine.leaving for engine in self._replaced):
+            self._closing.check()
+            time.sleep(_POLL_S)
+        self._closing.check()
 
     def _loadings(self) -> tuple[Loading[Any], ...]:
         assert self._assistant.target is not None
@@ -169,6 +192,7 @@ class Engines:
         self._store, self._keep_last = store, keep_last
         self._used: dict[ModelConfig, tuple[Engine, int]] = {}
         self._kept: Engine | None = None
+        self._leaving: list[Engine] = []
 
     def use(self, config: Config, client: Hashable) -> None:
         """Use a client's shared indexes, and its bound for the index, for all clients until it leaves."""
@@ -184,8 +208,14 @@ class Engines:
         engine, users = self._used.get(models.loaded) or (self._take(models), 0)
         if load_target:
             engine.load_target()
+        engine.leaving = False
         self._used[models.loaded] = engine, users + 1
         return engine
+
+    def replace(self, engine: Engine) -> None:
+        """Have targets that are acquired from now on wait for this engine's memory, unless others use it, too."""
+        if self._used[engine.models.loaded][1] == 1:
+            self._leaves(engine)
 
     async def release(self, engine: Engine) -> None:
         """Give an engine back; the last one to do so frees its memory, unless that engine is kept."""
@@ -194,9 +224,10 @@ class Engines:
             self._used[engine.models.loaded] = engine, users - 1
             return
         unused: Engine | None = engine
-        if self._keep_last:
+        if self._keep_last and not engine.leaving:
             unused, self._kept = self._kept, engine
         if unused is not None:
+            self._leaves(unused)
             await asyncio.to_thread(unused.close)
 
     async def close(self) -> None:
@@ -216,5 +247,10 @@ class Engines:
         if kept is not None and kept.models.loaded == models.loaded:
             return kept
         if kept is not None:
+            self._leaves(kept)
             Thread(target=kept.close).start()
-        return Engine(models, self._store, load_target=False)
+        return Engine(models, self._store, load_target=False, replaced=tuple(self._leaving))
+
+    def _leaves(self, engine: Engine) -> None:
+        engine.leaving = True
+        self._leaving = [*(one for one in self._leaving if one.leaving and one is not engine), engine]

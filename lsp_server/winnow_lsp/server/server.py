@@ -61,6 +61,7 @@ class WinnowServer(LanguageServer):
         if before is None or before.models.loaded == settings.models.loaded:
             return
         self._engine = None
+        self.engines.replace(before)
         try:
             await self.indexer.stop()
             if asked := [*self.questions.tasks, *self.indexer.runs]:

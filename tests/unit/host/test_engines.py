@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -133,6 +134,37 @@ async def test_the_engine_used_last_is_kept_until_another_is_wanted(
     await used.release(other)
     await used.close()
     assert used.loaded == ()
+
+
+@pytest.mark.parametrize("back", [False, True])
+@pytest.mark.parametrize("keep_last", [False, True])
+async def test_one_target_is_in_memory_at_a_time_however_fast_settings_change(
+    back: bool, keep_last: bool, opened: list[TargetOptions], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    happened: list[str] = []
+
+    def load(path: Path, _options: TargetOptions) -> Any:
+        happened.append(f"open {path.stem}")
+        return SimpleNamespace(close=lambda: happened.append(f"close {path.stem}"))
+
+    monkeypatch.setattr(LlamaTarget, "open", load)
+    used = engines.Engines(Store(tmp_path / "index.sqlite"), keep_last=keep_last)
+    names = ("a", "b", "a" if back else "c")
+    models = [ModelConfig("d.gguf", f"{name}.gguf", "f16", "off") for name in names]
+    first = used.acquire(models[0])
+    await asyncio.to_thread(first._assistant.target.settle)
+    used.replace(first)
+    second = used.acquire(models[1])
+    used.replace(second)
+    last = used.acquire(models[2])
+    await used.release(second)
+    assert happened == ["open a"], "b never loads, c waits"
+    await used.release(first)
+    await asyncio.to_thread(last._assistant.target.settle)
+    assert (last is first, happened) == (back, ["open a"] if back else ["open a", "close a", "open c"])
+    await used.release(last)
+    await used.close()
+    assert happened[-1] == f"close {names[2]}"
 
 
 async def test_a_target_is_loaded_for_those_who_need_it(opened: list[TargetOptions], tmp_path: Path) -> None:

@@ -43,6 +43,9 @@ class Engines:
             target=SimpleNamespace(host=None),
         )
 
+    def replace(self, engine: Any) -> None:
+        self.happened.append("replaced")
+
     async def release(self, engine: Any) -> None:
         self.happened.append("released")
         engine.queue.close()
@@ -81,7 +84,7 @@ async def test_models_are_not_freed_while_an_index_that_was_asked_for_needs_them
         await asyncio.sleep(0)
     engines.go.set()
     await asyncio.wait_for(asyncio.gather(asked, using), PATIENCE_S)
-    assert engines.happened == ["indexed", "released"]
+    assert engines.happened == ["replaced", "indexed", "released"]
 
 
 async def leaving_while_indexing(
