@@ -25,7 +25,7 @@ from winnow_engine.models.registry import HubSource
 
 from .capture import assemble, shrink
 from .changing import DISCOUNT, GREETING, knowing
-from .code_server import QUIET, TOOLS, CodeServer, names_of
+from .code_server import EXTENSION, QUIET, TOOLS, CodeServer, names_of
 from .origin import Origin
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +39,21 @@ ANSWERS = {
     "the discount is wrong": DISCOUNT,
     "the answer is half a line": "```python\ndef unit_price(name: str, count: int) -> int:\n    return (\n```",
 }
+FAULTY = """export interface Item {
+  name: string;
+  price: number;
+  count: number;
+}
+
+/** What a basket costs. */
+export function cost(items: Item[]): number {
+  let sum = 0;
+  for (const item of items) {
+    sum += item.price * item.quantity;
+  }
+  return sum;
+}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -180,10 +195,14 @@ def used(code: CodeServer, shop: Path, pictures: Path, tmp_path_factory: pytest.
     """The packaged extension as people use it; WINNOW_PICTURES_SETTINGS are settings for better pictures, as JSON."""
     given = json.loads(os.environ.get("WINNOW_PICTURES_SETTINGS", "{}"))
     environment = {name: value for name, value in code.environment.items() if not given or name != "WINNOW_MODELS_DIR"}
+    home = tmp_path_factory.mktemp("used")
     if str(given.get("winnow.target")).startswith("http"):
         environment["WINNOW_E2E_CHANGES"] = "1"
+        shop = Path(shutil.copytree(shop, home / "shop"))
+        (shop / "basket.ts").write_text(FAULTY)
+        given["typescript.tsdk"] = str(EXTENSION / "node_modules" / "typescript" / "lib")  # code-server has none
     better = replace(code, environment=environment, settings={**code.settings, **given})
-    return better.use("ui", tmp_path_factory.mktemp("used"), shop, pictures)
+    return better.use("ui", home, shop, pictures)
 
 
 @dataclass(frozen=True)

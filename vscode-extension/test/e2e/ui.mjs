@@ -5,7 +5,6 @@ import { askPage, command, enter, leave, openFile, page, picture, record, status
 const QUESTION = process.env.WINNOW_E2E_QUESTION ?? 'What does the function `total` do?';
 const FOLLOW_UP = 'And who calls it?';
 const CHANGES = process.env.WINNOW_E2E_CHANGES !== undefined; // small targets are offered none, those on servers are
-const WRITTEN = 'def cheapest(names: list[str]) -> str:\nreturn min(names, key=lambda name: find(name).price_cents)';
 
 async function useTheme(theme) {
   const wanted = page.locator(`.monaco-workbench${theme === 'dark' ? '.vs-dark' : '.vs'}`);
@@ -68,18 +67,22 @@ await step('a follow-up is answered', async () => {
   await ask.locator('article.turn footer').nth(1).waitFor();
   await page.waitForTimeout(700);
 });
-await step('a change is shown as a diff, and accepted', async () => {
+await step('a fault is fixed: the change is shown as a diff, and accepted', async () => {
   if (!CHANGES) return;
+  await openFile('basket.ts');
   await page.keyboard.press('Control+B');
-  await page.keyboard.press('Control+1');
-  await page.keyboard.press('Control+End');
-  await page.keyboard.type(`\n\n${WRITTEN}`, { delay: 15 }); // the editor indents
+  const fault = page.locator('.editor-instance .squiggly-error');
+  await fault.first().waitFor(); // once TypeScript's server is there
+  await page.keyboard.press('F8'); // the next problem
+  await page.waitForTimeout(1500);
+  await page.keyboard.press('Escape');
   await page.keyboard.press('Control+.');
-  await page.locator('.action-widget .monaco-list-row', { hasText: 'Winnow: Document this' }).first().click();
-  await page.locator('.tab.active', { hasText: 'Document cheapest' }).waitFor();
+  await page.locator('.action-widget .monaco-list-row', { hasText: 'Winnow: Fix this problem' }).first().click();
+  await page.locator('.tab.active', { hasText: 'Fix cost' }).waitFor();
   await page.waitForTimeout(1500);
   await page.keyboard.press('Control+Enter');
-  await page.locator('.tab.active', { hasText: /^pricing\.py$/ }).waitFor();
+  await page.locator('.tab.active', { hasText: /^basket\.ts$/ }).waitFor();
+  await fault.waitFor({ state: 'detached' });
   await page.waitForTimeout(700);
 });
 await step('all of that was recorded', async () => {
