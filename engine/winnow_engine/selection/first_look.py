@@ -19,6 +19,7 @@ from winnow_engine.keys.key_lookup import keys_of
 from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE, WorkspaceKeys
 from winnow_engine.question import Question
 from winnow_engine.selection.budget import density
+from winnow_engine.selection.definitions import defining
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import FusionWeights
 from winnow_engine.selection.overview import fitting, overview_units
@@ -121,13 +122,14 @@ def _without_drafter(workspace: Workspace, question: Question) -> ScoringInput:
 
 
 def _by_rule(question: Question, workspace: Workspace, cache: KeyCache, tokens: int) -> list[int]:
-    """The units that are kept whatever their score: at the cursor with those that explain them, and of an overview."""
+    """The units that are kept whatever their score: at the cursor, of an overview, and definitions asked for."""
     sizes = _sizes(workspace)
-    overview = fitting(overview_units(workspace, question), sizes, tokens)
+    asked = [*defining(question.text, workspace), *overview_units(workspace, question)]
+    found = fitting(asked, sizes, tokens)
     if question.cursor is None:
-        return overview
+        return found
     focus = WorkspaceUnits(workspace, np.zeros(0, np.int32), cache.drafter.count).focus(question.cursor)
-    return [*focus.units, *focus.companions, *overview]
+    return [*focus.units, *focus.companions, *found]
 
 
 def _sizes(workspace: Workspace) -> NDArray[np.int32]:

@@ -87,9 +87,12 @@ def topics_of(text: str) -> list[str]:
 
 def names_nothing_else(text: str) -> bool:
     """True for words about a project as a whole, of which at least one is a topic's or means the project."""
-    runs = _runs(text)
-    known = all(re.fullmatch(f"(?:{_KNOWN.pattern})+" if unspaced else _KNOWN, run) for run, unspaced in runs)
-    return known and any(_occurs(_SUBJECT, *run) for run in runs)
+    return says_nothing_else(text) and any(_occurs(_SUBJECT, *run) for run in _runs(text))
+
+
+def says_nothing_else(text: str) -> bool:
+    """True for words that any question may have, and for none."""
+    return all(re.fullmatch(f"(?:{_KNOWN.pattern})+" if unspaced else _KNOWN, run) for run, unspaced in _runs(text))
 
 
 def names_project(text: str) -> bool:

@@ -17,11 +17,13 @@ from winnow_engine.question import Question, ShownChange
 from winnow_engine.selection.auto_budget import LEAST_TOKENS, MOST_TOKENS, UNSURE_LOG_ODDS, tokens_needed
 from winnow_engine.selection.budget import Focus, KeptUnit, choose, worth
 from winnow_engine.selection.fusion import FusedScores
-from winnow_engine.selection.order import by_files
+from winnow_engine.selection.order import DEFINITION, by_files
 from winnow_engine.selection.overview import fitting, overview_units
 from winnow_engine.selection.shown_change import budget_for, longest_fitting, spans_shown, units_shown
 from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.selection.workspace_units import WorkspaceUnits
+
+_FIRST = np.float32(1000.0)  # log-odds by which the definition that is asked for is worth more than all other units
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +79,13 @@ class Ranked:
 
     @property
     def worth(self) -> Scores:
-        """The order in which units are kept, float32 [U]; -inf for units that were not scored."""
+        """The order in which units are kept, definitions asked for first, float32 [U]; -inf if not scored."""
         total, units = self.scores.total, self.scores.units
         found = np.full_like(total, -np.inf)
         found[units] = worth(total[units], self.unit_tokens[units], self._subquestions)
+        defining = self.scores.contributions.get(DEFINITION)
+        if defining is not None:
+            found[units] += _FIRST * (defining > 0)
         return found
 
     @property

@@ -121,6 +121,16 @@ def test_the_code_at_the_cursor_and_what_it_uses_come_first(assistant: Assistant
     assert "def add_tax" in encoded
 
 
+@pytest.mark.parametrize("look", [0, LOOK])
+def test_the_definition_that_is_asked_about_is_kept_before_longer_code_that_uses_it(
+    assistant: Assistant, root: Path, look: int
+) -> None:
+    (root / "rate.py").write_text("class Rate:\n    size = 1\n")
+    (root / "use.py").write_text("def rate(value):\n    return Rate(Rate(value) + Rate(2))\n")
+    question, budget = Question("How does `Rate` work?"), Budget(7, first_look_tokens=look)
+    assert [span.path for span in assistant.select(Sources((Folder(root),)), question, budget).spans] == ["rate.py"]
+
+
 def test_a_cursor_that_is_not_asked_about_is_kept_as_well(assistant: Assistant, root: Path) -> None:
     assert "step_3_1" in names(ask(assistant, root, "what does step_7_3 do?", Cursor("m03.py", 12, 12)))
 

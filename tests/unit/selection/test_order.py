@@ -8,8 +8,9 @@ import pytest
 
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
+from winnow_engine.selection.definitions import defining
 from winnow_engine.selection.fusion import FusedScores
-from winnow_engine.selection.order import by_files, defining, with_rules
+from winnow_engine.selection.order import by_files, with_rules
 
 from ..conftest import written
 
@@ -40,6 +41,24 @@ def workspace(tmp_path: Path) -> Workspace:
         ("Where is `refill` defined?", ["refill"]),
         ("Where is `refill` used?", []),
         ("refill the pool", []),
+        ("How does `Pool` work?", ["Pool"]),
+        ("How does `Pool.take` count what is left?", ["Pool.take"]),
+        ("What does refill() do?", ["refill"]),
+        ("Explain the class `Queue` and `refill`, please", ["Queue", "refill"]),
+        ("Why does the method `Queue.take` return 2?", ["Queue.take"]),
+        ("Was macht `Pool`?", ["Pool"]),
+        ("¿Cómo funciona `Pool`?", ["Pool"]),
+        ("Que fait `Pool` ?", ["Pool"]),
+        ("Как работает `Pool`?", ["Pool"]),
+        ("`Pool`は何をしますか？", ["Pool"]),
+        ("`Pool` 的作用是什么？", ["Pool"]),
+        ("What does Pool do?", []),
+        ("Who calls `refill`?", []),
+        ("Which tests call refill()?", []),
+        ("When does `refill` get called?", []),
+        ("Wo wird `refill` verwendet?", []),
+        ("`refill` 在哪里被调用？", []),
+        ("Where is the size that `refill` passes checked?", []),
         ("nothing_here", []),
         ("?", []),
     ],

@@ -1,0 +1,86 @@
+"""The definitions of names that a question is about: `Pool`, "Where is Pool defined?", "How does `Pool` work?".
+
+A question about the use of a name is about other code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from winnow_engine.core import UnitKind
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.selection.overview_words import says_nothing_else
+
+_MOST_OF_BARE, _MOST_OF_SUBJECT = 16, 4  # definitions of a name; of one with more, none is meant
+_MOST_SUBJECTS = 3
+_PART = r"[^\W\d][\w$]*"
+_NAME = rf"{_PART}(?:(?:\.|::|#|->)[\w$]+)*"
+_BARE = re.compile(rf"\W*({_NAME})\W*")
+_WHERE_DEFINED = re.compile(
+    rf"(?:where (?:is|are)|find|show|definition of|declaration of)\W+(?:the )?(?:class|function|method|struct|type)?\W*"
+    rf"({_NAME})\W*(?:defined|declared|definition)?\W*",
+    re.IGNORECASE,
+)
+_IN_CODE_FORM = re.compile(
+    rf"`\W*({_NAME})(?:\([^`]*)?\W*`|\b({_NAME})(?:\(\)|(?=\())"
+    r"|\b((?:\w+(?:\.|::|#|->))*(?:_*[^\W\d_]+\d*_\w+|_*[A-Z]*[a-z]\w*[A-Z]\w*)(?:(?:\.|::|#|->)\w+)*)\b"
+)
+_KIND = r"(?:class|function|method|type|struct|interface|trait|enum|macro|constant|decorator|option|hook)"
+_IS_SUBJECT = re.compile(
+    rf"\W*(?:how|what|why|when)\s+(?:exactly\s+)?(?:does|do|is|are|can|will|did|was|has|should)\s+(?:the\s+)?(?:{_KIND}\s+)?`",
+    re.IGNORECASE,
+)
+_KINDS = re.compile(rf"\b{_KIND}\b|\b(?:implement|implementation|implemented|defined|declared)\b", re.IGNORECASE)
+_USE = re.compile(
+    r"\b(?:us(?:es?|ed|ers?|ing|ages?)|call\w*|invo[kc]\w*|referenc\w*|import\w*|depend\w*|instantiat\w*|subclass\w*"
+    r"|verwende\w*|benutz\w*|nutz\w*|aufruf\w*|aufgeruf\w*|ruft|usa\w*|utili[sz]\w*|llama\w*|appel\w*|использ\w*|вызыва\w*"
+    r"|вызов\w*)\b|使用|使わ|使っ|呼|调用|調用|引用",
+    re.IGNORECASE,
+)
+
+
+def defining(text: str, workspace: Workspace) -> list[int]:
+    """The units that define the names a text is about, tests only if nothing else does; none without a name."""
+    bare = _BARE.fullmatch(text) or _WHERE_DEFINED.fullmatch(text)
+    names, most = ([bare[1]], _MOST_OF_BARE) if bare else (_subjects(text), _MOST_OF_SUBJECT)
+    return list(dict.fromkeys(unit for name in names for unit in _definitions(name, most, workspace)))
+
+
+def _subjects(text: str) -> list[str]:
+    """The names in code form that a question is about, and not where they are used."""
+    names = list(dict.fromkeys(next(filter(None, found)) for found in _IN_CODE_FORM.findall(text)))
+    marked = _IN_CODE_FORM.sub("`", text)
+    if not 0 < len(names) <= _MOST_SUBJECTS or _USE.search(marked):
+        return []
+    if _IS_SUBJECT.match(marked):
+        return names[:1]
+    return names if says_nothing_else(_KINDS.sub("", marked)) else []
+
+
+def _definitions(name: str, most: int, workspace: Workspace) -> Sequence[int]:
+    """The units that define a name; none if there are too many."""
+    *owner, last = re.split(r"\.|::|#|->", name)
+    symbols, kinds = workspace.symbols, workspace.unit_kinds
+    units = [unit for known in symbols.spelled(last) for unit in symbols.defining(known)]
+    end = "." + ".".join([*owner, last]).lower()
+    units = _those([f".{workspace.units[unit][1].name}".lower().endswith(end) for unit in units], units)
+    units = _those(np.isin(kinds[units], _CODE).tolist(), units)
+    units = _those((kinds[units] != _IMPORTS).tolist(), units)
+    units = _those((~workspace.file_table.are_tests[workspace.files_of(units)]).tolist(), units)
+    return units if len(units) <= most else ()
+
+
+def _those(wanted: Sequence[bool], units: list[int]) -> list[int]:
+    """The units that are wanted; all if none is."""
+    return [unit for unit, one in zip(units, wanted, strict=True) if one] or units
+
+
+def _number(kind: UnitKind) -> int:
+    return list(UnitKind).index(kind)
+
+
+CLASS = _number(UnitKind.CLASS_HEADER)
+_IMPORTS, _CODE = _number(UnitKind.IMPORTS), [_number(UnitKind.FUNCTION), _number(UnitKind.METHOD), CLASS]
