@@ -9,10 +9,18 @@ from typing import Any
 from winnow_engine.core import Budget, Thinking, counted
 from winnow_engine.errors import BudgetError
 from winnow_engine.prompting.conversation import LEAST_BUDGET, Conversation, follow_up_budget, is_too_long
-from winnow_engine.prompting.layout import SMALL_CONTRACT, asks, build_messages, continued_messages, with_latest_turns
+from winnow_engine.prompting.layout import (
+    OVERVIEW_CONTRACT,
+    SMALL_CONTRACT,
+    asks,
+    build_messages,
+    continued_messages,
+    with_latest_turns,
+)
 from winnow_engine.prompting.messages import Message, PromptReader
 from winnow_engine.question import Question
 from winnow_engine.selection.auto_budget import is_small, prefill_limit, useful_tokens
+from winnow_engine.selection.overview import asks_for_overview
 from winnow_engine.selection.ranking import Ranked, Selection
 
 _EARLIER_TOKENS = 1500  # of the turns before a question
@@ -61,10 +69,11 @@ class Limits:
         """Tokens of code that `auto` would keep with time to spare."""
         return ranked.tokens(self.budget, useful_tokens(self.reader.parameters))
 
-    @property
-    def contract(self) -> str:
+    def contract(self, question: Question) -> str:
         """How the target is to answer, for one that is too small to see it in the system's message."""
-        return SMALL_CONTRACT if is_small(self.reader.parameters) else ""
+        if not is_small(self.reader.parameters) or not asks(question.text):
+            return ""
+        return OVERVIEW_CONTRACT if asks_for_overview(question) else SMALL_CONTRACT
 
     def prompt(self, messages: Sequence[Message]) -> Any:
         """The messages as the reader's own prompt."""
@@ -109,7 +118,7 @@ def _fresh(ranked: Ranked, limits: Limits) -> Fitted:
     question = limits.latest_turns(ranked.question)
     while tokens >= min(wanted, LEAST_BUDGET):
         selection = ranked.select(tokens)
-        contract = limits.contract if selection.change is None and asks(question.text) else ""
+        contract = limits.contract(question) if selection.change is None else ""
         messages = build_messages(selection.workspace, selection.spans, question, selection.change, contract=contract)
         prompt = limits.prompt(messages)
         if len(prompt) <= limits.room:

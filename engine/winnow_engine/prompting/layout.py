@@ -29,6 +29,11 @@ SMALL_CONTRACT = (
     "and say what it does and when. Do not repeat the question."
 )
 """The last line of the first prompt for a small target, which forgets what stands at the beginning."""
+OVERVIEW_CONTRACT = (
+    "Answer in 2 to 6 sentences, in the words of these files; quote commands and names as they stand there. "
+    "Do not repeat the question."
+)
+"""The same for a question about the whole project, which no function answers."""
 _ASKS = re.compile(r"[?？]|^\W*(?:how|what|where|which|who|why|when|explain|describe)\b", re.IGNORECASE)
 _NOTHING = "(Nothing in the repository was found for this question.)"
 _NUMBER_APART = 10  # lines, at least, from one number to the next in a run of lines

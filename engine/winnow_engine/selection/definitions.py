@@ -15,7 +15,7 @@ from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.overview_words import says_nothing_else
 
 _MOST_OF_BARE, _MOST_OF_SUBJECT = 16, 4  # definitions of a name; of one with more, none is meant
-_MOST_SUBJECTS = 3
+_MOST_SUBJECTS, _LONGEST = 3, 500  # names, and characters of a question
 _PART = r"[^\W\d][\w$]*"
 _NAME = rf"{_PART}(?:(?:\.|::|#|->)[\w$]+)*"
 _BARE = re.compile(rf"\W*({_NAME})\W*")
@@ -35,7 +35,7 @@ _IS_SUBJECT = re.compile(
 )
 _KINDS = re.compile(rf"\b{_KIND}\b|\b(?:implement|implementation|implemented|defined|declared)\b", re.IGNORECASE)
 _USE = re.compile(
-    r"\b(?:us(?:es?|ed|ers?|ing|ages?)|call\w*|invo[kc]\w*|referenc\w*|import\w*|depend\w*|instantiat\w*|subclass\w*"
+    r"\b(?:us(?:es?|ed|ers?|ing|ages?)|call(?:s|ed|ers?|ing)?|invo[kc]\w*|referenc\w*|import\w*|depend\w*|instantiat\w*|subclass\w*"
     r"|verwende\w*|benutz\w*|nutz\w*|aufruf\w*|aufgeruf\w*|ruft|usa\w*|utili[sz]\w*|llama\w*|appel\w*|использ\w*|вызыва\w*"
     r"|вызов\w*)\b|使用|使わ|使っ|呼|调用|調用|引用",
     re.IGNORECASE,
@@ -51,6 +51,8 @@ def defining(text: str, workspace: Workspace) -> list[int]:
 
 def _subjects(text: str) -> list[str]:
     """The names in code form that a question is about, and not where they are used."""
+    if len(text) > _LONGEST:
+        return []
     names = list(dict.fromkeys(next(filter(None, found)) for found in _IN_CODE_FORM.findall(text)))
     marked = _IN_CODE_FORM.sub("`", text)
     if not 0 < len(names) <= _MOST_SUBJECTS or _USE.search(marked):

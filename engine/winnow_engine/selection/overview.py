@@ -13,33 +13,50 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Cancellation, UnitKind
+from winnow_engine.core import UnitKind
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
 from winnow_engine.selection.overview_words import names_nothing_else, names_project, topics_of
 
 _MOST_FILES, _MOST_UNITS = 3, 4  # of one kind, and of one file
-_MOST_CENTRAL, _MOST_DEFINING = 2, 1000  # symbols, and files looked at
-_DISTINCT = re.compile(r"^_*[A-Z].*[a-z]|[a-z\d][A-Z_][a-z]")  # `range` is used by all, but means another
 _SHARE, _MOST_TOKENS = 0.6, 1500  # of a budget; scores choose the rest
 _NAMES_CODE = re.compile(r"[`_{}=<>#@$\d]|\w\(|::|\w\.\w|[a-z][A-Z]")
 _CODE = r"(?:[cm]?[jt]sx?|py|rs|go|java|kts?|scala|c|cc|cpp|cxx|rb|php|cs|swift|dart|exs?|hs|zig|lua|pl|r|jl|ml|elm)"
 _MANIFESTS = r"""package\.json pyproject\.toml cargo\.toml go\.mod pom\.xml build\.gradle(\.kts)? cmakelists\.txt
     meson\.build setup\.(py|cfg) composer\.json gemfile \S+\.(gemspec|csproj|cabal|opam) mix\.exs build\.zig
     pubspec\.yaml package\.swift project\.toml dune-project elm\.json description"""
-_CONFIGURATION = r"""(gnu)?makefile justfile taskfile\.ya?ml tox\.ini noxfile\.py contributing\.\w+ dockerfile
+_CONFIGURATION = r"""(gnu)?makefile justfile taskfile\.ya?ml tox\.ini noxfile\.py dockerfile
     (docker-)?compose\.ya?ml tsconfig\.json settings\.py config\.(py|[jt]s|toml|ya?ml) rakefile"""
 
 _MARKUP = re.compile(r"<[^>]*>|!?\[[^\]]*\](\([^)]*\))*|\]?\(https?:[^)]*\)")  # logos and badges, which say nothing
-_PATH = re.compile(r"[\w@-][\w@./-]*|\.[\w@./-]+")
+_SCRIPT = re.compile(r"\.[cm]?[jt]sx?$")
+_PATH = re.compile(
+    r"\.?[\w@-][\w@./-]*/[\w@./-]+|(?<=\")[\w@./-]+(?=\")|[\w.]+(?=:[a-z])"
+)  # or a module: `tax.cli:run`
 _IN_MANIFEST = {
     "purpose": re.compile(r"\bdescription\b"),
     "start": re.compile(r"\b(main|bin|exports|module|entry_points|mainClass)\b|scripts\]"),
     "build": re.compile(r"\b(scripts|test|build)\b|build-system|\[tool\."),
     "parts": re.compile(r"\b(workspaces?|members|packages|modules?)\b"),
 }
-_TESTS = re.compile(r"\b((py|vi|unit)?tests?|jest|mocha|tox|nox|rspec|phpunit|junit)\b")
-_ABOUT_TESTS = re.compile(r"test|prueb|тест|テスト|测试|測試")
+_ABOUT_TESTS = re.compile(r"test|prueb|proba[rd]|тест|テスト|测试|測試", re.IGNORECASE)
+_ABOUT_MORE = re.compile(
+    r"buil|instal|compil|set ?up|deploy|contrib|develop|bau[et]|einricht|constru|собр|собир|сбор|устан|ビルド|インスト"
+    r"|构建|構建|编译|編譯|安装|安裝|部署",
+    re.IGNORECASE,
+)
+_RUNS_TESTS = re.compile(
+    r"\b(?:npm|yarn|pnpm|bun|deno|cargo|go|g?make|mvn|gradlew?|dotnet|swift|mix|cabal|zig build|rake|sbt|lein|dune)"
+    r" (?:[\w:$.{}-]+ ){0,4}(?:tests?|check)\b"
+    r"|(?<![\w./-])(?:py\.?test|unittest|tox|nox|ctest|rspec|phpunit|jest|vitest|mocha|busted)\b|\"test\"\s*:|^(?:tests?|check)\s*:|\b(?:scripts?|bin)/tests?\b|\brun_?tests?\b",
+    re.IGNORECASE,
+)
+_NAMES_TOOL = re.compile(
+    r"\s*(?:\[.*|[\"']?[\w.-]+[\"']?(?:\[.*\])?\s*(?:[,:<>=~!^].*\d.*|,)?)$"
+)  # a table, or a dependency
+_TOOL_OPTIONS = re.compile(r"^\[(?:tool[.:])?(?:pytest|tox|nox)\b", re.MULTILINE)
+_SAYS_HOW = re.compile(r"\b(?:commands?|scripts?|runs?|running)\b|^\W*[$▶>] |`", re.MULTILINE | re.IGNORECASE)
+_MOST_RUNNING_TESTS, _MOST_SEARCHED, _LONGEST_LINE = 3, 16, 400  # units, files of a kind, characters
 
 
 class _Kind(NamedTuple):
@@ -55,6 +72,7 @@ def _named(names: str) -> re.Pattern[str]:
 
 _KINDS = {
     "readme": _Kind(_named(r"readme(\.\w+)?"), lambda _, name, topics: bool(topics & set(topics_of(name)))),
+    "guide": _Kind(_named(r"(contributing|hacking|develop(ing|ment)|testing)(\.\w+)?"), lambda *_: False),
     "manifest": _Kind(_named(_MANIFESTS), lambda *_: False),
     "entry": _Kind(
         _named(rf"(__main__|main|index|app|cli|manage|server|program|lib)\.{_CODE}"),
@@ -64,7 +82,7 @@ _KINDS = {
     ),
     "configuration": _Kind(
         re.compile(
-            rf"{_named(_CONFIGURATION).pattern}|(?:.*/)?\.github/workflows/[^/]+\.ya?ml|(?:.*/)?\.gitlab-ci\.yml"
+            rf"{_named(_CONFIGURATION).pattern}|(?:.*/)?\.github/workflows/[^/]+\.ya?ml|(?:.*/)?\.(gitlab-ci|travis)\.yml"
         ),
         lambda *_: False,
     ),
@@ -76,7 +94,8 @@ _KINDS = {
 _ORDER = {
     "purpose": ("readme", "manifest", "entry"),
     "start": ("entry", "manifest", "readme"),
-    "build": ("manifest", "configuration", "readme"),
+    "build": ("manifest", "configuration", "guide", "readme"),
+    "tests": ("guide", "readme", "manifest", "configuration"),
     "parts": ("readme", "parts", "manifest", "entry"),
 }
 
@@ -95,33 +114,54 @@ def overview_units(workspace: Workspace, question: Question) -> list[int]:
         return []
     topics = topics_of(question.text)
     topics = [one for one in topics if one != "purpose"] or ["purpose"]  # what does it do; but also: how does it start
-    kinds = dict.fromkeys(kind for topic in topics for kind in _ORDER[topic])
-    sought = {*topics, "tests"} if _ABOUT_TESTS.search(question.text.lower()) else set(topics)
-    of_each = [list(_units_of(workspace, kind, sought)) for kind in kinds]
-    found = dict.fromkeys(unit for unit in chain(*zip_longest(*of_each)) if unit is not None)
+    found = units_running_tests(workspace) if asks_for_tests(question) else []
+    if not found:
+        kinds = dict.fromkeys(kind for topic in topics for kind in _ORDER[topic])
+        of_each = [list(_units_of(workspace, kind, set(topics))) for kind in kinds]
+        found = list(dict.fromkeys(unit for unit in chain(*zip_longest(*of_each)) if unit is not None))
     return [unit for unit in found if question.scope is None or unit in question.scope.units]
 
 
-def starter_questions(workspace: Workspace, cancellation: Cancellation) -> list[str]:
-    """Questions to begin with, as far as this workspace has files that answer them, and about its central symbols."""
-    asked = {"readme": "What does this repository do?", "entry": "Where does it start?"}
-    found = [text for kind, text in asked.items() if _files(workspace, kind)]
-    tests = ["How do I run its tests?"] if workspace.file_table.are_tests.any() else []
-    return [*found, *tests, *(f"How does `{name}` work?" for name in _central_symbols(workspace, cancellation))]
+def asks_for_tests(question: Question) -> bool:
+    """True for an overview question about nothing but how tests are run."""
+    text = question.text
+    about_tests = _ABOUT_TESTS.search(text) is not None and _ABOUT_MORE.search(text) is None
+    return about_tests and asks_for_overview(question) and {*topics_of(text)} <= {"purpose", "start", "build"}
 
 
-def _central_symbols(workspace: Workspace, cancellation: Cancellation) -> list[str]:
-    """The classes and functions that most units use, of those that one unit alone defines; tests do not count."""
-    tests = workspace.by_unit(workspace.file_table.are_tests.astype(np.float32))
-    uses = dict[str, int]()
-    for number, file in enumerate(workspace.files[:_MOST_DEFINING]):
-        cancellation.check()
-        for name, place in file.analysis.symbols.definitions:
-            unit = int(workspace.unit_starts[number]) + place
-            central = file.units[place].kind in (UnitKind.CLASS_HEADER, UnitKind.FUNCTION) and not tests[unit]
-            if central and _DISTINCT.search(name) and len(workspace.symbols.defining(name)) == 1:
-                uses[name] = sum(not tests[user] for user in workspace.symbols.using_name(name))
-    return [name for name in sorted(uses, key=lambda name: -uses[name])[:_MOST_CENTRAL] if uses[name]]
+def starts_somewhere(workspace: Workspace) -> bool:
+    """True if there is a function to start with, or a script that its manifest names."""
+    scripts = _in_manifests(workspace)
+    for number in files_of_kind(workspace, "entry"):
+        file = workspace.files[number]
+        named = any(_KINDS["entry"].is_first(unit.kind, unit.name, set()) for unit in file.units)
+        if named or "__main__." in file.path or (number in scripts and _SCRIPT.search(file.path)):
+            return True
+    return False
+
+
+def units_running_tests(workspace: Workspace) -> list[int]:
+    """At most three units, of a file each, that tell how tests are run, by command; the most telling first."""
+    found = dict[int, int]()
+    for kind in _ORDER["tests"]:
+        for number in _matching(workspace, _KINDS[kind].path)[:_MOST_SEARCHED]:
+            file = workspace.files[number]
+            worth = [_tells_of_tests(file.text_of(unit), unit.name) for unit in file.units]
+            if any(worth):
+                found[int(workspace.unit_starts[number]) + worth.index(max(worth))] = max(worth)
+    least = max(found.values(), default=0) - 1
+    best = sorted((unit for unit in found if found[unit] >= least), key=lambda unit: -found[unit])
+    return best[:_MOST_RUNNING_TESTS]
+
+
+def _tells_of_tests(text: str, heading: str) -> int:
+    """3 for a line with a command that runs tests, more if the heading is about them; 1 for a tool's options."""
+    short = (line for line in text.splitlines() if len(line) <= _LONGEST_LINE)
+    lines = [line for line in short if _RUNS_TESTS.search(line) and not _NAMES_TOOL.match(line)]
+    if not lines:
+        return int(_TOOL_OPTIONS.search(text) is not None)
+    says_how = _SAYS_HOW.search(text) is not None
+    return 3 + says_how + 2 * (_ABOUT_TESTS.search(heading) is not None)
 
 
 def fitting(units: Sequence[int], tokens: NDArray[np.int32], budget_tokens: int) -> list[int]:
@@ -136,11 +176,10 @@ def fitting(units: Sequence[int], tokens: NDArray[np.int32], budget_tokens: int)
 
 def _units_of(workspace: Workspace, kind: str, topics: set[str]) -> Iterator[int]:
     """The units of the files of a kind, file by file: the first one of each, then those that come first, then more."""
-    for number in _files(workspace, kind):
+    for number in files_of_kind(workspace, kind):
         file, start = workspace.files[number], int(workspace.unit_starts[number])
         is_first = _KINDS[kind].is_first
-        worth = [_worth(file.text_of(unit), kind, topics) for unit in file.units]
-        units = sorted((n for n in range(len(worth)) if worth[n]), key=lambda n: -worth[n])
+        units = [n for n, unit in enumerate(file.units) if kind != "readme" or _says_something(file.text_of(unit))]
         if kind == "manifest":
             wanted = [_IN_MANIFEST[one] for one in topics if one in _IN_MANIFEST]
             first = [n for n in units if any(one.search(file.text_of(file.units[n])) for one in wanted)]
@@ -150,14 +189,12 @@ def _units_of(workspace: Workspace, kind: str, topics: set[str]) -> Iterator[int
         yield from (start + place for place in list(dict.fromkeys([*lead, *first, *units]))[:_MOST_UNITS])
 
 
-def _worth(text: str, kind: str, topics: set[str]) -> int:
-    """Mentions of tests in a manifest or configuration where these are asked about; else 1, and 0 for a logo."""
-    if kind in ("manifest", "configuration") and "tests" in topics:
-        return len(_TESTS.findall(text))
-    return int(kind != "readme" or re.search(r"\w\w", _MARKUP.sub("", text)) is not None)
+def _says_something(text: str) -> bool:
+    """True for a text with words, unlike a logo."""
+    return re.search(r"\w\w", _MARKUP.sub("", text)) is not None
 
 
-def _files(workspace: Workspace, kind: str) -> Sequence[int]:
+def files_of_kind(workspace: Workspace, kind: str) -> Sequence[int]:
     """Numbers of at most three files of a kind, entry points that a manifest names first."""
     named = _in_manifests(workspace) if kind == "entry" else []
     return list(dict.fromkeys([*named, *_matching(workspace, _KINDS[kind].path)]))[:_MOST_FILES]
@@ -181,7 +218,8 @@ def _in_manifests(workspace: Workspace) -> list[int]:
 
 
 def _matching(workspace: Workspace, pattern: re.Pattern[str]) -> Sequence[int]:
-    """Numbers of the files whose path matches, nearest to the root first; no tests."""
+    """Numbers of the files whose path matches, nearest to the root first, then `main` first; no tests."""
     tests = workspace.file_table.are_tests
     found = [n for n, file in enumerate(workspace.files) if not tests[n] and pattern.fullmatch(file.path.lower())]
-    return sorted(found, key=lambda n: (workspace.files[n].path.count("/"), workspace.files[n].path))
+    paths = {n: workspace.files[n].path for n in found}
+    return sorted(found, key=lambda n: (paths[n].count("/"), "main." not in paths[n], paths[n]))

@@ -11,19 +11,24 @@ import unicodedata
 
 from winnow_engine.index.words import without_accents
 
+_PROBLEM_SOLVED = re.compile(  # "What is the problem with this code?" asks for no overview
+    r"problem\w*\W+(?:\w+\W+){0,3}?(?:solve\w*|lost|resuelve\w*|resou\w*)|проблем\w*\W+(?:\w+\W+)?реша\w*|問題を解決"
+    r"|解[决決]了?(?:什么|什麼|哪些)[问問][题題]"
+)
 _RUN = re.compile(r"(?P<unspaced>[\u30a1-\u30fa\u30fc\u3400-\u9fff]+)|[\u3041-\u309f]+|[^\W\u3041-\u9fff]+")
 
 TOPICS = {
     "purpose": """do does about purpose goal aim overview summar* explain* explanation describ* description introduc*
-        work works tour picture macht dient tut zweck sinn ziel ueberblick uberblick ubersicht zusammenfass* fass*
-        erklar* beschreib* funktionier* hace sirve proposito objetivo resum* vision explic* funciona* fait sert but
-        objectif apercu expli* decri* marche fonctionne* дела* назначени* цел* обзор* опиш* опис* объясн* расскаж*
-        кратк* работа* 説明 概要 要約 目的 役割 仕組 動 何 做 什么 什麼 干什么 介绍 介紹 解释 解釋 概述 概览 概覽 总结
-        總結 简介 簡介 作用 用途 功能 原理 工作""",
+        work works tour picture solves solution gist macht dient tut zweck sinn ziel ueberblick uberblick ubersicht
+        zusammenfass* fass* erklar* beschreib* funktionier* hace sirve trata proposito objetivo resum* vision explic*
+        funciona* fait sert parle but objectif apercu expli* decri* marche fonctionne* дела* умеет назначени* цел*
+        обзор* опиш* опис* объясн* расскаж* кратк* работа* 説明 概要 要約 目的 役割 仕組 動 何 做 什么 什麼 干什么
+        介绍 介紹 解释 解釋 概述 概览 概覽 总结 總結 简介 簡介 作用 用途 功能 原理 工作""",
     "start": """start starts started starting begin* entry entrypoint* launch* boot* execut* einstieg* einsprung*
         anfang* fang* beginn* gestartet starte* lauf* ausfuhr* ausgefuhr* empieza* empez* comienz* comenz* inicia*
-        inicio arranc* arranque entrada punto ejecut* commenc* debut* demarr* lanc* entree нача* начин* запус* вход*
-        выполн* точк* 始 開始 起動 実行 入口 エントリ エントリー ポイント 开始 启动 啟動 运行 運行 点 點""",
+        inicio empiezo arranc* arranque entrada punto ejecut* commenc* debut* demarr* lanc* entree нача* начин*
+        запус* вход* выполн* точк* 始 開始 起動 実行 入口 エントリ エントリー ポイント 开始 启动 啟動 运行 運行 点 點
+        执行 執行 読""",
     "build": """build building builds built compil* test tests tested testing install* set setup deploy* run runs
         running configur* develop* contribut* dependenc* bau* gebaut kompilier* ubersetz* test* getestet installier*
         einricht* eingerichtet entwick* konfigur* abhangig* constru* prueb* proba* instal* despleg* dependencia*
@@ -44,33 +49,36 @@ PROJECT = """this app apps application* code codebase* source library package pr
     программ* приложени* библиотек* пакет* プロジェクト リポジトリ コード コードベース アプリ アプリケーション
     ライブラリ パッケージ プログラム ソフトウェア ソフト ツール 这 這 这个 這個 项目 項目 專案 仓库 倉庫 代码 代碼
     程序 程式 应用 應用 库 庫 软件 軟體 工具"""
-_OTHER = """a all an and any are as at base be been beginner basically big briefly by can could did doing done each
-    every everything exactly file files first for from general get give go going good have has hello help here hi high
-    how i in into is it its kind know let level like main make makes made many me my need new newcomer of on one or
-    order our out over put please point quick quickly s short should show so t tech tell thank thanks that the their
-    them there these they thing things through to together top understand up us use used user users using walk want
-    was way we what where which who whole why will with would you your again exist contain contains consist consists
-    look find read reading see most important step steps locally machine alle alles als am auf aus bei beim besten
-    bitte da das dem den denn der des die du ein eine einem einen einer er erste* es etwas fur ganze* geht genau gibt
-    gut haupt* ich ihr im ist kann kannst kurz mal man mir mit muss nutz* oder soll sind uber um und uns verwende* vom
-    von wann war warum welch* wer werden wie wird wo woher wofur womit worum wozu zu zuerst zum zur wichtig* gehor*
-    besteht datei* lokal gib gebe geben welche aqui bien como con cosa cual cuales cuando dame de debo del donde el
-    ella en esa ese eso esta estan estas estos favor hacer hacen hay la las lo los mas mi mis nos o para podria por
-    primero puede puedes puedo que quien se ser si son su sus tiene tienen toda todas todo todos un una unas uno unos
-    y yo al archivos usar usa principal* necesito au aux avec ce ces cet cette comment d dans dois doit elle ensemble
-    est et etre donne donnez faire faut ici il ils j je l le les ma moi mon nous ou par peut peux plait plus pour
-    pourquoi premier puis qu quand quel* quels qui quoi sa sert ses sont sur te tous tout toute toutes tu une utilise*
-    vous vue principa* fichier* general* generale* бы в весь все всё вы где даи для его ее есть и из или к как какая
-    какие каких какой каков какова ли лучше мне можно мы на надо нам нем них нужно о об он она они оно откуда по
-    пожалуйста с сначала со состоит тебя так то тут у файл* чего чем через что эта эти этим этого этом этой я находит*
-    главн* основн* объяснить делает здесь какого 方 方法 使 使用 全体 最初 主 主要 教 下 中 全 行 書 作 読 知 的 是 有
-    个 個 哪 哪些 哪里 哪裡 哪儿 里 裡 从 從 在 怎么 怎麼 怎样 怎樣 如何 为 為 请 請 给 給 我 我们 我們 一下 和 與 与
-    及 以及 吗 嗎 呢 了 上 能 可以 要 想 应该 應該 会 會 进行 進行 被 所 都 整个 整個 整体 整體 该 該 此 本 它 由 包
-    包含 用 干 文件 第一 步"""
+_OTHER = """few sentences m ve bin neu lesen zusammen fuhr* archivo* soy nuev* leer corr* suis nouveau nouvelle
+    lecture lire phrases новичок читать перв* ファイル 初 ソース ソースコード 全体像 知 最先 新手 看 样 樣 какую
+    каковы a all an and any are as at base be been beginner basically big briefly by can could did doing done each
+    every everything exactly file files first for from general get give go going good have has hello help here hi
+    high how i in into is it its kind know let level like main make makes made many me my need new newcomer of on one
+    or order our out over put please point quick quickly s short should show so t tech tell thank thanks that the
+    their them there these they thing things through to together top understand up us use used user users using walk
+    want was way we what where which who whole why will with would you your again exist contain contains consist
+    consists look find read reading see most important step steps locally machine alle alles als am auf aus bei beim
+    besten bitte da das dem den denn der des die du ein eine einem einen einer er erste* es etwas fur ganze* geht
+    genau gibt gut haupt* ich ihr im ist kann kannst kurz mal man mir mit muss nutz* oder soll sind uber um und uns
+    verwende* vom von wann war warum welch* wer werden wie wird wo woher wofur womit worum wozu zu zuerst zum zur
+    wichtig* gehor* besteht datei* lokal gib gebe geben welche aqui bien como con cosa cual cuales cuando dame de
+    debo del donde el ella en esa ese eso esta estan estas estos favor hacer hacen hay la las lo los mas mi mis nos o
+    para podria por primero puede puedes puedo que quien se ser si son su sus tiene tienen toda todas todo todos un
+    una unas uno unos y yo al archivos usar usa principal* necesito au aux avec ce ces cet cette comment d dans dois
+    doit elle ensemble est et etre donne donnez faire faut ici il ils j je l le les ma moi mon nous ou par peut peux
+    plait plus pour pourquoi premier puis qu quand quel* quels qui quoi sa sert ses sont sur te tous tout toute
+    toutes tu une utilise* vous vue principa* fichier* general* generale* бы в весь все всё вы где даи для его ее
+    есть и из или к как какая какие каких какой каков какова ли лучше мне можно мы на надо нам нем них нужно о об он
+    она они оно откуда по пожалуйста с сначала со состоит тебя так то тут у файл* чего чем через что эта эти этим
+    этого этом этой я находит* главн* основн* объяснить делает здесь какого 方 方法 使 使用 全体 最初 主 主要 教 下
+    中 全 行 書 作 読 知 的 是 有 个 個 哪 哪些 哪里 哪裡 哪儿 里 裡 从 從 在 怎么 怎麼 怎样 怎樣 如何 为 為 请 請 给
+    給 我 我们 我們 一下 和 與 与 及 以及 吗 嗎 呢 了 上 能 可以 要 想 应该 應該 会 會 进行 進行 被 所 都 整个 整個
+    整体 整體 该 該 此 本 它 由 包 包含 用 干 文件 第一 步"""
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    known = sorted(set(text.split()), key=len, reverse=True)
+    plain = unicodedata.normalize("NFC", without_accents(text))
+    known = sorted(set(plain.split()), key=len, reverse=True)
     return re.compile(f"(?:{'|'.join(known)})".replace("*", r"\w{0,6}"))
 
 
@@ -109,6 +117,6 @@ def _occurs(words: re.Pattern[str], run: str, unspaced: bool) -> bool:
 
 def _runs(text: str) -> list[tuple[str, bool]]:
     """Runs of letters in lower case without accents; True for those of a script without spaces. No hiragana."""
-    plain = unicodedata.normalize("NFC", without_accents(text)).casefold()
+    plain = _PROBLEM_SOLVED.sub("purpose", unicodedata.normalize("NFC", without_accents(text)).casefold())
     found = ((match[0], match["unspaced"] is not None) for match in _RUN.finditer(plain))
     return [(run, unspaced) for run, unspaced in found if not "\u3041" <= run[0] <= "\u309f"]

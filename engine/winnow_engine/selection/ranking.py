@@ -18,7 +18,7 @@ from winnow_engine.selection.auto_budget import LEAST_TOKENS, MOST_TOKENS, UNSUR
 from winnow_engine.selection.budget import Focus, KeptUnit, choose, worth
 from winnow_engine.selection.fusion import FusedScores
 from winnow_engine.selection.order import DEFINITION, by_files
-from winnow_engine.selection.overview import fitting, overview_units
+from winnow_engine.selection.overview import asks_for_tests, fitting, overview_units
 from winnow_engine.selection.shown_change import budget_for, longest_fitting, spans_shown, units_shown
 from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.selection.workspace_units import WorkspaceUnits
@@ -79,9 +79,11 @@ class Ranked:
 
     @property
     def worth(self) -> Scores:
-        """The order in which units are kept, definitions asked for first, float32 [U]; -inf if not scored."""
+        """The order in which units are kept, definitions asked for first, float32 [U]; -inf if not scored, or never."""
         total, units = self.scores.total, self.scores.units
         found = np.full_like(total, -np.inf)
+        if self._overview_units and asks_for_tests(self.question):
+            return found
         found[units] = worth(total[units], self.unit_tokens[units], self._subquestions)
         defining = self.scores.contributions.get(DEFINITION)
         if defining is not None:

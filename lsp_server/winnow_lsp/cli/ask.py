@@ -88,7 +88,7 @@ def ask(question: str | None, continues: bool, show_spans: bool, server: bool, *
 def chosen_question(options: Mapping[str, Any]) -> str:
     """One of the questions to begin with about a command's workspace, chosen on the terminal, or one typed there."""
     from winnow_engine.index.workspace import read_workspace
-    from winnow_engine.selection.overview import starter_questions
+    from winnow_engine.selection.starters import starter_questions
     from winnow_engine.storage.store import Store, default_path
     from winnow_lsp.cli.in_process import sources_of
 

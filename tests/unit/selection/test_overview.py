@@ -10,7 +10,8 @@ from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Folder
 from winnow_engine.index.workspace import Sources, read_workspace
 from winnow_engine.question import Cursor, Question, Turn
-from winnow_engine.selection.overview import asks_for_overview, overview_units, starter_questions
+from winnow_engine.selection.overview import asks_for_overview, overview_units
+from winnow_engine.selection.starters import starter_questions
 from winnow_engine.storage.store import Store
 
 from .words import Words
@@ -24,11 +25,47 @@ Que fait ce projet ?|Où commence-t-il ?|Comment le compiler et le tester ?|Quel
 À quoi sert ce dépôt ?
 Что это делает?|Где точка входа?|Как его собрать и протестировать?|Какие модули есть?|Как устроен код?
 これは何をするものですか？|どこから始まりますか？|どうやってビルドしてテストしますか？|どんなモジュールがありますか？
-这个项目是做什么的？|它从哪里开始？|如何构建和测试？|有哪些模块？"""
+这个项目是做什么的？|它从哪里开始？|如何构建和测试？|有哪些模块？
+Give me an overview of this project|What problem does this solve?
+Where is the entry point?|Which file is executed first?
+How do I build and run this?|What are the main components?
+I'm new here, where should I start reading?|What does this codebase do and how is it structured?
+Tell me what this tool is good for|Summarize the repo in a few sentences
+Gib mir einen Überblick über das Projekt|Welches Problem löst das Programm?
+Welche Datei wird zuerst ausgeführt?|Wie baue und starte ich das?
+Wie führe ich die Tests aus?|Was sind die wichtigsten Komponenten?
+Ich bin neu hier, wo fange ich an zu lesen?|Worum geht es in diesem Projekt?
+Fasse das Repository kurz zusammen|Was kann dieses Werkzeug?
+Dame un resumen del proyecto|¿Qué problema resuelve?
+¿Qué archivo se ejecuta primero?|¿Cómo lo compilo y lo ejecuto?
+¿Cuáles son los componentes principales?|¿Cómo está organizado el código?
+Soy nuevo, ¿por dónde empiezo a leer?|¿De qué trata este proyecto?
+¿Cómo se instala?|Explícame la estructura del repositorio
+Donne-moi un aperçu du dépôt|Quel problème résout-il ?
+Quel fichier est exécuté en premier ?|Comment le compiler et le lancer ?
+Quels sont les composants principaux ?|Comment le code est-il organisé ?
+Je suis nouveau, par où commencer la lecture ?|De quoi parle ce projet ?
+Résume le dépôt en quelques phrases|Quelle est l'architecture du projet ?
+Дай обзор проекта|Какую проблему он решает?
+Какой файл выполняется первым?|Как собрать и запустить проект?
+Каковы основные компоненты?|Как организован код?
+Я здесь новичок, с чего начать читать?|О чём этот проект?
+Кратко опиши репозиторий|Что умеет эта программа?
+プロジェクトの概要を教えてください|どんな問題を解決しますか？
+最初に実行されるファイルはどれですか？|どうやってビルドして実行しますか？
+テストはどうやって実行しますか？|主なコンポーネントは何ですか？
+コードはどのように構成されていますか？|インストール方法を教えて
+アーキテクチャを説明してください|ソースコードの全体像を知りたい
+给我介绍一下这个项目|它解决了什么问题？
+哪个文件最先执行？|怎么构建和运行？
+怎么运行测试？|主要组件有哪些？
+我是新手，应该从哪里开始看？|这个项目的目的是什么？
+请总结一下这个仓库|这个工具能做什么？"""
 SPECIFIC = """Where is the retry policy set?|What does `main` do?|What does main() do?|Which modules import the logger?
 Thanks!|How is the cache built?|What does the scheduler do?|Was macht der Parser?|¿Dónde se valida el campo?|Why?
 Que fait le planificateur ?|Где проверяется подпись?|割引はどこで計算されますか？|折扣在哪里检查？
-How does Python 2 start?"""
+How does Python 2 start?|What is the problem with this code?|Wo ist das Problem in diesem Code?
+¿Cuál es el problema de este código?|В чём проблема этого кода?|这段代码有什么问题？"""
 
 
 def lines(text: str) -> list[str]:
@@ -88,8 +125,10 @@ def test_starter_questions_are_made_of_what_there_is(tmp_path: Path) -> None:
     files = {
         "README.md": '<img src="logo.svg">\n\n[![Build](https://ci/b)](https://ci)\n\n# Tax\n\nAdds taxes.\n',
         "pyproject.toml": "".join(f"[part{n}]\nvalue = {n}\n\n" for n in range(60)) + "[tool.pytest]\nverbose = 1\n",
-        "src/rate.py": "class TaxRate:\n    pass\n\ndef range(value):\n    return value\n\ndef of_none():\n    pass\n",
-        **{f"src/m{n}.py": "def step():\n    return TaxRate(), range(3)\n" for n in range(3)},
+        "src/rate.py": 'class TaxRate:\n    """The rate of a tax, by country and year."""\n\n\n'
+        "class TaxForm:\n    pass\n"
+        "\ndef range(value):\n    return value\n\ndef of_none():\n    pass\n",
+        **{f"src/m{n}.py": "def step():\n    return TaxRate(), range(3), TaxForm()\n" for n in range(6)},
         "tests/test_rate.py": "def test_one():\n    assert TaxRate()\n",
     }
     for path, content in files.items():
