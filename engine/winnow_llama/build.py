@@ -245,7 +245,7 @@ def fetch_zig(scratch: Path, compiler: Compiler) -> Compiler:
     for name in ("cc", "c++"):
         names[name] = scratch / f"zig-{name}"
         # With -O3 for CMake's checks too: zig builds its C++ library once for each level.
-        command = [str(program), name, "-O3", "-target", f"x86_64-linux-gnu.{GLIBC}"]
+        command = [str(program), name, "-O3", "-g0", "-target", f"x86_64-linux-gnu.{GLIBC}"]
         names[name].write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
         names[name].chmod(0o755)
     return Compiler(compiler.identity, [str(names["cc"])], [str(names["c++"])], compiler.options)

@@ -1,10 +1,12 @@
 """Build a wheel of llama-cpp-python for all processors of this system, into an index that pip and uv read.
 
     python wheels.py OUT [FOLDER]
+    python wheels.py --index OUT WHEELS
 
 The index is `OUT/whl/cpu`, laid out as llama-cpp-python's own. On x86-64 the wheel has a library for each kind of
 processor, with Winnow's products, and the one for this processor is loaded. FOLDER keeps what was compiled. The
-version has a local label, by which pip prefers it to the version that it is built from. Needs uv.
+version has a local label, by which pip prefers it to the version that it is built from. Needs uv on Linux with x86-64.
+`--index` makes an index of all wheels below a folder.
 """
 
 from __future__ import annotations
@@ -43,7 +45,11 @@ _load_backends()
 
 
 def main() -> None:
-    """Build into the folder that the arguments name."""
+    """Do what the arguments say."""
+    if sys.argv[1] == "--index":
+        for wheel in sorted(Path(sys.argv[3]).rglob("*.whl")):
+            add(wheel, Path(sys.argv[2]) / "whl" / "cpu")
+        return
     out = Path(sys.argv[1])
     with tempfile.TemporaryDirectory(prefix="winnow-wheels-") as scratch:
         wheel = build_wheel(Path(sys.argv[2] if len(sys.argv) > 2 else scratch).absolute())

@@ -89,3 +89,11 @@ def test_the_source_carries_the_label_and_loads_its_backends(
     text = package.read_text()
     assert text.startswith(f'__version__ = "{wheels._VERSION}+{wheels.LABEL}"\n')
     assert text.count("ggml_backend_load_all_from_path") == 1
+
+
+def test_wheels_that_others_built_become_one_index(
+    wheels: ModuleType, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["wheels.py", "--index", str(tmp_path / "all"), str(tmp_path)])
+    wheels.main()
+    assert "%2Bwinnow" in (tmp_path / "all" / "whl" / "cpu" / "llama-cpp-python" / "index.html").read_text()
