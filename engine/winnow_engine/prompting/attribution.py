@@ -1,9 +1,9 @@
 """Attribution: the code that holds each sentence of an answer, found by the product, whatever the target wrote.
 
-Places that a sentence writes count as they are, and prose of which it repeats several words in a row. Otherwise each
-shown unit gets log-odds that it holds the sentence: the drafter's scores, with the sentence as the question, and the
-names and quotations they share. docs/lab/prompts.md says how the weights were fitted, docs/results/answers.md how often
-they are right.
+Places that a sentence writes count as they are. So does prose of which it repeats several words in a row, or which has
+all of its words, and the only place shown of a file that it names. Otherwise each shown unit gets log-odds that it
+holds the sentence: the drafter's scores, with the sentence as the question, and the names and quotations they share.
+docs/lab/prompts.md says how the weights were fitted, docs/results/answers.md how often they are right.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 from winnow_engine.core import Cancellation, Citation, Scores, Sentence, SentenceSink, Span, TextSink, UnitKind
 from winnow_engine.errors import CancelledError
 from winnow_engine.index.names import identifiers
+from winnow_engine.index.words import words
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.code_names import CodeName, KnownNames, code_names
 from winnow_engine.prompting.places import PlaceReader
@@ -38,6 +39,7 @@ FOUND = 0.3
 """Support below which a sentence is not found in the code shown."""
 _NEAR_CODE = {"maxsim": 30.0, "pooled": 14.0}  # usual scores of kept code, where the drafter gives none
 _MOST_PLACES, _BEHIND_BEST = 3, 1.5  # log-odds
+_LONG_WORD, _FEWEST_LONG = 4, 3  # letters, and words of a sentence that prose holds
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]{3,80})[\"”]|\b(\d{2,})\b")
 _SAME_SUBJECT = re.compile(
     r"\W*(?:it|its|they|these|this|that|if|when|then|otherwise|finally|the (?:function|method|class|code|result))\b",
@@ -76,6 +78,11 @@ class ShownCode:
         return runs_of_words(self.text) if self.span.kind is UnitKind.SECTION else set()
 
     @cached_property
+    def words(self) -> set[str]:
+        """Its words, if it is prose."""
+        return set(words(self.text)) if self.span.kind is UnitKind.SECTION else set()
+
+    @cached_property
     def owners(self) -> set[str]:
         """The classes around it, and its file."""
         return {*self.span.name.split(".")[:-1], self.span.path.rpartition("/")[2], self.span.path}
@@ -83,6 +90,11 @@ class ShownCode:
     def is_named(self, name: CodeName) -> bool:
         """True if its name is this one, or ends in it."""
         return self.span.name != "" and f".{self.span.name}".endswith("." + ".".join(name.parts))
+
+
+def _holds(prose: set[str], stated: set[str]) -> bool:
+    """True if prose has all words of a sentence, three of them long ones."""
+    return stated <= prose and sum(len(word) >= _LONG_WORD for word in stated) >= _FEWEST_LONG
 
 
 @dataclass
@@ -117,9 +129,9 @@ class Attribution:
         names, end = list(code_names(sentence)), start + len(sentence)
         unknown = tuple((start + one.start, start + one.end) for one in self._known.unknown(self._foreign(names)))
         written = [place.lines for place in self._reader.places(sentence) if place.lines]
-        said = runs_of_words(sentence)
-        repeated = [one.place for one in self._shown if said & one.runs]
-        written = [*commits_in(sentence, self.change), *written, *repeated][:_MOST_PLACES]
+        said, stated = runs_of_words(sentence), set(words(sentence)) - set(words(self.question))
+        repeated = [one.place for one in self._shown if said & one.runs or _holds(one.words, stated)]
+        written = [*commits_in(sentence, self.change), *written, *repeated, *self._named(names)][:_MOST_PLACES]
         if written or not states_something(sentence):
             return Sentence(start, end, tuple(dict.fromkeys(written)), None, unknown)
         log_odds = self._log_odds(sentence, names)
@@ -128,6 +140,15 @@ class Attribution:
         self._subject = found[0] if found else None
         places = tuple(dict.fromkeys(self._shown[number].place for number in found))
         return Sentence(start, end, places, round(support, 3), unknown)
+
+    def _named(self, names: Sequence[CodeName]) -> Iterator[Citation]:
+        """The only place shown of each file that a sentence names."""
+        for name in names:
+            in_file = [
+                one.place for one in self._shown if name.text in (one.span.path, one.span.path.rpartition("/")[2])
+            ]
+            if len(in_file) == 1:
+                yield in_file[0]
 
     def _foreign(self, names: Sequence[CodeName]) -> Iterator[CodeName]:
         """The names that no span has as its own."""

@@ -12,6 +12,7 @@ from winnow_engine.prompting.conversation import LEAST_BUDGET, Conversation, fol
 from winnow_engine.prompting.layout import (
     OVERVIEW_CONTRACT,
     SMALL_CONTRACT,
+    TESTS_CONTRACT,
     asks,
     build_messages,
     continued_messages,
@@ -20,7 +21,7 @@ from winnow_engine.prompting.layout import (
 from winnow_engine.prompting.messages import Message, PromptReader
 from winnow_engine.question import Question
 from winnow_engine.selection.auto_budget import is_small, prefill_limit, useful_tokens
-from winnow_engine.selection.overview import asks_for_overview
+from winnow_engine.selection.overview import asks_for_overview, asks_for_tests
 from winnow_engine.selection.ranking import Ranked, Selection
 
 _EARLIER_TOKENS = 1500  # of the turns before a question
@@ -73,6 +74,8 @@ class Limits:
         """How the target is to answer, for one that is too small to see it in the system's message."""
         if not is_small(self.reader.parameters) or not asks(question.text):
             return ""
+        if asks_for_tests(question):
+            return TESTS_CONTRACT
         return OVERVIEW_CONTRACT if asks_for_overview(question) else SMALL_CONTRACT
 
     def prompt(self, messages: Sequence[Message]) -> Any:

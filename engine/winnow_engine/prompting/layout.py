@@ -34,6 +34,11 @@ OVERVIEW_CONTRACT = (
     "Do not repeat the question."
 )
 """The same for a question about the whole project, which no function answers."""
+TESTS_CONTRACT = (
+    "Answer in one to three sentences: the command that runs all tests, as a developer types it, and which of these "
+    "files has it. Leave out its options."
+)
+"""The same for a question about how tests are run."""
 _ASKS = re.compile(r"[?？]|^\W*(?:how|what|where|which|who|why|when|explain|describe)\b", re.IGNORECASE)
 _NOTHING = "(Nothing in the repository was found for this question.)"
 _NUMBER_APART = 10  # lines, at least, from one number to the next in a run of lines

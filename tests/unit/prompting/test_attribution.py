@@ -53,6 +53,10 @@ def test_citations(answer: str, expected: list[Citation]) -> None:
     [
         ("It is made to *get started quickly and easily*.", UnitKind.SECTION, True),
         ("It is made to get started quickly.", UnitKind.SECTION, False),
+        ("Quickly and easily started.", UnitKind.SECTION, True),
+        ("Quickly and easily started.", UnitKind.FUNCTION, False),
+        ("Quickly and easily finished.", UnitKind.SECTION, False),
+        ("This stands in the file `README.md` alone.", UnitKind.FUNCTION, True),
         ("It is made to get started quickly and easily.", UnitKind.FUNCTION, False),
     ],
 )
