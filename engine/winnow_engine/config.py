@@ -84,16 +84,18 @@ class Config:
 class TargetOptions:
     """Options of a local target, for llama.cpp. None means what suits this machine.
 
-    `n_threads` defaults to the physical cores, `n_gpu_layers` to all. `n_ubatch` tokens are evaluated at once: fewer
-    cancel sooner where llama.cpp cannot stop inside a batch (GPUs). `speculate` is one of SPECULATE, or the GGUF of a
-    draft model with the same vocabulary. `place` is where the weights live: `resident` on the GPU, if there is any;
-    `on-demand` there while a question is answered; or on the `cpu`, whatever `n_gpu_layers` says. `snapshot_bytes` of
-    disk may hold what the model has read (`targets/snapshots/policy.py`); 0 deletes it, None leaves the disk alone.
+    `n_threads` defaults to the physical cores, `n_gpu_layers` to all, without the experts of the first
+    `experts_in_memory` layers. `n_ubatch` tokens are evaluated at once: fewer cancel sooner where llama.cpp cannot stop
+    inside a batch (GPUs). `speculate` is one of SPECULATE, or the GGUF of a draft model with the same vocabulary.
+    `place` is where the weights live: `resident` on the GPU, if there is any; `on-demand` there while a question is
+    answered; or on the `cpu`, whatever `n_gpu_layers` says. `snapshot_bytes` of disk may hold what the model has read
+    (`targets/snapshots/policy.py`); 0 deletes it, None leaves the disk alone.
     """
 
     kv_type: KvType = "f16"
     n_threads: int | None = None
     n_gpu_layers: int | None = None
+    experts_in_memory: int = 0
     n_ubatch: int = 512
     speculate: str | Path = "auto"
     place: Place = "resident"

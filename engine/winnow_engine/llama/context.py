@@ -250,7 +250,8 @@ class LlamaContext:
 
 def pass_sizes(model: LlamaModel, options: TargetOptions) -> tuple[int, ...]:
     """The sizes that passes over few tokens are filled up to; none where no CUDA graph runs the whole model."""
-    whole = options.gpu_layers is None or options.gpu_layers > model.layers
+    every = options.gpu_layers is None or options.gpu_layers > model.layers
+    whole = every and not options.experts_in_memory
     return _PASS_SIZES if whole and evaluates_on_gpu(options) and runs_cuda() else ()
 
 

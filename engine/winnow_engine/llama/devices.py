@@ -31,6 +31,13 @@ def runs_cuda() -> bool:
     return bool(_ggml.libggml.ggml_backend_reg_by_name(b"CUDA"))
 
 
+def cpu_memory() -> int:
+    """ggml's handle of main memory."""
+    base = load_shared_library("ggml-base", _ggml.libggml_base_path)
+    base.ggml_backend_cpu_buffer_type.restype = ctypes.c_void_p
+    return int(base.ggml_backend_cpu_buffer_type())
+
+
 def _gpus() -> Iterator[LlamaGpu]:
     # Two libraries: on Windows one does not give the other's functions.
     devices, base = _ggml.libggml, load_shared_library("ggml-base", _ggml.libggml_base_path)

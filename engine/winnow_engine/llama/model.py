@@ -13,6 +13,7 @@ from gguf.constants import GGMLQuantizationType as Type
 from numpy.typing import NDArray
 
 from winnow_engine.errors import ModelDamagedError, ModelNotFoundError, UnsupportedModelError
+from winnow_engine.llama.devices import cpu_memory
 from winnow_engine.llama.log import last_errors, silence
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.platform import is_file
@@ -63,6 +64,7 @@ class LlamaModel:
         path: Path,
         *,
         n_gpu_layers: int | None = None,
+        experts_in_memory: int = 0,
         vocabulary_only: bool = False,
         repack: bool | None = None,
     ) -> None:
@@ -76,6 +78,8 @@ class LlamaModel:
         params = _params(n_gpu_layers, vocabulary_only)
         if not vocabulary_only:
             params.use_extra_bufts = repacking_pays(path) if repack is None else repack
+        overrides = _expert_overrides(experts_in_memory)
+        params.tensor_buft_overrides = ctypes.addressof(overrides) if experts_in_memory else None
         self.handle = llama_cpp.llama_model_load_from_file(bytes(path), params)
         if not self.handle:
             raise _load_error(path)
@@ -150,6 +154,18 @@ def _params(n_gpu_layers: int | None, vocabulary_only: bool) -> llama_cpp.llama_
     params.n_gpu_layers = -1 if n_gpu_layers is None else n_gpu_layers
     params.vocab_only = vocabulary_only
     return params
+
+
+class _Override(ctypes.Structure):
+    """`llama_model_tensor_buft_override`: tensors that match a pattern, and the kind of memory for them."""
+
+    _fields_ = (("pattern", ctypes.c_char_p), ("buft", ctypes.c_void_p))
+
+
+def _expert_overrides(layers: int) -> ctypes.Array[_Override]:
+    """Main memory for the experts of the first `layers` layers; the list ends with zeros."""
+    pattern = rf"^blk\.({'|'.join(map(str, range(layers)))})\.ffn_.*_exps"
+    return (_Override * 2)(_Override(pattern.encode(), cpu_memory()))
 
 
 def _load_error(path: Path) -> ModelDamagedError | UnsupportedModelError:

@@ -77,6 +77,16 @@ def decide(memory: MemoryNeeds) -> Residency:
     return Residency("resident", "cpu", f"{has}, not enough for the target's {memory.target / 1e9:.1f} GB")
 
 
+def left_for_target(memory: MemoryNeeds) -> int:
+    """What a GPU has for weights, keys and values of a target beside the drafter at work; a tenth stays free."""
+    if memory.free is None:
+        left = memory.other.free if memory.other else 0
+    else:
+        drafter = memory.drafter + memory.drafter_work
+        left = memory.free - (drafter if memory.drafter <= memory.free - _RESERVE_BYTES else 0)
+    return (left - _RESERVE_BYTES - _TARGET_WORK_BYTES) * 9 // 10 if memory.offload else 0
+
+
 def leaves_room_for_reranker(memory: MemoryNeeds, target: Place) -> bool:
     """Whether the drafter's reranker fits beside drafter and target, with the target where it lives."""
     on_gpu = memory.target if memory.offload and target != "cpu" else 0

@@ -30,6 +30,7 @@ from winnow_engine.storage.store import default_path
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.installed import resolved
 from winnow_engine.targets.local.selfcheck import check_build
+from winnow_engine.targets.opening import local_options
 from winnow_engine.targets.remote.address import KEY_VARIABLE, is_url, parse
 from winnow_engine.targets.remote.discovery import discover
 from winnow_engine.targets.remote.target import HttpTarget
@@ -189,7 +190,8 @@ def _residency(models: ModelConfig) -> Iterator[Check]:
         return  # that they are missing is said already
     found = decide(memory)
     crowded = found.drafter == "resident" and not leaves_room_for_reranker(memory, found.target)
-    yield Check(True, "residency", f"{found}{'; no room for the reranker' if crowded else ''}")
+    partly = "; a part of it is on the GPU" if local_options(models).place != found.target == "cpu" else ""
+    yield Check(True, "residency", f"{found}{partly}{'; no room for the reranker' if crowded else ''}")
 
 
 def _server(url: str) -> Iterator[Check]:

@@ -48,7 +48,7 @@ class Session:
         Raises ModelNotFoundError, ModelDamagedError, UnsupportedModelError or DraftError.
         """
         self._options, self._name, self._throughput = options, path.stem, throughput
-        self._model = LlamaModel(path, n_gpu_layers=options.gpu_layers)
+        self._model = LlamaModel(path, n_gpu_layers=options.gpu_layers, experts_in_memory=options.experts_in_memory)
         throughput.assume(self._model.parameters, options.threads, attention_s(self._model, options))
         self._cache: KvCache | None = None
         self._draft = _opened(options, self._model)
