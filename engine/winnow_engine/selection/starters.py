@@ -15,7 +15,8 @@ _MOST_CENTRAL, _MOST_DEFINING = 2, 1000  # symbols, and files looked at
 _DISTINCT = re.compile(r"^[A-Z].*[a-z]|^[a-z].*[a-z\d][A-Z_][a-z]")  # `range` is used by all, but means another
 _DOCUMENTED = re.compile(r"^\s*(?:\"\"\"|\'\'\'|/\*\*|//[/!]?|#|--)\W*(?:\w+\W+){5}", re.MULTILINE)
 _FIRST_CHARACTERS, _MOST_CHARACTERS = 600, 4000  # of a definition, where documentation begins, and to be read whole
-_FEWEST_USES, _IN_README = 5, 3  # by units, of which a mention in the README counts for three
+_FEWEST_USES, _UNITS_A_USE = 5, 20  # one use, and one more for every 20 units up to five
+_IN_README = 3  # uses that a mention in the README counts for
 
 
 def starter_questions(workspace: Workspace, cancellation: Cancellation) -> list[str]:
@@ -42,7 +43,8 @@ def _central_symbols(workspace: Workspace, cancellation: Cancellation) -> list[s
             if known and _tells_of_itself(file, file.units[place]) and len(workspace.symbols.defining(name)) == 1:
                 users = sum(not tests[user] for user in workspace.symbols.using_name(name))
                 uses[name] = users + _IN_README * len(re.findall(rf"\b{re.escape(name)}\b", readme))
-    return [name for name in sorted(uses, key=lambda name: -uses[name])[:_MOST_CENTRAL] if uses[name] >= _FEWEST_USES]
+    least = min(_FEWEST_USES, 1 + len(workspace.units) // _UNITS_A_USE)
+    return [name for name in sorted(uses, key=lambda name: -uses[name])[:_MOST_CENTRAL] if uses[name] >= least]
 
 
 def _tells_of_itself(file: IndexedFile, unit: Unit) -> bool:
