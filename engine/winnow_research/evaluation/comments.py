@@ -18,6 +18,7 @@ _LEAST_BODY_LINES = 4
 _WORDS = range(6, 41)
 _MARKER = re.compile(r"^\s*(///?!?|//!|/\*+!?|\*+/?|#+)?\s?|\*+/\s*$")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n\s*\n|\n\s*(?=[@\\]\w)|:\s*\n")
+_LICENCE = re.compile(r"copyright|licen[cs]ed?\b|SPDX", re.IGNORECASE)
 _NO_DESCRIPTION = re.compile(r"copyright|licen[cs]e|todo|fixme|eslint|deprecated|^@|see also|^see |overrid|:", re.I)
 
 _MARKUP = (
@@ -85,6 +86,21 @@ def _fair(place: Place, lines: frozenset[int]) -> bool:
     rest = [line for number, line in enumerate(place.text.splitlines(), unit.start_line) if number not in lines]
     code = [line for line in rest if line.strip()]
     return place.is_function and len(code) >= _LEAST_BODY_LINES
+
+
+def head(file: IndexedFile) -> tuple[str, frozenset[int]]:
+    """The documentation of a whole file, and its lines; empty if it begins with none, or with a licence."""
+    try:
+        if file.path.endswith(".py"):
+            first = ast.parse(file.data).body[0]
+            found = [(n, "") for n in range(first.lineno, (first.end_lineno or first.lineno) + 1)]
+            text = ast.get_docstring(ast.parse(file.data)) or ""
+        else:
+            found = list(_comment_lines(file, file.units[0], parse(file.path, file.data).outline.comments))
+            text = "" if file.units[0].name else "\n".join(_MARKER.sub("", line) for _, line in found)
+    except (SyntaxError, ValueError, IndexError, GrammarError):
+        return "", frozenset()
+    return ("", frozenset()) if _LICENCE.search(text) else (text, frozenset(number for number, _ in found))
 
 
 def documentation(file: IndexedFile) -> Iterator[tuple[int, str, frozenset[int]]]:

@@ -20,7 +20,7 @@ def tables(found: Iterable[RelevanceFigure]) -> list[str]:
             columns = "".join(f"{f'{budget:,}':>17}" for budget in BUDGETS)
             lines += ["", heading, f"{'':12}{columns}{'MRR':>17}{'first':>8}{'NDCG@10 of units, files':>25}"]
         lines.append(_line(figure))
-        if figure.task == "real":
+        if figure.task in ("feature", "files", "multi", "real"):
             parts = {"of the golds": figure.share, "all files": figure.all_files, "any file": figure.any_file}
             lines += [_part(name, shares) for name, shares in parts.items()]
     return lines

@@ -56,18 +56,18 @@ def of_releases(corpus: Corpus, tokens: int) -> Iterator[Scene]:
                 yield from _scene(corpus, repository, before, text, golds, tokens)
 
 
-def of_commits(corpus: Corpus, tokens: int) -> Iterator[Scene]:
-    """A scene for each release with later commits that mended something in units which the release has.
+def of_commits(corpus: Corpus, tokens: int, task: str = "bug", directory: Path | None = None) -> Iterator[Scene]:
+    """A scene for each release with later commits that changed units which the release has: *bug*'s mended something.
 
     Questions about a file that is too large for the workspace are left out. EvaluationError if a gold is not there.
     """
     for repository in corpus.subjects:
-        for archive, written in reported(repository):
+        for archive, written in reported(repository, directory):
             files = repository.files(archive, corpus.directory)
             wrong = real.problems(repository, files, written)
             if wrong:
                 raise EvaluationError(f"{repository.name} {archive.version}: {'; '.join(wrong)}: make its file again")
-            cases = [real.case_of("bug", repository, one) for one in written]
+            cases = [real.case_of(task, repository, one) for one in written]
             haystack = corpus.haystack(repository, files, tokens, {gold.path for case in cases for gold in case.golds})
             there = {file.path for file in haystack.files}
             yield haystack.scene(case for case in cases if all(gold.path in there for gold in case.golds))

@@ -37,7 +37,7 @@ def drafter(tmp_path: Path) -> Path:
         (["--split", "all"], "'all' is not one of"),
         (
             ["--method", "magic"],
-            "no method magic; there are BM25, symbols, MiniLM, SpecPrefill, pflash",
+            "no method magic; there are BM25, MiniLM, SpecPrefill, pflash",
         ),
     ],
 )

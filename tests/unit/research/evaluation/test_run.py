@@ -9,7 +9,7 @@ from winnow_engine.selection.budget import KeptUnit
 from winnow_engine.storage.store import Store
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.methods.base import Ranker, Ranking, Subject
-from winnow_research.evaluation.methods.lexical import Bm25, Symbols
+from winnow_research.evaluation.methods.lexical import Bm25
 from winnow_research.evaluation.parallel import WorkItem, results_of
 from winnow_research.evaluation.run import Evaluation
 from winnow_research.evaluation.tasks import all_tasks
@@ -64,17 +64,17 @@ class Selected(Bm25):
 
 def test_every_case_has_an_outcome_with_every_method(corpus: Corpus, store: Store) -> None:
     reports: list[str] = []
-    evaluation = Evaluation(corpus, [Bm25(), Symbols()], store, reports.append)
+    evaluation = Evaluation(corpus, [Bm25(), Selected()], store, reports.append)
     tasks = all_tasks()
     outcomes = list(evaluation.run([tasks["describe"], tasks["cursor"]], [1000]))
     assert {(one.method, one.task) for one in outcomes} == {
-        (method, task) for method in ("BM25", "symbols") for task in ("describe", "cursor")
+        (method, task) for method in ("BM25", "selected") for task in ("describe", "cursor")
     }
     described = [one for one in outcomes if one.task == "describe" and one.method == "BM25"]
     assert all(one.kept[-1] and one.all_files[-1] and one.any_file[-1] for one in described)
     assert all(one.kept[budget] <= one.kept[budget + 1] for one in outcomes for budget in range(4))
-    (at_cursor,) = (one for one in outcomes if one.task == "cursor" and one.method == "symbols")
-    assert at_cursor.reciprocal_rank == 1.0
+    (at_cursor,) = (one for one in outcomes if one.task == "cursor" and one.method == "BM25")
+    assert at_cursor.reciprocal_rank == 0.5
     assert "describe 1,000 ledger BM25" in reports
 
 

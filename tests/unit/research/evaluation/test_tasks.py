@@ -11,9 +11,11 @@ import pytest
 
 from winnow_engine.errors import EvaluationError
 from winnow_research.evaluation.cases import Case, Gold, Scene
+from winnow_research.evaluation.comments import head
 from winnow_research.evaluation.corpus import Corpus
-from winnow_research.evaluation.repositories import Split, repositories
-from winnow_research.evaluation.tasks import all_tasks, bug
+from winnow_research.evaluation.haystack import indexed
+from winnow_research.evaluation.repositories import SourceFile, Split, repositories
+from winnow_research.evaluation.tasks import all_tasks, bug, files
 from winnow_research.evaluation.tasks.phrase import phrase_of
 
 ROOT = Path(__file__).parents[4]
@@ -171,9 +173,29 @@ def test_bug_asks_about_commits_where_the_workspace_has_room(
         list(bug.of_commits(corpus, TOKENS))
 
 
+def test_feature_leads_from_the_documentation_of_a_file_to_the_file() -> None:
+    body = "".join(f"line_{number} = {number}\n" for number in range(30))
+    kept = SourceFile("ledger/kept.py", f'"""Adds up what the accounts of a year hold."""\n\n{body}'.encode())
+    named = SourceFile(
+        "ledger/named.go", f"// Package named has all that is named here.\npackage named\n{body}".encode()
+    )
+    licensed = SourceFile("ledger/free.c", f"/* Licensed under the terms of a licence. */\n{body}".encode())
+    found = [head(one) for one in indexed((kept, named, licensed))]
+    assert found[0] == ("Adds up what the accounts of a year hold.", frozenset({1}))
+    assert found[1][1] == frozenset({1})
+    assert found[2] == ("", frozenset())
+
+
+def test_a_commit_of_files_changed_three_to_five_files() -> None:
+    for split in (Split.CALIBRATION, Split.DEVELOPMENT):
+        asked = [one for each in repositories(split) for _, some in bug.reported(each, files.QUESTIONS) for one in some]
+        assert len(asked) >= 10
+        assert all(3 <= len({gold.path for gold in one.golds}) <= 5 for one in asked)
+
+
 def test_every_question_about_a_bug_is_of_a_pinned_history() -> None:
     pinned = tomllib.loads((bug.QUESTIONS / "clones.toml").read_text("utf-8"))
-    about = {path.stem for path in bug.QUESTIONS.glob("*.json")}
+    about = {path.stem for folder in (bug.QUESTIONS, files.QUESTIONS) for path in folder.glob("*.json")}
     assert about <= pinned.keys() <= {one.name for split in Split for one in repositories(split)}
 
 
@@ -184,7 +206,7 @@ def test_bug_asks_enough_in_every_split() -> None:
         assert of_releases + of_commits >= least
 
 
-@pytest.mark.parametrize("task", ["describe", "cursor", "usage", "multi", "doc", "negative"])
+@pytest.mark.parametrize("task", ["describe", "cursor", "usage", "multi", "doc", "negative", "feature"])
 def test_equal_seeds_ask_equal_questions(corpus: Corpus, task: str) -> None:
     assert scenes(task, corpus) == scenes(task, corpus)
 
