@@ -22,6 +22,7 @@ from winnow_engine.prompting.messages import Message, PromptReader
 from winnow_engine.question import Question
 from winnow_engine.selection.auto_budget import is_small, prefill_limit, useful_tokens
 from winnow_engine.selection.overview import asks_for_overview, asks_for_tests
+from winnow_engine.selection.overview_words import topics_of
 from winnow_engine.selection.ranking import Ranked, Selection
 
 _EARLIER_TOKENS = 1500  # of the turns before a question
@@ -76,7 +77,8 @@ class Limits:
             return ""
         if asks_for_tests(question):
             return TESTS_CONTRACT
-        return OVERVIEW_CONTRACT if asks_for_overview(question) else SMALL_CONTRACT
+        about_all = asks_for_overview(question) and "start" not in topics_of(question.text)
+        return OVERVIEW_CONTRACT if about_all else SMALL_CONTRACT
 
     def prompt(self, messages: Sequence[Message]) -> Any:
         """The messages as the reader's own prompt."""

@@ -29,7 +29,7 @@ _CONFIGURATION = r"""(gnu)?makefile justfile taskfile\.ya?ml tox\.ini noxfile\.p
     (docker-)?compose\.ya?ml tsconfig\.json settings\.py config\.(py|[jt]s|toml|ya?ml) rakefile"""
 
 _MARKUP = re.compile(r"<[^>]*>|!?\[[^\]]*\](\([^)]*\))*|\]?\(https?:[^)]*\)")  # logos and badges, which say nothing
-_SCRIPT = re.compile(r"\.[cm]?[jt]sx?$")
+_LONGEST_ENTRY = 1600  # bytes, which fit beside README and manifest into the smallest budget
 _PATH = re.compile(
     r"\.?[\w@-][\w@./-]*/[\w@./-]+|(?<=\")[\w@./-]+(?=\")|[\w.]+(?=:[a-z])"
 )  # or a module: `tax.cli:run`
@@ -130,12 +130,11 @@ def asks_for_tests(question: Question) -> bool:
 
 
 def starts_somewhere(workspace: Workspace) -> bool:
-    """True if there is a function to start with, or a script that its manifest names."""
-    scripts = _in_manifests(workspace)
+    """True if there is a function to start with that is short enough to be kept."""
     for number in files_of_kind(workspace, "entry"):
-        file = workspace.files[number]
-        named = any(_KINDS["entry"].is_first(unit.kind, unit.name, set()) for unit in file.units)
-        if named or "__main__." in file.path or (number in scripts and _SCRIPT.search(file.path)):
+        units = workspace.files[number].units
+        short = (unit for unit in units if unit.end_byte - unit.start_byte <= _LONGEST_ENTRY)
+        if any(_KINDS["entry"].is_first(unit.kind, unit.name, set()) for unit in short):
             return True
     return False
 
