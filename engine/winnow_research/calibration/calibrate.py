@@ -37,7 +37,7 @@ from winnow_research.evaluation.processes import spread
 from winnow_research.evaluation.repositories import Split, repositories
 from winnow_research.evaluation.tasks import all_tasks
 
-LEFT_OUT = ("multi",)
+LEFT_OUT = ("multi", "files", "feature")
 """Tasks that no weights are fitted to."""
 _HEADS_TOKENS, _HEADS_QUESTIONS = 8_000, 8  # per workspace
 _TOKENS, _QUESTIONS = 16_000, 16
