@@ -226,6 +226,7 @@
   (e2e-wait (lambda () e2e-outcome))
   (e2e-check "cancel-while-reading" (and (equal -32800 (plist-get (cdr e2e-outcome) :code)) (null e2e-deltas))
              e2e-outcome)
+  (e2e-check "kept-code-stays-after-cancel" (string-search "Kept:\n" (with-current-buffer "*winnow*" (buffer-string))))
   (e2e-check "no-question-runs-after-cancel-while-reading" (e2e-wait (lambda () (e2e-idle-p server))))
   (e2e-start (winnow-ask "Tell me everything about the option parser, at length."))
   (e2e-wait (lambda () e2e-deltas))
