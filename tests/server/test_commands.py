@@ -1,6 +1,7 @@
 """`workspace/executeCommand`: what plain clients ask with, and how they are shown the answer."""
 
 import asyncio
+import re
 import uuid
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,9 @@ async def test_pages_of_a_client_that_shows_documents_are_temporary_files(connec
     file = page_file(client)
     assert file.name == "what-does-delivery-cost.md"
     assert page(client).startswith(f"# {QUESTION}\n")
+    links = re.findall(r"\]\((\.\./[^)#]+)#L\d+\)", page(client))  # a preview does not follow those with `file:`
+    assert links
+    assert all((file.parent / unquote(link)).is_file() for link in links)
     await client.leave()
     assert not file.parent.exists()
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
+from posixpath import relpath
 from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -20,6 +21,7 @@ from winnow_lsp.host.footnotes import footnoted
 from winnow_lsp.host.reply import block, code, place, plain, thought_line
 
 _ANSWER_TIMEOUT_S = 10
+_FILE_LINK = re.compile(r"\]\(file://(/[^)\s#]*)")
 
 
 class Pages:
@@ -56,8 +58,14 @@ class Pages:
         self._count += 1
         path = Path(self._folder.name) / str(self._count) / f"{_slug(title)}.md"
         path.parent.mkdir()
-        path.write_text(text, encoding="utf-8")
+        path.write_text(_with_relative_links(text, path.parent), encoding="utf-8")
         return path.as_uri()
+
+
+def _with_relative_links(text: str, folder: Path) -> str:
+    """A page for a file in `folder`: previews, such as VS Code's, do not follow `file:` links."""
+    start = urlsplit(folder.as_uri()).path
+    return _FILE_LINK.sub(lambda link: f"]({relpath(link[1], start)}", text)
 
 
 def _slug(title: str) -> str:
