@@ -43,6 +43,7 @@ from winnow_engine.selection.first_look import keys_for
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.order import with_rules
+from winnow_engine.selection.overview import without_idle_cursor
 from winnow_engine.selection.ranking import Ranked, Selection
 from winnow_engine.selection.two_levels import search
 from winnow_engine.sharing.publishing import publish
@@ -261,7 +262,7 @@ class Assistant:
             begin = partial(early.begin_for_question, budget)
             workspace = self.read(sources, cancellation, ReadContext(self._parse_pool, begin=begin))
             # What is wrong with the question is raised now, not after the long part.
-            question = in_scope(workspace.located(question), workspace, cancellation)
+            question = in_scope(without_idle_cursor(workspace.located(question)), workspace, cancellation)
             past = asked_past(question, sources, workspace, cancellation)
             changes = None if past else asked_changes(question, sources, workspace, cancellation)
         with clock.stage("load_drafter"):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import NamedTuple
 
@@ -106,6 +107,11 @@ def asks_for_overview(question: Question) -> bool:
     if not about_all or _NAMES_CODE.search(question.text) or not names_nothing_else(question.text):
         return False
     return not question.earlier or names_project(question.text)
+
+
+def without_idle_cursor(question: Question) -> Question:
+    """The question, without its cursor if it is about the project: an editor has one whatever is asked."""
+    return replace(question, cursor=None, code=None) if asks_for_overview(question) else question
 
 
 def overview_units(workspace: Workspace, question: Question) -> list[int]:

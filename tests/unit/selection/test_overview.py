@@ -10,7 +10,7 @@ from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Folder
 from winnow_engine.index.workspace import Sources, read_workspace
 from winnow_engine.question import Cursor, Question, Turn
-from winnow_engine.selection.overview import asks_for_overview, overview_units
+from winnow_engine.selection.overview import asks_for_overview, overview_units, without_idle_cursor
 from winnow_engine.selection.starters import starter_questions
 from winnow_engine.storage.store import Store
 
@@ -88,6 +88,8 @@ def test_what_was_said_before_or_stands_at_the_cursor_may_be_meant() -> None:
     assert asks_for_overview(Question("Where does the program start?", earlier=earlier))
     assert not asks_for_overview(Question("What does this do?", Cursor("a.py", 1, 1)))
     assert asks_for_overview(Question("What does this project do?", Cursor("a.py", 1, 1)))
+    assert without_idle_cursor(Question("How do I run its tests?", Cursor("a.py", 1, 1))).cursor is None
+    assert without_idle_cursor(Question("What does this do?", Cursor("a.py", 1, 1))).cursor
 
 
 @pytest.mark.parametrize("look", [0, 200])
