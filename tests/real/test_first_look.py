@@ -14,8 +14,8 @@ from winnow_engine.storage.store import Store
 
 pytestmark = pytest.mark.real_weights
 
-SOURCES = Sources((Folder(Path(__file__).parents[2] / "engine" / "winnow_engine" / "selection"),))
-QUESTION = Question("How does asks_for_overview know questions about a whole project?")
+SOURCES = Sources((Folder(Path(__file__).parents[2] / "engine" / "winnow_engine" / "encoder"),))
+QUESTION = Question("How does generic_heads choose the heads of a drafter without a profile?")
 LOOK = 3000
 
 
@@ -24,12 +24,12 @@ def test_a_first_look_finds_the_named_code_and_says_what_it_rests_on(smollm2: Pa
     with closing(Store(tmp_path / "index.sqlite")) as store, closing(Assistant(store, lambda: drafter)) as assistant:
         first = assistant.select(SOURCES, QUESTION, Budget(2500, first_look_tokens=LOOK))
         assert 0.5 * LOOK < first.stats.indexed_tokens < 1.2 * LOOK < 10_000 < first.stats.workspace_tokens
-        assert "asks_for_overview" in {span.name for span in first.spans}
+        assert "generic_heads" in {span.name for span in first.spans}
         assert any("index is not complete" in notice for notice in first.notices)
         workspace = assistant.index(SOURCES)
         second = assistant.select(SOURCES, QUESTION, Budget(2500, first_look_tokens=LOOK))
     assert second.stats.complete
     assert second.notices == ()
     assert second.stats.workspace_tokens == pytest.approx(first.stats.workspace_tokens, rel=0.25)
-    assert "asks_for_overview" in {span.name for span in second.spans}
+    assert "generic_heads" in {span.name for span in second.spans}
     assert len(workspace.units) > len(second.spans)
