@@ -127,9 +127,9 @@ def _models(wanted: ModelConfig) -> Iterator[Check]:
     if wanted.target == AUTO:
         try:
             wanted = resolved(wanted)
-            yield Check(True, "target", f"auto: {wanted.target}")
+            yield Check(True, "target (auto)", wanted.target)
         except ModelError as error:
-            yield Check(False, "target", str(error), "winnow models pull")
+            yield Check(False, "target (auto)", str(error), "winnow models pull")
     for name in (wanted.drafter, wanted.target):
         if not is_url(name) and (file := given_file(name)) is not None:
             yield Check(is_file(file), "model", name, "correct the settings")

@@ -17,7 +17,7 @@ def test_a_model_that_nothing_needs_is_said_to_be_optional(tmp_path: Path, monke
     monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
     found = {finding.subject.removeprefix("model "): finding for finding in _models(ModelConfig())}
     assert (found[DEFAULT_DRAFTER].works, found[DEFAULT_DRAFTER].seen) == (False, "not installed")
-    assert (found["target"].works, found["target"].remedy) == (False, "winnow models pull")
+    assert (found["target (auto)"].works, found["target (auto)"].remedy) == (False, "winnow models pull")
     assert found["smollm2-135m"].works
     assert found["smollm2-135m"].seen == "optional, not installed; get it: winnow models pull smollm2-135m"
 
