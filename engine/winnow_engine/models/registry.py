@@ -233,6 +233,11 @@ def weight_folders(kind: Kind) -> tuple[Path, ...]:
     return tuple(found.values())
 
 
+def weights_command(kind: Kind) -> str:
+    """The command that installs the weights of a kind."""
+    return f"pip install winnow-weights-{kind}"
+
+
 def weights_remedy(kind: Kind) -> str:
-    """Names the distribution that brings the weights of a kind."""
-    return f"`pip install winnow-weights-{kind}` brings it"
+    """The command as a sentence of a message."""
+    return f"`{weights_command(kind)}` brings it"

@@ -7,6 +7,7 @@ import platform
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 
@@ -19,10 +20,10 @@ from winnow_engine.config import AUTO, ModelConfig, TargetOptions
 from winnow_engine.core import Sampling, counted
 from winnow_engine.encoder import merged_weights as merged
 from winnow_engine.errors import ModelError, WinnowError
-from winnow_engine.llama.patched_functions import build_note
+from winnow_engine.llama.patched_functions import build_note, has_patches
 from winnow_engine.models.cache import FileState, default_directory, given_file, locate, quick_state
 from winnow_engine.models.names import PREFIX
-from winnow_engine.models.registry import MODELS
+from winnow_engine.models.registry import DEFAULT_DRAFTER, MODELS, Kind, weight_folders, weights_command
 from winnow_engine.models.target_table import source_of
 from winnow_engine.platform import is_file, is_folder
 from winnow_engine.prompting.messages import Message
@@ -44,7 +45,13 @@ from winnow_lsp.host.user_files import user_file
 
 _LEAST_FREE_BYTES = 2 << 30
 _GREETING = [Message("user", "Hello")]
-_INSTALL = "pip uninstall llama-cpp-python, then run .ci/install"
+_INSTALL = "pip uninstall --yes llama-cpp-python && .ci/install"
+_GPU_EXTRA = "pip install 'winnow-lsp[cuda]'"
+_WEIGHTS: dict[Kind, str] = {
+    "adapter": "the default drafter's scores",
+    "reranker": "the order of the leading code, on NVIDIA GPUs",
+    "draft": "faster answers of Qwen2.5-Coder-1.5B",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +92,7 @@ def _findings() -> Iterator[Check]:
     for check in (_processor, _blas, _gpu, _settings):
         yield from check()
     yield from _models(models)
+    yield from _weights(models)
     yield from _servers()
     yield from _residency(models)
     for check in (_build, _disk):
@@ -119,7 +127,9 @@ def _blas() -> Iterator[Check]:
 def _gpu() -> Iterator[Check]:
     found = availability()
     where = "the drafter runs on it" if found.usable else "the drafter runs on the CPU"
-    yield Check(True, "GPU", f"{found.reason.rstrip('.')}; {where}")
+    lacks = shutil.which("nvidia-smi") and find_spec("cuda") is None
+    get = f"; use the GPU: {_GPU_EXTRA}" if lacks else ""
+    yield Check(True, "GPU", f"{found.reason.rstrip('.')}; {where}{get}")
 
 
 def _models(wanted: ModelConfig) -> Iterator[Check]:
@@ -141,10 +151,26 @@ def _models(wanted: ModelConfig) -> Iterator[Check]:
         get = f"winnow models pull {model.name}"
         if state is not FileState.MISSING:
             yield Check(state is FileState.OK, f"model {model.name}", state.value, get)
-        elif model.name in (wanted.drafter, wanted.target):
-            yield Check(False, f"model {model.name}", "not installed", get)
         else:
-            yield Check(True, f"model {model.name}", f"optional, not installed; get it: {get}")
+            yield _absent(f"model {model.name}", get, needed=model.name in (wanted.drafter, wanted.target))
+
+
+def _absent(subject: str, get: str, *, needed: bool) -> Check:
+    if needed:
+        return Check(False, subject, "not installed", get)
+    return Check(True, subject, f"optional, not installed; get it: {get}")
+
+
+def _weights(wanted: ModelConfig) -> Iterator[Check]:
+    """Distributions of trained weights. The default drafter needs an adapter, and on a GPU a reranker."""
+    default = wanted.drafter == DEFAULT_DRAFTER
+    needed = {"adapter": default, "reranker": default and availability().usable}
+    for kind, purpose in _WEIGHTS.items():
+        subject = f"weights for {purpose}"
+        if weight_folders(kind):
+            yield Check(True, subject, FileState.OK.value)
+        else:
+            yield _absent(subject, weights_command(kind), needed=needed.get(kind, False))
 
 
 def _pulled(name: str) -> Check:
@@ -173,7 +199,9 @@ def _build() -> Iterator[Check]:
         return
     smallest = min(present, key=lambda model: model.bytes)
     result = check_build(directory / smallest.file)
-    yield Check(result.ok, subject, result.detail, _INSTALL)
+    slower = result.ok and not has_patches()
+    lacks = f"; slower, for lack of Winnow's additions; get them: {_INSTALL}" if slower else ""
+    yield Check(result.ok, subject, result.detail + lacks, _INSTALL)
 
 
 def _built_by(note: Sequence[str]) -> str:

@@ -5,12 +5,15 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from winnow_cuda.device import Availability
 from winnow_engine.config import ModelConfig
 from winnow_engine.llama.patched_functions import build_note
+from winnow_engine.models.cache import FileState
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
+from winnow_engine.targets.local.selfcheck import BuildCheck
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder
 from winnow_lsp.cli import doctor as module
-from winnow_lsp.cli.doctor import Check, _built_by, _disk, _models, _residency, _settings
+from winnow_lsp.cli.doctor import Check, _build, _built_by, _disk, _gpu, _models, _residency, _settings, _weights
 
 
 def test_a_model_that_nothing_needs_is_said_to_be_optional(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,6 +33,50 @@ def test_models_that_the_settings_name_are_looked_at(tmp_path: Path, monkeypatch
     assert list(_residency(wanted)) == []
     missing = str(tmp_path / "x.gguf")
     assert Check(False, "model", missing, "correct the settings") in _models(ModelConfig(target=missing))
+
+
+@pytest.mark.parametrize(
+    ("drafter", "gpu", "missing"),
+    [
+        (DEFAULT_DRAFTER, True, ["adapter", "reranker"]),
+        (DEFAULT_DRAFTER, False, ["adapter"]),
+        ("smollm2-135m", True, []),
+    ],
+)
+def test_weights_are_missing_where_they_are_used(
+    drafter: str, gpu: bool, missing: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "availability", lambda: Availability(gpu, "a GPU"))
+    assert [check.seen for check in _weights(ModelConfig(drafter))] == ["ok"] * 3
+    monkeypatch.setattr(module, "weight_folders", lambda kind: ())
+    checks = list(_weights(ModelConfig(drafter)))
+    remedies = [f"pip install winnow-weights-{kind}" for kind in missing]
+    assert [check.remedy for check in checks if not check.works] == remedies
+    assert all("get it: pip install winnow-weights-" in check.seen for check in checks if check.works)
+
+
+@pytest.mark.parametrize(("has", "says"), [(True, False), (False, True)])
+def test_a_build_without_our_additions_works_and_is_said_to_be_slower(
+    has: bool, says: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "quick_state", lambda model, directory: FileState.OK)
+    monkeypatch.setattr(module, "check_build", lambda model: BuildCheck(True, "decodes"))
+    monkeypatch.setattr(module, "has_patches", lambda: has)
+    (check,) = _build()
+    assert (check.works, "get them: pip uninstall" in check.seen) == (True, says)
+
+
+@pytest.mark.parametrize(
+    ("program", "extra", "says"), [("nvidia-smi", None, True), (None, None, False), ("nvidia-smi", "cuda", False)]
+)
+def test_a_gpu_without_the_extra_gets_the_command(
+    program: str | None, extra: str | None, says: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "availability", lambda: Availability(False, "none"))
+    monkeypatch.setattr("shutil.which", lambda name: program)
+    monkeypatch.setattr(module, "find_spec", lambda name: extra)
+    (check,) = _gpu()
+    assert (check.works, "pip install 'winnow-lsp[cuda]'" in check.seen) == (True, says)
 
 
 def test_the_file_of_settings_is_named_if_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
