@@ -1,9 +1,9 @@
 """Attribution: the code that holds each sentence of an answer, found by the product, whatever the target wrote.
 
 Places that a sentence writes count as they are. So does prose of which it repeats several words in a row, or which has
-all of its words, and the only place shown of a file that it names. Otherwise each shown unit gets log-odds that it
-holds the sentence: the drafter's scores, with the sentence as the question, and the names and quotations they share.
-docs/lab/prompts.md says how the weights were fitted, docs/results/answers.md how often they are right.
+all of its words. Otherwise each shown unit gets log-odds that it holds the sentence: the drafter's scores, with the
+sentence as the question, and the names and quotations they share. docs/lab/prompts.md says how the weights were fitted,
+docs/results/answers.md how often they are right.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Attribution:
         written = [place.lines for place in self._reader.places(sentence) if place.lines]
         said, stated = runs_of_words(sentence), set(words(sentence)) - set(words(self.question))
         repeated = [one.place for one in self._shown if said & one.runs or _holds(one.words, stated)]
-        written = [*commits_in(sentence, self.change), *written, *repeated, *self._named(names)][:_MOST_PLACES]
+        written = [*commits_in(sentence, self.change), *written, *repeated][:_MOST_PLACES]
         if written or not states_something(sentence):
             return Sentence(start, end, tuple(dict.fromkeys(written)), None, unknown)
         log_odds = self._log_odds(sentence, names)
@@ -140,15 +140,6 @@ class Attribution:
         self._subject = found[0] if found else None
         places = tuple(dict.fromkeys(self._shown[number].place for number in found))
         return Sentence(start, end, places, round(support, 3), unknown)
-
-    def _named(self, names: Sequence[CodeName]) -> Iterator[Citation]:
-        """The only place shown of each file that a sentence names."""
-        for name in names:
-            in_file = [
-                one.place for one in self._shown if name.text in (one.span.path, one.span.path.rpartition("/")[2])
-            ]
-            if len(in_file) == 1:
-                yield in_file[0]
 
     def _foreign(self, names: Sequence[CodeName]) -> Iterator[CodeName]:
         """The names that no span has as its own."""
@@ -181,17 +172,23 @@ class Attribution:
         return {**self.scores(sentence), **shared}
 
     def _defines(self, names: Sequence[CodeName]) -> Scores:
-        """1 where a name can only be the span's, less where others have it, too."""
+        """1 where a name can only be the span's, or its file's, less where others have it, too."""
         found = np.zeros(len(self._shown), np.float32)
         mentioned = {part for name in names for part in (name.text, *name.parts)}
         for name in names:
             own = [number for number, one in enumerate(self._shown) if one.is_named(name)]
+            own = own or self._only_place_of(name.text)
             narrowed = [number for number in own if self._shown[number].owners & mentioned]
             everywhere = len(self.workspace.symbols.defining(name.parts[-1]))
             if narrowed or name.certain or everywhere == 1:
                 share = 1 / len(narrowed) if narrowed else 1 / max(len(own), everywhere, 1)
                 found[narrowed or own] = np.maximum(found[narrowed or own], share)
         return found
+
+    def _only_place_of(self, file: str) -> list[int]:
+        """The number of the span of a file, if there is just one."""
+        found = [number for number, one in enumerate(self._shown) if one.span.path.rpartition("/")[2] == file]
+        return found if len(found) == 1 else []
 
     def _uses(self, sentence: str, names: Sequence[CodeName]) -> Scores:
         """The share of the sentence's names, quotations and numbers in each span, less a half; 0 if there are none."""

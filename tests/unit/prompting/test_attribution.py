@@ -144,6 +144,9 @@ SHOWN = (
         ("Then `Basket.get` gives it back.", ["Basket.get"]),
         ("The `get` method gives it back.", None),  # of which class?
         ("The `rate` of the customer decides.", None),  # an argument
+        ("Another one is in `order.py`.", ["Order.get"]),
+        ("Another one is in `basket.py`.", None),  # which of two?
+        ("The `Basket.total` method is unlike `order.py`.", ["Basket.total", "Order.get"]),
         ("It uses `len` and `self` on all of them.", None),  # builtins
         ("The order is total nonsense to get.", None),  # prose
         ("Nothing in the shown code does this.", []),
@@ -173,6 +176,12 @@ def test_a_sentence_has_the_places_that_it_names_for_certain(sentence: str, name
 def test_names_that_exist_nowhere_are_marked(sentence: str, unknown: list[str]) -> None:
     found = shop("What does useState do?").of(sentence, 0)
     assert [sentence[start:end] for start, end in found.unknown] == unknown
+
+
+def test_a_file_that_is_named_does_not_hold_all_that_is_said_of_it() -> None:
+    attribution = shop()
+    attribution.scores = lambda _: {"maxsim": 20.0, "pooled": 8.0}
+    assert not attribution.of("The code in `order.py` deletes the database.", 0).found
 
 
 def test_the_drafter_decides_where_nothing_is_named_and_the_next_sentence_goes_on_about_it() -> None:
