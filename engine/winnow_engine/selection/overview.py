@@ -56,7 +56,7 @@ _NAMES_TOOL = re.compile(
     r"\s*(?:\[.*|[\"']?[\w.-]+[\"']?(?:\[.*\])?\s*(?:[,:<>=~!^].*\d.*|,)?)$"
 )  # a table, or a dependency
 _TOOL_OPTIONS = re.compile(r"^\[(?:tool[.:])?(?:pytest|tox|nox)\b", re.MULTILINE)
-_SAYS_HOW = re.compile(r"\b(?:commands?|scripts?|runs?|running)\b|^\W*[$▶>] |`", re.MULTILINE | re.IGNORECASE)
+_SAYS_HOW = re.compile(r"\b(?:commands?|scripts?|runs?|running)\b|^[^\w\n]*[$▶>] |`", re.MULTILINE | re.IGNORECASE)
 _MOST_RUNNING_TESTS, _MOST_SEARCHED, _LONGEST_LINE = 3, 16, 400  # units, files of a kind, characters
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import numpy as np
 
@@ -34,7 +35,7 @@ def _central_symbols(workspace: Workspace, cancellation: Cancellation) -> list[s
     """The documented classes and functions that most units use, of those that one unit alone defines; no tests."""
     tests = workspace.by_unit(workspace.file_table.are_tests.astype(np.float32))
     readmes = [workspace.files[number] for number in files_of_kind(workspace, "readme")[:1]]
-    readme = "".join(file.text(0, len(file.data)) for file in readmes)
+    mentions = Counter(word for file in readmes for word in re.findall(r"\w+", file.text(0, len(file.data))))
     uses = dict[str, int]()
     for number, file in enumerate(workspace.files[:_MOST_DEFINING]):
         cancellation.check()
@@ -42,7 +43,7 @@ def _central_symbols(workspace: Workspace, cancellation: Cancellation) -> list[s
             known = not tests[int(workspace.unit_starts[number]) + place] and _DISTINCT.search(name)
             if known and _tells_of_itself(file, file.units[place]) and len(workspace.symbols.defining(name)) == 1:
                 users = sum(not tests[user] for user in workspace.symbols.using_name(name))
-                uses[name] = users + _IN_README * len(re.findall(rf"\b{re.escape(name)}\b", readme))
+                uses[name] = users + _IN_README * mentions[name]
     least = min(_FEWEST_USES, 1 + len(workspace.units) // _UNITS_A_USE)
     return [name for name in sorted(uses, key=lambda name: -uses[name])[:_MOST_CENTRAL] if uses[name] >= least]
 
