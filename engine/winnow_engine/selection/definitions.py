@@ -13,6 +13,7 @@ import numpy as np
 from winnow_engine.core import UnitKind
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.overview_words import says_nothing_else
+from winnow_engine.selection.subquestions import ABOUT_ONE_THING, subquestions_of
 
 _MOST_OF_BARE, _MOST_OF_SUBJECT = 16, 4  # definitions of a name; of one with more, none is meant
 _MOST_SUBJECTS, _LONGEST = 3, 500  # names, and characters of a question
@@ -36,6 +37,7 @@ _IS_SUBJECT = re.compile(
 _KINDS = re.compile(rf"\b{_KIND}\b|\b(?:implement|implementation|implemented|defined|declared)\b", re.IGNORECASE)
 _USE = re.compile(
     r"\b(?:us(?:es?|ed|ers?|ing|ages?)|call(?:s|ed|ers?|ing)?|invo[kc]\w*|referenc\w*|import\w*|depend\w*|instantiat\w*|subclass\w*"
+    r"|created|constructed|passed|tested|triggered|raised|thrown|caught|registered|emitted|fired"
     r"|verwende\w*|benutz\w*|nutz\w*|aufruf\w*|aufgeruf\w*|ruft|usa\w*|utili[sz]\w*|llama\w*|appel\w*|использ\w*|вызыва\w*"
     r"|вызов\w*)\b|使用|使わ|使っ|呼|调用|調用|引用",
     re.IGNORECASE,
@@ -44,6 +46,8 @@ _USE = re.compile(
 
 def defining(text: str, workspace: Workspace) -> list[int]:
     """The units that define the names a text is about, tests only if nothing else does; none without a name."""
+    if len(text) > _LONGEST:
+        return []
     bare = _BARE.fullmatch(text) or _WHERE_DEFINED.fullmatch(text)
     names, most = ([bare[1]], _MOST_OF_BARE) if bare else (_subjects(text), _MOST_OF_SUBJECT)
     return list(dict.fromkeys(unit for name in names for unit in _definitions(name, most, workspace)))
@@ -51,15 +55,11 @@ def defining(text: str, workspace: Workspace) -> list[int]:
 
 def _subjects(text: str) -> list[str]:
     """The names in code form that a question is about, and not where they are used."""
-    if len(text) > _LONGEST:
-        return []
     names = list(dict.fromkeys(next(filter(None, found)) for found in _IN_CODE_FORM.findall(text)))
     marked = _IN_CODE_FORM.sub("`", text)
-    if not 0 < len(names) <= _MOST_SUBJECTS or _USE.search(marked):
+    if not 0 < len(names) <= _MOST_SUBJECTS or _USE.search(marked) or len(subquestions_of(text)) > ABOUT_ONE_THING:
         return []
-    if _IS_SUBJECT.match(marked):
-        return names[:1]
-    return names if says_nothing_else(_KINDS.sub("", marked)) else []
+    return names if _IS_SUBJECT.match(marked) or says_nothing_else(_KINDS.sub("", marked)) else []
 
 
 def _definitions(name: str, most: int, workspace: Workspace) -> Sequence[int]:

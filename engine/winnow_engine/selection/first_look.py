@@ -125,7 +125,8 @@ def _by_rule(question: Question, workspace: Workspace, cache: KeyCache, tokens: 
     """The units that are kept whatever their score: at the cursor, of an overview, and definitions asked for."""
     sizes = _sizes(workspace)
     asked = [*defining(question.text, workspace), *overview_units(workspace, question)]
-    found = fitting(asked, sizes, tokens)
+    wanted = [unit for unit in asked if question.scope is None or unit in question.scope.units]
+    found = fitting(wanted, sizes, tokens)
     if question.cursor is None:
         return found
     focus = WorkspaceUnits(workspace, np.zeros(0, np.int32), cache.drafter.count).focus(question.cursor)
