@@ -1,5 +1,6 @@
 """What is published: answering questions takes nothing of the research, and the research nothing twice."""
 
+import json
 import subprocess
 import sys
 import zipfile
@@ -47,3 +48,8 @@ def test_the_research_is_a_distribution_of_its_own(needed: str, tmp_path: Path) 
     found = packages(ROOT / "engine" / "winnow_research", tmp_path)
     assert {name for name in found if "dist-info" not in name} == {"winnow_research"}
     assert f"winnow_research/{needed}" in found["winnow_research"]
+
+
+def test_the_extension_is_a_preview_until_version_1() -> None:
+    manifest = json.loads((ROOT / "vscode-extension" / "package.json").read_text())
+    assert manifest["preview"] is manifest["version"].startswith("0.")
