@@ -133,6 +133,11 @@ def can_fork() -> bool:
     return PLATFORM != "win32"
 
 
+def has_unix_files() -> bool:
+    """True if a file's mode says who may read it, and a folder can be opened. Windows has neither."""
+    return PLATFORM != "win32"
+
+
 def watches_single_folders() -> bool:
     """True if each watched folder takes one of few watches. Elsewhere a folder is watched with everything below it."""
     return PLATFORM == "linux"

@@ -5,6 +5,7 @@ import os
 import signal
 import struct
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Literal
@@ -17,11 +18,13 @@ from winnow_engine.encoder.profiles import users_profile
 from winnow_engine.errors import WinnowError
 from winnow_engine.models.cache import default_directory
 from winnow_engine.platform import read_regular
-from winnow_engine.storage.folders import cache_folder
+from winnow_engine.storage.folders import cache_folder, sync_folder
 from winnow_engine.targets.local.selfcheck import describe_exit
 from winnow_lsp.host.roots import file_path, is_everything
 from winnow_lsp.host.socket_path import Peer
 from winnow_lsp.host.user_files import read_settings_file, user_file
+from winnow_lsp.http.guard import KeyFile
+from winnow_lsp.mcp.setup import executable
 from winnow_lsp.process import prepare
 
 On = Callable[[str], None]
@@ -91,6 +94,35 @@ def test_a_file_on_windows_has_no_owner_by_number(on: On, monkeypatch: pytest.Mo
     on("win32")
     monkeypatch.delattr(os, "getuid")
     assert system.user() == 0
+
+
+@pytest.mark.parametrize(("name", "opens"), [("linux", True), ("darwin", True), ("win32", False)])
+def test_a_folder_is_synced_where_it_can_be_opened(
+    on: On, name: str, opens: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    on(name)
+    synced: list[int] = []
+    monkeypatch.setattr("winnow_engine.storage.folders.os.fsync", synced.append)
+    sync_folder(tmp_path)
+    assert bool(synced) is opens
+
+
+@pytest.mark.parametrize(("name", "refused"), [("linux", True), ("darwin", True), ("win32", False)])
+def test_a_file_of_keys_is_refused_by_its_mode_where_modes_say_who_reads(
+    on: On, name: str, refused: bool, tmp_path: Path
+) -> None:
+    (file := tmp_path / "keys").write_text("ann 0123456789abcdef\n")
+    file.chmod(0o644)
+    on(name)
+    with pytest.raises(ValueError, match="others can read") if refused else nullcontext():
+        KeyFile(file)
+
+
+@pytest.mark.parametrize("name", ["winnow", "winnow.exe"])
+def test_agents_are_given_the_program_beside_python(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / name).touch()
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    assert executable() == str(tmp_path / name)
 
 
 @pytest.mark.parametrize(

@@ -148,11 +148,11 @@ AGENTS: dict[str, AgentProgram] = {  # after each maker's documentation, as read
 
 def executable() -> str:
     """The absolute path of this installation's `winnow`, which works outside of its virtual environment as well."""
-    name = "winnow.exe" if sys.platform == "win32" else "winnow"
     folders = [Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))]
-    found = next((folder / name for folder in folders if (folder / name).is_file()), None)
+    files = (folder / name for folder in folders for name in ("winnow", "winnow.exe"))
+    found = next(filter(Path.is_file, files), None)
     if found is None:
-        raise AgentSetupError(f"there is no {name} in {folders[0]}: install Winnow with pip, pipx or uv")
+        raise AgentSetupError(f"there is no winnow in {folders[0]}: install Winnow with pip, pipx or uv")
     return str(found.absolute())
 
 
