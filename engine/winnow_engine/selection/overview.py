@@ -43,11 +43,17 @@ _IN_MANIFEST = {
 _ABOUT_TESTS = re.compile(r"test|prueb|proba[rd]|тест|テスト|测试|測試", re.IGNORECASE)
 _ABOUT_MORE = re.compile(
     r"buil|instal|compil|set ?up|deploy|contrib|develop|bau[et]|einricht|constru|собр|собир|сбор|устан|ビルド|インスト"
-    r"|构建|構建|编译|編譯|安装|安裝|部署",
+    r"|构建|構建|编译|編譯|安装|安裝|部署|\b(?:and|und|et|y|и)\b|work|funktion|funcion|marche|работа|仕組|工作|原理",
+    re.IGNORECASE,
+)
+_HOW = re.compile(
+    r"\bhow (?!many|much)|\b(?:run|execut|wie|lauf|fuhr|c[oó]mo|ejecut|comment|lanc)|führ|\bкак\b|запус|выполн"
+    r"|どう|実行|怎|如何|运行|運行|执行|執行",
     re.IGNORECASE,
 )
 _RUNS_TESTS = re.compile(
-    r"\b(?:npm|yarn|pnpm|bun|deno|cargo|go|g?make|mvn|gradlew?|dotnet|swift|mix|cabal|zig build|rake|sbt|lein|dune)"
+    r"\b(?:npm|yarn|pnpm|bun|deno|cargo|go(?! to\b)|g?make(?! sure)|manage\.py|mvn|gradlew?|dotnet|swift|mix"
+    r"|cabal|zig build|rake|sbt|lein|dune)"
     r" (?:[\w:$.{}-]+ ){0,4}(?:tests?|check)\b"
     r"|(?<![\w./-])(?:py\.?test|unittest|tox|nox|ctest|rspec|phpunit|jest|vitest|mocha|busted)\b|\"test\"\s*:|^(?:tests?|check)\s*:|\b(?:scripts?|bin)/tests?\b|\brun_?tests?\b",
     re.IGNORECASE,
@@ -131,8 +137,8 @@ def overview_units(workspace: Workspace, question: Question) -> list[int]:
 def asks_for_tests(question: Question) -> bool:
     """True for an overview question about nothing but how tests are run."""
     text = question.text
-    about_tests = _ABOUT_TESTS.search(text) is not None and _ABOUT_MORE.search(text) is None
-    return about_tests and asks_for_overview(question) and {*topics_of(text)} <= {"purpose", "start", "build"}
+    about_tests = _ABOUT_TESTS.search(text) and _HOW.search(text) and not _ABOUT_MORE.search(text)
+    return bool(about_tests) and asks_for_overview(question) and {*topics_of(text)} <= {"purpose", "start", "build"}
 
 
 def starts_somewhere(workspace: Workspace) -> bool:

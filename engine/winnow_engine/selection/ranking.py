@@ -83,7 +83,7 @@ class Ranked:
         total, units = self.scores.total, self.scores.units
         found = np.full_like(total, -np.inf)
         if self._overview_units and asks_for_tests(self.question):
-            return found
+            units = np.intersect1d(units, self._overview_units)
         found[units] = worth(total[units], self.unit_tokens[units], self._subquestions)
         defining = self.scores.contributions.get(DEFINITION)
         if defining is not None:

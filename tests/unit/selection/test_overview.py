@@ -2,7 +2,7 @@
 
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -10,7 +10,7 @@ from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Folder
 from winnow_engine.index.workspace import Sources, read_workspace
 from winnow_engine.question import Cursor, Question, Turn
-from winnow_engine.selection.overview import asks_for_overview, overview_units, without_idle_cursor
+from winnow_engine.selection.overview import asks_for_overview, asks_for_tests, overview_units, without_idle_cursor
 from winnow_engine.selection.starters import starter_questions
 from winnow_engine.storage.store import Store
 
@@ -75,6 +75,30 @@ def lines(text: str) -> list[str]:
 @pytest.mark.parametrize("text", lines(OVERVIEW))
 def test_questions_about_the_whole(text: str) -> None:
     assert asks_for_overview(Question(text))
+
+
+HOW_TESTED = """How do I run its tests?|How are tests run?|How is it tested?
+Wie führe ich die Tests aus?|¿Cómo se prueba?|Comment lancer les tests ?|Как запустить тесты?|怎么运行测试？
+テストはどうやって実行しますか？"""
+OF_TESTS = """What does this testing library do?|How does this test tool work?|What is tested?|Where are the tests?
+How many tests are there?|How do I run and test it?|Wie baue und teste ich das?|Was wird getestet?"""
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"), [*((one, True) for one in lines(HOW_TESTED)), *((one, False) for one in lines(OF_TESTS))]
+)
+def test_how_tests_are_run_is_not_all_that_is_asked_of_tests(text: str, wanted: bool) -> None:
+    assert asks_for_tests(Question(text)) is wanted
+
+
+def test_a_long_file_that_alone_says_how_tests_are_run_is_cut(tmp_path: Path) -> None:
+    root, drafter = tmp_path / "root", cast("Any", Words)
+    root.mkdir()
+    (root / "Makefile").write_text("test:\n\tpytest\n" + "\techo one more line of it\n" * 60)
+    (root / "a.py").write_text("def step(value):\n" + "    value = value + 1\n" * 90)
+    with closing(Store(tmp_path / "index.sqlite")) as store, closing(Assistant(store, drafter)) as assistant:
+        selection = assistant.select(Sources((Folder(root),)), Question("How do I run its tests?"), Budget(200))
+    assert [span.path for span in selection.spans] == ["Makefile"]
 
 
 @pytest.mark.parametrize("text", lines(SPECIFIC))
