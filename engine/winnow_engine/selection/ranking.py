@@ -79,15 +79,15 @@ class Ranked:
 
     @property
     def worth(self) -> Scores:
-        """The order in which units are kept, definitions asked for first, float32 [U]; -inf if not scored, or never."""
+        """Order of keeping units, definitions first if only they are asked for, float32 [U]; -inf for never."""
         total, units = self.scores.total, self.scores.units
         found = np.full_like(total, -np.inf)
-        if self._overview_units and asks_for_tests(self.question):
-            units = np.intersect1d(units, self._overview_units)
         found[units] = worth(total[units], self.unit_tokens[units], self._subquestions)
         defining = self.scores.contributions.get(DEFINITION)
-        if defining is not None:
+        if defining is not None and not self._subquestions:
             found[units] += _FIRST * (defining > 0)
+        if self._overview_units and asks_for_tests(self.question):
+            found[np.setdiff1d(units, self._overview_units)] = -np.inf
         return found
 
     @property

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from winnow_engine.question import Question
 from winnow_engine.selection.definitions import defining
 from winnow_engine.selection.fusion import FusedScores
 from winnow_engine.selection.order import by_files, with_rules
+from winnow_engine.selection.ranking import Ranked
 
 from ..conftest import written
 
@@ -85,6 +87,21 @@ def test_what_a_rule_finds_comes_before_all_other_units(tmp_path: Path, question
     assert workspace.units[int(found.total.argmax())][0].path == path
     assert (found.log_odds, float(found.total.max())) == (2.0, 2.0)
     assert by_files(workspace, found) is found
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [("How does `refill` work?", True), ("How does `refill` work and where is the size of a pool set?", False)],
+)
+def test_a_long_definition_leaves_room_for_what_else_is_asked(workspace: Workspace, text: str, first: bool) -> None:
+    question, total = Question(text), np.zeros(len(workspace.units), np.float32)
+    (unit,) = defining(text, workspace)
+    tokens = np.full(len(total), 30, np.int32)
+    tokens[unit] = 3000
+    scores = FusedScores(total, {}, 2.0, np.arange(len(total)), np.ones(1, np.float32))
+    nothing: Any = None
+    ranked = Ranked(question, workspace, nothing, tokens, with_rules(question, workspace, scores), nothing)
+    assert (int(ranked.worth.argmax()) == unit) is first
 
 
 def test_files_are_shown_by_what_they_hold_and_their_best_unit_first(workspace: Workspace) -> None:
