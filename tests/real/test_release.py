@@ -112,8 +112,8 @@ def wheel(released: Path) -> Path:
 @pytest.fixture(scope="module")
 def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of llama-cpp-python's wheel, which .ci/install has built for this processor, or else is built."""
-    load(ROOT / "engine" / "winnow_llama" / "gpus.py")
-    build = load(ROOT / "engine" / "winnow_llama" / "build.py")
+    room = ROOT / "engine" / "winnow_llama"
+    *_, build = (load(room / name) for name in ("gpus.py", "patches.py", "build.py"))
     found: Path = build.wheel_for(build.gpus.options(os.environ))
     return found.parent
 
