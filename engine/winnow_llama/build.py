@@ -211,6 +211,8 @@ def build(compiler: Compiler, options: Sequence[str], note: str) -> Path:
 
 def compiled(source: str, compiler: Compiler, options: Sequence[str], note: str, scratch: Path, *more: str) -> Path:
     """The wheel of `source`, as pip takes it with its options `more`, made in `scratch`."""
+    if not shutil.which("git"):
+        raise BuildError("git is needed to patch llama.cpp: install it")
     if compiler.is_fetched:
         compiler = fetch_zig(scratch, compiler)
     (scratch / NOTE).write_text(note)

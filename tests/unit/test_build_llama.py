@@ -274,6 +274,14 @@ def test_a_command_that_fails_says_why_and_what_to_do(
     assert "No matching distribution" in (tmp_path / "cache" / "wheels" / "failed.txt").read_text()
 
 
+def test_git_is_asked_for_before_anything_is_fetched(
+    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    have(tmp_path, monkeypatch)
+    with pytest.raises(build.BuildError, match=r"^git is needed to patch llama\.cpp: install it$"):
+        build.build(build.Compiler(build.ZIG), [], "")
+
+
 def test_what_is_installed_already_is_left_alone(build: ModuleType) -> None:
     script = ROOT / "engine" / "winnow_llama" / "build.py"
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
