@@ -5,7 +5,8 @@
 
 The index is `OUT/whl/cpu`, laid out as llama-cpp-python's own. On x86-64 the wheel has a library for each kind of
 processor, with Winnow's products, and the one for this processor is loaded. FOLDER keeps what was compiled. The
-version has a local label, by which pip prefers it to the version that it is built from. Needs uv on Linux with x86-64.
+version has a local label, by which pip prefers it to the version that it is built from. Needs git, and uv on Linux with
+x86-64.
 `--index` makes an index of all wheels below a folder.
 """
 
@@ -22,6 +23,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import build
+import patches
 
 LABEL = "winnow1"
 """Raised whenever other sources are published for the same version of llama-cpp-python."""
@@ -57,7 +59,8 @@ def main() -> None:
 
 
 def build_wheel(folder: Path) -> Path:
-    """The wheel, made in a folder that keeps the sources and what is compiled of them."""
+    """The wheel, made in a folder that keeps the sources, apart for other patches, and what is compiled of them."""
+    folder /= patches.recipe()
     shutil.rmtree(folder / "wheel", ignore_errors=True)
     source = labelled_source(folder)
     compiler = build.Compiler(build.ZIG) if build.zig_runs_here() else build.choose({})
@@ -71,11 +74,11 @@ def build_wheel(folder: Path) -> Path:
         f"--config-settings=build-dir={folder / 'build'}",
     )
     if not compiler.is_fetched:
-        return made  # cibuildwheel gives it the system's tag
+        return made  # on Linux, auditwheel gives it the system's tag
     build.run(
         [*_TOOL, "tags", "--remove", "--platform-tag", f"manylinux_{build.GLIBC.replace('.', '_')}_x86_64", str(made)]
     )
-    return next((folder / "wheel").glob("*.whl"))
+    return next(made.parent.glob("*.whl"))
 
 
 def options_for(system: str, machine: str) -> list[str]:

@@ -91,6 +91,24 @@ def test_the_source_carries_the_label_and_loads_its_backends(
     assert text.count("ggml_backend_load_all_from_path") == 1
 
 
+def test_other_patches_are_put_into_fresh_sources(
+    wheels: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: list[Path] = []
+
+    def compiled(source: str, *_: object) -> Path:
+        built.append(Path(source))
+        return tmp_path / "made.whl"
+
+    monkeypatch.setattr(wheels, "labelled_source", lambda folder: folder)
+    monkeypatch.setattr(wheels.build, "zig_runs_here", lambda: False)
+    monkeypatch.setattr(wheels.build, "compiled", compiled)
+    for recipe in ("one", "two", "two"):
+        monkeypatch.setattr(wheels.patches, "recipe", lambda recipe=recipe: recipe)
+        wheels.build_wheel(tmp_path)
+    assert built == [tmp_path / "one", tmp_path / "two", tmp_path / "two"]
+
+
 def test_wheels_that_others_built_become_one_index(
     wheels: ModuleType, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
