@@ -92,9 +92,9 @@ def test_a_terminal_is_offered_questions_to_begin_with(
 ) -> None:
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
     (tmp_path / "shop").mkdir()
-    for name in ("README.md", "main.py"):
-        (tmp_path / "shop" / name).write_text("# Shop\n")
-    os.write(typed, given)
+    (tmp_path / "shop" / "README.md").write_text("# Shop\n")
+    (tmp_path / "shop" / "main.py").write_text("def main():\n    print('open')\n\n\nmain()\n")
+    os.write(typed, given + b"\x04")  # the end, so that a question which is not offered is an error
     assert chosen_question({"workspace": (str(tmp_path / "shop"),), "settings": {}}) == question
 
 
