@@ -62,9 +62,11 @@ class WinnowServer(LanguageServer):
             return
         self._engine = None
         self.engines.replace(before)
+        # Later questions, and those that wait for settings, are for the next target, which waits for this one to go.
+        asked = [*(self.questions.tasks if self.editor.configured.is_set() else ()), *self.indexer.runs]
         try:
             await self.indexer.stop()
-            if asked := [*self.questions.tasks, *self.indexer.runs]:
+            if asked:
                 await asyncio.wait(asked)
         finally:
             await self._release(before)

@@ -24,7 +24,7 @@ class Engines:
 
     def __init__(self) -> None:
         self.go, self.started = threading.Event(), threading.Event()
-        self.happened: list[str] = []
+        self.happened, self.freed = list[str](), asyncio.Event()
         self.cancelled, self.cancellation = False, Cancellation()
 
     def use(self, config: Config, _client: object) -> None:
@@ -48,6 +48,7 @@ class Engines:
 
     async def release(self, engine: Any) -> None:
         self.happened.append("released")
+        self.freed.set()
         engine.queue.close()
 
     def index(self, _sources: object, _report: object, cancellation: Cancellation) -> Workspace:
@@ -75,6 +76,7 @@ async def server(engines: Engines, monkeypatch: pytest.MonkeyPatch) -> WinnowSer
 async def test_models_are_not_freed_while_an_index_that_was_asked_for_needs_them(
     server: WinnowServer, engines: Engines
 ) -> None:
+    server.editor.configured.set()
     asked = asyncio.create_task(server.indexer.run(ignore_progress))
     assert await asyncio.to_thread(engines.started.wait, PATIENCE_S)
     other, problems = Settings.read({"winnow": {"target": "other.gguf"}})
@@ -85,6 +87,30 @@ async def test_models_are_not_freed_while_an_index_that_was_asked_for_needs_them
     engines.go.set()
     await asyncio.wait_for(asyncio.gather(asked, using), PATIENCE_S)
     assert engines.happened == ["replaced", "indexed", "released"]
+
+
+@pytest.mark.parametrize("configured", [False, True])
+async def test_a_question_for_the_next_models_is_not_waited_for(
+    configured: bool, server: WinnowServer, engines: Engines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[asyncio.Task[None]]()
+
+    async def ask() -> None:
+        with server.questions.unfinished(supersedes=False):
+            await engines.freed.wait()  # as the next target does
+
+    async def begin() -> None:
+        asked.append(asyncio.create_task(ask()))
+        await asyncio.sleep(0)
+
+    if configured:
+        server.editor.configured.set()
+        monkeypatch.setattr(server.indexer, "stop", begin)
+    else:
+        await begin()
+    assert server.engine
+    await asyncio.wait_for(server.use(Settings.read({"winnow": {"target": "other.gguf"}})[0]), PATIENCE_S)
+    await asked[0]
 
 
 async def leaving_while_indexing(

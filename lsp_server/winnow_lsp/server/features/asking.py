@@ -140,12 +140,12 @@ async def starters_of(server: WinnowServer) -> list[str]:
     """Questions to begin with, from the workspace: once it is indexed and nobody asks."""
 
     def prepare() -> Work[list[str]]:
-        sources, assistant = server.editor.sources(server.editor.folders), server.engine.assistant()
+        sources, assistant = server.editor.sources(server.editor.folders), engine.assistant()
         return lambda cancellation: starter_questions(assistant.read(sources, cancellation), cancellation)
 
     with protocol_errors(), server.questions.unfinished(supersedes=False):
         await server.editor.configured.wait()
-        return await server.engine.queue.background(prepare)
+        return await (engine := server.engine).queue.background(prepare)
 
 
 async def symbols_of(server: WinnowServer, word: str) -> list[dict[str, Any]]:
@@ -171,9 +171,9 @@ async def read_ahead(server: WinnowServer, text: str) -> bool:
     """
 
     def prepare() -> Work[bool]:
-        if server.conversations or is_url(server.editor.settings.models.target) or _on_battery():
+        if engine is not server.engine or server.conversations or is_url(engine.models.target) or _on_battery():
             return lambda _: False
-        sources, assistant = server.editor.sources(server.editor.folders), server.engine.assistant()
+        sources, assistant = server.editor.sources(server.editor.folders), engine.assistant()
         budget, sampling = settings_budget(server), replace(server.editor.settings.sampling, max_tokens=1)
 
         def work(cancellation: Cancellation) -> bool:
@@ -185,7 +185,7 @@ async def read_ahead(server: WinnowServer, text: str) -> bool:
 
     with protocol_errors(), server.questions.unfinished(supersedes=False):
         await server.editor.configured.wait()
-        return await server.engine.queue.background(prepare)
+        return await (engine := server.engine).queue.background(prepare)
 
 
 def _on_battery() -> bool:
