@@ -56,7 +56,8 @@ class Engine:
         """Load the drafter, and the target once the engines that are `replaced` are freed or in use again."""
         self.models, self._store = models, store
         self.leaving = False
-        self._replaced, self._closing = replaced, Cancellation()
+        self._replaced = [one for one in replaced if not (is_url(one.models.target) or is_url(models.target))]
+        self._closing = Cancellation()
         self.queue = Queue(self._tell, _AT_ONCE if is_url(models.target) else 1)
         self._loop = asyncio.get_running_loop()
         self._watchers: list[Changed] = []
@@ -143,7 +144,8 @@ class Engine:
 
     def _wait(self) -> None:
         """Wait for the memory of what this engine replaces. CancelledError once nobody wants this one either."""
-        while any(engine.leaving for engine in self._replaced):
+        # In this order: this one is replaced before one of those is wanted again.
+        while any(engine.leaving for engine in self._replaced) or (self.leaving and not self.queue.busy):
             self._closing.check()
             time.sleep(_POLL_S)
         self._closing.check()
@@ -228,7 +230,7 @@ class Engines:
             unused, self._kept = self._kept, engine
         if unused is not None:
             self._leaves(unused)
-            await asyncio.to_thread(unused.close)
+            await asyncio.shield(asyncio.to_thread(unused.close))  # others wait for its memory
 
     async def close(self) -> None:
         """Free the engine that is kept."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -165,6 +166,31 @@ async def test_one_target_is_in_memory_at_a_time_however_fast_settings_change(
     await used.release(last)
     await used.close()
     assert happened[-1] == f"close {names[2]}"
+
+
+async def test_a_target_replaced_by_the_one_before_is_not_loaded_for_nobody(
+    opened: list[TargetOptions], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = threading.Event()
+    monkeypatch.setattr(engines, "time", SimpleNamespace(sleep=lambda _: looked.set()))
+    used = engines.Engines(Store(tmp_path / "index.sqlite"))
+    used.replace(first := used.acquire(MODELS, load_target=False))
+    used.replace(second := used.acquire(replace(MODELS, target="b.gguf")))
+    assert used.acquire(MODELS, load_target=False) is first
+    for _ in range(2):
+        looked.clear()
+        assert await asyncio.to_thread(looked.wait, 60)
+    for engine in (second, first, first):
+        await used.release(engine)
+    assert opened == []
+
+
+async def test_a_target_on_a_server_needs_no_memory(opened: list[TargetOptions], tmp_path: Path) -> None:
+    used = engines.Engines(Store(tmp_path / "index.sqlite"))
+    used.replace(before := used.acquire(MODELS, load_target=False))
+    after = used.acquire(replace(MODELS, target="http://127.0.0.1:1/v1"))
+    await asyncio.wait_for(asyncio.to_thread(after._assistant.target.settle), 60)
+    await asyncio.gather(used.release(before), used.release(after))
 
 
 async def test_a_target_is_loaded_for_those_who_need_it(opened: list[TargetOptions], tmp_path: Path) -> None:
