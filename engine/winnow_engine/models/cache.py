@@ -12,7 +12,7 @@ from pathlib import Path
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import ModelDamagedError, ModelError, ModelNotFoundError, UnsupportedModelError
 from winnow_engine.models import registry
-from winnow_engine.models.gguf_header import model_bytes, read_header
+from winnow_engine.models.gguf_header import GgufHeader, read_header
 from winnow_engine.models.names import PREFIX, HubName, is_later_part, parts_of, quantisation
 from winnow_engine.models.registry import ModelFile, RegisteredModel
 from winnow_engine.models.target_table import known_targets, source_of
@@ -94,19 +94,23 @@ def pulled_beside_table(directory: Path) -> dict[str, Path]:
     return {name: files[0] for name, files in all_pulled(directory).items() if name.casefold() not in known}
 
 
-def installed(drafter: str) -> dict[str, Path]:
-    """The chat models here by name, smallest first, without the drafter. ModelNotFoundError if there are none."""
-    found = dict[str, Path]()
+def installed(drafter: str) -> Iterator[tuple[str, Path]]:
+    """The chat models here with their names, without the drafter. Instead of the first, ModelNotFoundError."""
+    found, file_of_drafter = False, given_file(drafter)
     for name in (*(target.name for target in known_targets()), *pulled_beside_table(default_directory())):
         with suppress(ModelError):
-            if name != drafter and "tokenizer.chat_template" in read_header(file := locate(name)).values:
-                found[name] = file
-    found = {name: file for name, file in found.items() if file != given_file(drafter)}
+            if name != drafter and (file := locate(name)) != file_of_drafter and _chats(read_header(file)):
+                found = True
+                yield name, file
     if not found:
         raise ModelNotFoundError(
             "no target is installed: run `winnow models pull`, or see what suits this machine: `winnow models suggest`"
         )
-    return dict(sorted(found.items(), key=lambda one: model_bytes(one[1])))
+
+
+def _chats(header: GgufHeader) -> bool:
+    """False for models that embed or rerank text, which may have a chat template, too."""
+    return "tokenizer.chat_template" in header.values and not header.values.get(f"{header.architecture}.pooling_type")
 
 
 def _name(file: Path) -> str | None:

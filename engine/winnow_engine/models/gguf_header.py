@@ -73,9 +73,9 @@ def model_bytes(path: Path) -> int:
     return sum(file.stat().st_size for file in parts_of(path))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def _read(path: Path, *_version: int) -> GgufHeader:
-    """As `read_header`. A question asks for the same headers several times."""
+    """As `read_header`. A question asks for the same headers several times, and `auto` for those of all models."""
     values, tensors = _read_file(path)
     for later in parts_of(path)[1:]:
         tensors |= _read_file(later)[1]

@@ -7,6 +7,7 @@ from threading import Lock
 
 from winnow_engine.config import AUTO, ModelConfig
 from winnow_engine.models.cache import installed
+from winnow_engine.models.gguf_header import model_bytes
 from winnow_engine.platform import free_memory
 from winnow_engine.targets.suggesting import all_targets, best, drafter_of, suggest
 
@@ -19,7 +20,7 @@ def resolved(models: ModelConfig) -> ModelConfig:
     """The configuration with a target that is a name, file or URL. ModelNotFoundError if none is installed."""
     if models.target != AUTO:
         return models
-    names = list(installed(models.drafter))
+    names = [name for name, _ in sorted(installed(models.drafter), key=lambda one: model_bytes(one[1]))]
     key = models.drafter, models.patience_s, frozenset(names)
     with _choosing:
         if key not in _chosen:

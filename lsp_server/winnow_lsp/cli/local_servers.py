@@ -37,7 +37,7 @@ def described(found: FoundModel) -> str:
 def with_target(options: dict[str, Any]) -> dict[str, Any]:
     """The options, with a target if none is installed and the user agrees. Raises ModelNotFoundError."""
     models = config_of(options).models
-    if models.target != AUTO or not (missing := _error(partial(installed, models.drafter))):
+    if models.target != AUTO or not (missing := _error(lambda: next(installed(models.drafter)))):
         return options
     from winnow_engine.targets.remote.discovery import discover
 

@@ -82,7 +82,7 @@ def answer_shared(
     models = config_of(options).models
     locate(models.drafter)
     if models.target == AUTO:
-        installed(models.drafter)
+        next(installed(models.drafter))
     else:
         locate(models.target)  # ModelNotFoundError now: the server would give up the models that it has loaded
     server = connected(cancellation)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from random_models import write_all
 
 from winnow_engine.config import ModelConfig
 from winnow_engine.errors import ModelNotFoundError
@@ -12,7 +13,7 @@ from winnow_engine.models import registry
 from winnow_engine.targets import installed, residency, suggesting
 from winnow_engine.targets.machine_speed import Speed
 
-from .conftest import write_llama
+from .conftest import start, write_llama
 
 PULLED = "hf:acme/large-GGUF:Q8_0"
 Install = Callable[..., None]
@@ -80,6 +81,10 @@ def test_a_target_that_was_named_stays(target: str, install: Install) -> None:
 def test_neither_the_drafter_nor_a_model_that_cannot_chat_is_a_target(install: Install, tmp_path: Path) -> None:
     install(SMALL)
     install(PULLED, template=False)
+    embeds = start(tmp_path / "acme/large-GGUF/embeds-Q4_0.gguf", "llama")
+    embeds.add_uint32("llama.pooling_type", 3)
+    embeds.add_chat_template("{{ messages }}")
+    write_all(embeds)
     for drafter in (SMALL, str(tmp_path / registry.find(SMALL).file)):
         with pytest.raises(ModelNotFoundError, match="run `winnow models pull`"):
             installed.resolved(ModelConfig(drafter))
