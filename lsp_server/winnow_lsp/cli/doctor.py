@@ -16,7 +16,7 @@ import llama_cpp
 from threadpoolctl import threadpool_info
 
 from winnow_cuda.device import availability
-from winnow_engine.config import AUTO, ModelConfig, TargetOptions
+from winnow_engine.config import AUTO, SPECULATE, ModelConfig, TargetOptions
 from winnow_engine.core import Sampling, counted
 from winnow_engine.encoder import merged_weights as merged
 from winnow_engine.errors import ModelError, WinnowError
@@ -140,7 +140,8 @@ def _models(wanted: ModelConfig) -> Iterator[Check]:
             yield Check(True, "target (auto)", wanted.target)
         except ModelError as error:
             yield Check(False, "target (auto)", str(error), "winnow models pull")
-    for name in (wanted.drafter, wanted.target):
+    names = [wanted.drafter, wanted.target, *({wanted.speculate} - {*SPECULATE})]
+    for name in names:
         if not is_url(name) and (file := given_file(name)) is not None:
             yield Check(is_file(file), "model", name, "correct the settings")
         elif source_of(name).startswith(PREFIX):
@@ -152,7 +153,7 @@ def _models(wanted: ModelConfig) -> Iterator[Check]:
         if state is not FileState.MISSING:
             yield Check(state is FileState.OK, f"model {model.name}", state.value, get)
         else:
-            yield _absent(f"model {model.name}", get, needed=model.name in (wanted.drafter, wanted.target))
+            yield _absent(f"model {model.name}", get, needed=model.name in names)
 
 
 def _absent(subject: str, get: str, *, needed: bool) -> Check:
@@ -214,12 +215,14 @@ def _residency(models: ModelConfig) -> Iterator[Check]:
     try:
         target = resolved(models).target
         memory = measure(locate(models.drafter), locate(target), TargetOptions(kv_type=models.kv_type))
+        options = local_options(models)
     except ModelError:
         return  # that they are missing is said already
     found = decide(memory)
     crowded = found.drafter == "resident" and not leaves_room_for_reranker(memory, found.target)
-    partly = "; a part of it is on the GPU" if local_options(models).place != found.target == "cpu" else ""
-    yield Check(True, "residency", f"{found}{partly}{'; no room for the reranker' if crowded else ''}")
+    part = "partly " if options.n_gpu_layers or options.experts_in_memory else ""
+    placed = "" if options.place == found.target else f"; the target is {part}{options.place}"
+    yield Check(True, "residency", f"{found}{placed}{'; no room for the reranker' if crowded else ''}")
 
 
 def _server(url: str) -> Iterator[Check]:

@@ -32,7 +32,9 @@ def test_models_that_the_settings_name_are_looked_at(tmp_path: Path, monkeypatch
     assert (found["smollm2-135m"], found[DEFAULT_DRAFTER], found[DEFAULT_TARGET]) == (False, True, True)
     assert list(_residency(wanted)) == []
     missing = str(tmp_path / "x.gguf")
-    assert Check(False, "model", missing, "correct the settings") in _models(ModelConfig(target=missing))
+    for wanted in (ModelConfig(target=missing), ModelConfig(speculate=missing)):
+        assert Check(False, "model", missing, "correct the settings") in _models(wanted)
+        assert list(_residency(wanted)) == [], "that is said once"
 
 
 @pytest.mark.parametrize(
