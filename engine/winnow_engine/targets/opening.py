@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from pathlib import Path
 
 from winnow_engine.config import SPECULATE, ModelConfig, TargetOptions
-from winnow_engine.errors import ModelError
+from winnow_engine.errors import ModelDamagedError, ModelError
 from winnow_engine.models.cache import locate
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.models.names import part_count
@@ -18,13 +19,22 @@ from winnow_engine.targets.remote.address import is_url, parse
 from winnow_engine.targets.remote.target import HttpTarget
 from winnow_engine.targets.residency import MemoryNeeds, decide, leaves_room_for_reranker, left_for_target, measure
 
+_log = logging.getLogger(__name__)
+
 
 def open_target(models: ModelConfig, options: TargetOptions | None = None) -> Target:
     """Open a configuration's target. Raises what `check_target`, `LlamaTarget.open` and `HttpTarget.open` do."""
     models = resolved(models)
     if is_url(models.target):
         return HttpTarget.open(parse(models.target), models.target_context)
-    return LlamaTarget.open(locate(models.target), options or local_options(models))
+    file, wanted = locate(models.target), options or local_options(models)
+    try:
+        return LlamaTarget.open(file, wanted)
+    except ModelDamagedError as error:  # llama.cpp fails alike where a GPU lacks the memory
+        if options or models.target_place != "auto" or wanted.place == "cpu":
+            raise
+        _log.warning("%s; the target is opened on the CPU", error)
+        return LlamaTarget.open(file, replace(wanted, place="cpu", n_gpu_layers=None, experts_in_memory=0))
 
 
 def check_target(models: ModelConfig) -> None:

@@ -39,15 +39,11 @@ def _gpu_bytes(header: GgufHeader, options: TargetOptions) -> int:
     """The bytes of weights, keys, values and states that are on the GPU. llama.cpp counts the output as a layer."""
     layers = header.block_count
     first = 0 if options.n_gpu_layers is None else layers + 1 - options.n_gpu_layers
+    looked_up = "token_embd.weight" if "output.weight" in header.tensors else ""  # row by row, so in memory
     weights = 0
     for name, tensor in header.tensors.items():
         found = _LAYER.match(name)
         layer = int(found[1]) if found else layers
-        stays = layer < options.experts_in_memory and _EXPERTS in name
-        weights += 0 if layer < first or stays or not _computed(name, header) else tensor.bytes
+        stays = name == looked_up or (layer < options.experts_in_memory and _EXPERTS in name)
+        weights += 0 if layer < first or stays else tensor.bytes
     return weights + memory_bytes(header, options) * (layers - first) // layers
-
-
-def _computed(name: str, header: GgufHeader) -> bool:
-    """False for the embedding, whose rows are only looked up, in memory, unless it is the output matrix, too."""
-    return name != "token_embd.weight" or "output.weight" not in header.tensors

@@ -152,10 +152,9 @@ def _kind(target: KnownTarget) -> Kind:
 
 
 def _file(target: KnownTarget) -> Path | None:
-    try:
+    with suppress(ModelError):
         return locate(target.name)
-    except ModelError:
-        return None
+    return None
 
 
 def measured_token_s(file: Path) -> float | None:

@@ -14,6 +14,7 @@ import pytest
 from gguf import GGMLQuantizationType as Type
 
 from winnow_engine.config import ModelConfig, TargetOptions
+from winnow_engine.errors import ModelDamagedError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.models.gguf_header import GgufHeader, TensorInfo
 from winnow_engine.targets import opening
@@ -149,6 +150,21 @@ def test_the_target_is_opened_so_unless_the_user_says_where(wanted: str, monkeyp
     options = opening.local_options(ModelConfig("d.gguf", "t.gguf", target_place=wanted))  # type: ignore[arg-type]
     expected = ("resident", 19) if wanted == "auto" else ("cpu", 0)
     assert (options.place, options.experts_in_memory) == expected
+
+
+def test_a_target_that_a_gpu_does_not_hold_after_all_is_opened_on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = list[TargetOptions]()
+
+    def load(_path: Path, options: TargetOptions) -> None:
+        tried.append(options)
+        if options.place != "cpu":
+            raise ModelDamagedError("unable to allocate CUDA0 buffer")
+
+    monkeypatch.setattr(opening, "locate", Path)
+    monkeypatch.setattr(opening, "local_options", lambda _: TargetOptions(n_gpu_layers=9, experts_in_memory=1))
+    monkeypatch.setattr(opening.LlamaTarget, "open", load)
+    opening.open_target(ModelConfig(target="t.gguf"))
+    assert tried[1:] == [TargetOptions(place="cpu")]
 
 
 class _Given(ctypes.Structure):
