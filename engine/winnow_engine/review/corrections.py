@@ -17,16 +17,20 @@ from winnow_engine.changes.diff_text import TouchedFile
 from winnow_engine.changes.question import touched_files
 from winnow_engine.changes.units import ChangedUnit
 from winnow_engine.core import UnitKind
+from winnow_engine.index.lines import text_lines
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.prompting.markdown import block, code
 from winnow_engine.review.findings import CORRECTED, Finding
 
 MOST_QUESTIONS = 20  # units of a change
-_MOST_LINES = 60  # of a unit, which an answer repeats
+_MOST_LINES, _MOST_BYTES = 60, 6_000  # of a unit, which an answer repeats
 _MOST_CORRECTIONS = 3  # of a unit: more are a matter of style
 _ALIKE = 0.5
+_COMPARED = 400  # characters of a line: all of two long ones would take minutes
 _CODE = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER, UnitKind.TOP_LEVEL)
-_BLOCK = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
-_COMMENT = re.compile(r'#|//|/?\*|--|;|"""')
+_BLOCK = re.compile(r"(`{3,})[^\n]*\n(.*?)(\1|\Z)", re.DOTALL)
+_COMMENT = re.compile(r'#(?!(?:define|elif|if|ifdef|ifndef|include)\b)|//|/\*|\*(?:[\s/]|$)|--(?:\s|$)|;|"""')
+_SPACE = re.compile(r"""("[^"]*"|'[^']*')|\s+""")  # or a string, in which it counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +45,27 @@ class Repetition:
     @property
     def question(self) -> str:
         """The words that ask for it."""
-        code = "\n".join(self.lines)
+        code = block("\n".join(self.lines), "")
         return (
             f"This code from {self.path} may have a bug: a wrong name, a wrong condition, a wrong range, a wrong "
-            f"result.\n\n```\n{code}\n```\n\nRepeat it with the bug corrected, or unchanged if it has none. "
+            f"result.\n\n{code}\n\nRepeat it with the bug corrected, or unchanged if it has none. "
             "Answer with one code block and nothing else."
         )
 
     def findings(self, answer: str) -> list[Finding]:
         """The changed lines that an answer corrects; none if it corrects much."""
-        block = _BLOCK.search(answer)
-        found = list(self._corrected(block[1].splitlines())) if block else []
+        written = _BLOCK.search(answer)
+        lines = text_lines(written[2]) if written else []
+        whole = lines if written and written[3] else lines[:-1]  # the answer was cut off in its last line
+        found = list(self._corrected(whole))
         return found if len(found) <= _MOST_CORRECTIONS else []
 
     def _corrected(self, written: Sequence[str]) -> Iterator[Finding]:
         old, new = ([line.strip() for line in lines] for lines in (self.lines, written))
-        for tag, i, i_end, j, j_end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-            pairs = product(range(i, i_end), range(j, j_end)) if tag == "replace" else ()
+        bare_old, bare_new = ([_SPACE.sub(r"\1", line) for line in lines] for lines in (old, new))
+        for tag, i, i_end, j, j_end in difflib.SequenceMatcher(None, bare_old, bare_new, autojunk=False).get_opcodes():
+            wrapped = "".join(bare_old[i:i_end]) == "".join(bare_new[j:j_end])
+            pairs = product(range(i, i_end), range(j, j_end)) if tag == "replace" and not wrapped else ()
             ratios = {pair: _likeness(old[pair[0]], new[pair[1]]) for pair in pairs}
             for row in sorted({row for row, _ in ratios}):
                 best = max((pair for pair in ratios if pair[0] == row), key=ratios.__getitem__)
@@ -65,14 +73,15 @@ class Repetition:
                     yield self._finding(self.start + row, new[best[1]])
 
     def _finding(self, line: int, instead: str) -> Finding:
-        return Finding(self.path, line, line, f"the model corrects this to `{instead}`", "medium", CORRECTED)
+        reason = f"the model corrects this to {code(instead[:_COMPARED])}"
+        return Finding(self.path, line, line, reason, "medium", CORRECTED)
 
 
 def _likeness(old: str, new: str) -> float:
     """A share of 1; 0 for comments, and for a line that only gets one."""
     if _COMMENT.match(old) or _COMMENT.match(new.removeprefix(old).strip()):
         return 0.0
-    return difflib.SequenceMatcher(None, old, new, autojunk=False).ratio()
+    return difflib.SequenceMatcher(None, old[:_COMPARED], new[:_COMPARED], autojunk=False).ratio()
 
 
 def repetitions(changes: Changes, workspace: Workspace) -> list[Repetition]:
@@ -83,7 +92,9 @@ def repetitions(changes: Changes, workspace: Workspace) -> list[Repetition]:
 
 
 def _is_code(unit: ChangedUnit) -> bool:
-    return unit.after is not None and unit.after.kind in _CODE and len(unit.after_lines) <= _MOST_LINES
+    lines = unit.after_lines
+    short = len(lines) <= _MOST_LINES and sum(map(len, lines)) <= _MOST_BYTES
+    return unit.after is not None and unit.after.kind in _CODE and short
 
 
 def _repetition(one: TouchedFile, unit: ChangedUnit) -> Repetition | None:

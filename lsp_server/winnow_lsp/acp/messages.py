@@ -17,10 +17,11 @@ from urllib.parse import urlsplit
 
 from winnow_engine.core import Citation, Kept, Span, counted
 from winnow_engine.errors import NotJsonError, PositionError
+from winnow_engine.prompting.markdown import code
 from winnow_engine.question import Cursor, Question, Turn
 from winnow_engine.untrusted import read_json
 from winnow_lsp.host.footnotes import FootnoteStream
-from winnow_lsp.host.reply import Reply, Waiting, code, place
+from winnow_lsp.host.reply import Reply, Waiting, place
 from winnow_lsp.host.roots import below, file_path
 from winnow_lsp.host.standard_output import take_standard_output, write_whole
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from winnow_engine.core import Citation, Sentence
+from winnow_engine.prompting.markdown import code
 from winnow_engine.prompting.sentences import SentenceSplitter, states_something
-from winnow_lsp.host.reply import code, place
+from winnow_lsp.host.reply import place
 
 NOT_FOUND = "not found in the code shown"
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")

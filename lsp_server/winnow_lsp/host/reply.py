@@ -158,23 +158,6 @@ def _about(seconds: float) -> str:
     return f", about {whole} s" if whole < _LONG_S else f", about {round(whole / 60)} min"
 
 
-def code(text: str) -> str:
-    """The text as a code span, whatever backticks are in it."""
-    fence = _fence(text)
-    line = " ".join(text.split("\n"))
-    return f"{fence} {line} {fence}" if len(fence) > 1 else f"`{line}`"
-
-
-def block(text: str, language: str) -> str:
-    """The text as a block of code, whatever backticks are in it."""
-    fence = max(_fence(text), "```")
-    return f"{fence}{language}\n{text}\n{fence}"
-
-
-def _fence(text: str) -> str:
-    return "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
-
-
 def plain(text: str) -> str:
     """The text with escapes for what would begin or end a link or tag."""
     return _MEANS_SOMETHING.sub(r"\\\g<0>", text)

@@ -14,7 +14,7 @@ from winnow_engine.changes.reading import read_changes
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace, read_workspace
-from winnow_engine.review.corrections import repetitions
+from winnow_engine.review.corrections import Repetition, repetitions
 from winnow_engine.review.findings import CORRECTED, Finding, findings_of
 from winnow_engine.review.review import Review, reviewed, sarif
 from winnow_engine.storage.store import Store
@@ -154,6 +154,44 @@ def test_a_changed_line_that_an_answer_corrects_is_a_finding(
     made = reviewed("", found, workspace, corrected)
     assert [one.start_line for one in made.findings if one.rule == CORRECTED] == list(lines)
     VALID.validate(sarif(made, "0.1.0", [Folder(top)]))
+
+
+@pytest.mark.parametrize(
+    ("code", "answer", "corrected"),
+    [
+        ("total = sum(prices)", "```\ntotal = sum(pri", None),
+        ("total = sum(prices)\nreturn total", "```\r\ntotal = max(prices)\r\nreturn to", "`total = max(prices)`"),
+        ("total = sum(prices)", "```\n\ttotal = sum( prices )\n```", None),
+        ("total = sum(prices)", "```\ntotal = sum(\n    prices\n)\n```", None),
+        ('join(", ", names)', '```\njoin(",", names)\n```', '`join(",", names)`'),
+        ('text = """\n```py\n"""\nreturn one', '````\ntext = """\n```py\n"""\nreturn two\n````', "`return two`"),
+        ("word = 'a\u2028bcdefghij'", "```\nword = 'a\u2028bcdefghij'\n```", None),
+        ("label = `${one}`", "```\nlabel = `${two}`\n```", "`` label = `${two}` ``"),
+        ("*count = n + 1;", "```\n*count = n - 1;\n```", "`*count = n - 1;`"),
+        ("--left_of_all;", "```\n++left_of_all;\n```", "`++left_of_all;`"),
+        ("#if LIMIT > 2", "```\n#if LIMIT >= 2\n```", "`#if LIMIT >= 2`"),
+        ("# a comment on it", "```\n# a comment on this\n```", None),
+        ("-- a comment on it", "```\n-- a comment on this\n```", None),
+        ("x = " + "f(a, b) + " * 490, "```\ny = " + "f(a, c) + " * 490 + "\n```", f"`y = {'f(a, c) + ' * 39}f(a, c`"),
+    ],
+)
+def test_corrections_are_read_from_any_answer(code: str, answer: str, corrected: str | None) -> None:
+    lines = tuple(code.split("\n"))
+    asked = Repetition("a.py", 1, lines, frozenset(range(1, len(lines) + 1)))
+    found = [one.reason.removeprefix("the model corrects this to ") for one in asked.findings(answer)]
+    assert found == ([] if corrected is None else [corrected])
+    assert asked.findings(asked.question) == []
+    assert asked.question.count("````" if "```" in code else "```") == 2
+
+
+def test_long_code_is_not_repeated(tmp_path: Path) -> None:
+    top = git.new(tmp_path / "repository")
+    git.commit(top, "one", {"a.py": "", "b.py": ""})
+    git.write(top, {"a.py": f"def long():\n    one = '{'1' * 4000}'\n    two = '{'2' * 4000}'\n", "b.py": "B = 1\n"})
+    store = Store(tmp_path / "index.sqlite")
+    workspace = read_workspace(git.sources_of(top), store, Cancellation())
+    found = read_changes(git.sources_of(top), workspace, "", Cancellation())
+    assert [one.path for one in repetitions(found, workspace)] == ["b.py"]
 
 
 def test_sarif(review: Callable[[str], Review], changed: tuple[Workspace, Path]) -> None:

@@ -17,8 +17,9 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from winnow_engine.core import Citation, Sentence, Thought, counted
+from winnow_engine.prompting.markdown import block, code
 from winnow_lsp.host.footnotes import footnoted
-from winnow_lsp.host.reply import block, code, place, plain, thought_line
+from winnow_lsp.host.reply import place, plain, thought_line
 
 _ANSWER_TIMEOUT_S = 10
 _FILE_LINK = re.compile(r"\]\(file://(/[^)\s#]*)")
