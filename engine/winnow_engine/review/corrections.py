@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -22,7 +22,7 @@ from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.markdown import block, code
 from winnow_engine.review.findings import CORRECTED, Finding
 
-MOST_QUESTIONS = 20  # units of a change
+_MOST_QUESTIONS = 20  # units of a change
 _MOST_LINES, _MOST_BYTES = 60, 6_000  # of a unit, which an answer repeats
 _MOST_CORRECTIONS = 3  # of a unit: more are a matter of style
 _ALIKE = 0.5
@@ -85,10 +85,15 @@ def _likeness(old: str, new: str) -> float:
 
 
 def repetitions(changes: Changes, workspace: Workspace) -> list[Repetition]:
-    """The changed functions and the like that are short enough to be repeated, and as they were changed."""
+    """The first changed functions and the like that are short enough to be repeated, and as they were changed."""
     touched = touched_files(changes, workspace)
     found = [_repetition(one, unit) for one in touched for unit in one.units.units if _is_code(unit)]
-    return [one for one in found if one is not None and one.changed]
+    return [one for one in found if one is not None and one.changed][:_MOST_QUESTIONS]
+
+
+def corrections(asked: Iterable[Repetition], answers: Iterable[str]) -> list[Finding]:
+    """The findings of all answers, of which there may be fewer than were asked for."""
+    return [found for one, answer in zip(asked, answers, strict=False) for found in one.findings(answer)]
 
 
 def _is_code(unit: ChangedUnit) -> bool:

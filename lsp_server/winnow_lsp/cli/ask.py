@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from typing import Any
@@ -108,7 +108,7 @@ def chosen_question(options: Mapping[str, Any]) -> str:
 def show_answer(asked: Question, options: dict[str, Any], *, show_spans: bool, server: bool) -> Reply:
     """Have a question answered by the shared server or here, and print the answer as it comes."""
     notes = None if options["as_json"] else FootnoteStream(raised if can_raise() else bracketed)
-    [reply], by_server = replies_to([asked], options, server=server, notes=notes)
+    [(reply, by_server)] = replies_to([asked], options, server=server, notes=notes)
     if notes is None:
         show_json(asdict(reply))
     else:
@@ -118,8 +118,8 @@ def show_answer(asked: Question, options: dict[str, Any], *, show_spans: bool, s
 
 def replies_to(
     asked: Sequence[Question], options: dict[str, Any], *, server: bool, notes: FootnoteStream | None
-) -> tuple[list[Reply], bool]:
-    """The replies to questions, printed with `notes` as they come, and whether the shared server gave them."""
+) -> Iterator[tuple[Reply, bool]]:
+    """The reply to each question, printed with `notes` as it comes, and whether the shared server gave it."""
     options, streamed = with_target(options), False
     with cancel_on_interrupt() as cancellation, ProgressView(options["as_json"]) as view:
 
@@ -132,7 +132,9 @@ def replies_to(
 
         listener = Listener(stream, view.kept, view.say, view.think)
         try:
-            return answered(asked, options, server, listener, view, cancellation)
+            for number, found in enumerate(answered(asked, options, server, listener, view, cancellation), 2):
+                yield found
+                view.part = f"{number} of {len(asked)}: "
         finally:
             if streamed and notes is not None:  # an error, too, is to begin a line of its own
                 show(notes.end())

@@ -71,6 +71,7 @@ class ProgressView(AbstractContextManager["ProgressView"]):
         self._spans: tuple[Span, ...] = ()
         self._waiting, self._index = Waiting(), "reading the workspace"
         self._ranked, self._said = False, ""
+        self.part = ""  # in front of each line
         self._spinner = Spinner("dots", style="status.spinner")
         on_terminal = sys.stderr is not None and sys.stderr.isatty()  # None: the caller closed it
         self._live = self._open() if on_terminal and not quiet else None
@@ -132,7 +133,7 @@ class ProgressView(AbstractContextManager["ProgressView"]):
         return Group(*_places(self._spans), self._spinner)
 
     def _line(self) -> str:
-        return self._said or (self._waiting.line() if self._ranked else self._index)
+        return self.part + (self._said or (self._waiting.line() if self._ranked else self._index))
 
 
 def _places(spans: tuple[Span, ...]) -> Iterator[Text]:

@@ -13,10 +13,11 @@ import click
 from winnow_engine.changes.changed import Changes
 from winnow_engine.changes.reading import read_changes
 from winnow_engine.core import Cancellation
+from winnow_engine.errors import NothingChangedError
 from winnow_engine.git.repository import open_repository
 from winnow_engine.index.workspace import Workspace, read_workspace
 from winnow_engine.question import Question
-from winnow_engine.review.corrections import MOST_QUESTIONS, repetitions
+from winnow_engine.review.corrections import corrections, repetitions
 from winnow_engine.review.findings import QUESTION
 from winnow_engine.review.message import manner_of, message_of, message_question
 from winnow_engine.review.review import FileSummary, Review, reviewed, sarif, unchanged
@@ -45,15 +46,14 @@ def review(changes: str | None, message: bool, as_json: bool, as_sarif: bool, se
     with cancel_on_interrupt() as cancellation:
         workspace, found = _read(options, asked, cancellation)
         manner = manner_of(open_repository(folders_of(options)[0].root, cancellation)) if message else None
-    repeated = repetitions(found, workspace)[:MOST_QUESTIONS] if manner is None else []
+    repeated = repetitions(found, workspace) if manner is None else []
     words = [QUESTION if manner is None else message_question(manner), *(one.question for one in repeated)]
     replies = _replies(asked, words, options | {"as_json": as_json or as_sarif}, server) if found.files else []
     reply = replies[0] if replies else None
     if manner is not None:
         _show_message(message_of(reply.answer, manner) if reply else "", found.title, as_json)
         return
-    pairs = zip(repeated, replies[1:], strict=True)
-    corrected = [finding for one, answer in pairs for finding in one.findings(answer.answer)]
+    corrected = corrections(repeated, (one.answer for one in replies[1:]))
     made = reviewed(reply.answer, found, workspace, corrected) if reply else unchanged(found.title)
     notices = reply.notices if reply else ()
     if as_sarif:
@@ -68,7 +68,14 @@ def review(changes: str | None, message: bool, as_json: bool, as_sarif: bool, se
 
 def _replies(asked: str, words: Sequence[str], options: dict[str, Any], server: bool) -> list[Reply]:
     questions = [Question(text, changes=asked) for text in words]
-    return replies_to(questions, options, server=server, notes=None)[0]
+    found: list[Reply] = []
+    try:
+        for reply, _ in replies_to(questions, options, server=server, notes=None):
+            found.append(reply)
+    except NothingChangedError:  # it was committed meanwhile
+        if not found:
+            raise
+    return found
 
 
 def _show_message(proposed: str, title: str, as_json: bool) -> None:

@@ -8,8 +8,6 @@ import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from functools import partial
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -53,22 +51,24 @@ def answered(
     listener: Listener,
     view: ProgressSink,
     cancellation: Cancellation,
-) -> tuple[list[Reply], bool]:
-    """The replies to questions, and whether the shared server gave them. Raises what the engine raises."""
+) -> Iterator[tuple[Reply, bool]]:
+    """The reply to each question, and whether the shared server gave it. Raises what the engine raises."""
+    done = 0
     in_hook = questions[0].changes and any(index_of_hook(folder.root) for folder in folders_of(options))
     if uses_server(server, options) and not in_hook:  # the server does not know what is staged for it
         try:
-            ask_one = partial(answer_shared, folders_of(options), options=options, listener=listener)
-            replies = takewhile(bool, (ask_one(one, cancellation=cancellation) for one in questions))
-            found = [reply for reply in replies if reply]
+            while reply := answer_shared(folders_of(options), questions[done], options, listener, cancellation):
+                yield reply, True
+                done += 1
+                if done == len(questions):
+                    return
         except ConnectionLostError as error:
             raise click.ClickException(f"{error}; ask again, or with --no-server") from error
-        if len(found) == len(questions):
-            return found, True
     from winnow_lsp.cli.in_process import answer, assistant
 
     with assistant(config_of(options), answers=True) as helper:
-        return [answer(helper, one, options, listener, view, cancellation) for one in questions], False
+        for one in questions[done:]:
+            yield answer(helper, one, options, listener, view, cancellation), False
 
 
 def answer_shared(

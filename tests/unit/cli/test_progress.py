@@ -61,10 +61,11 @@ def test_without_a_terminal_there_is_a_line_now_and_then(
     with ProgressView() as view:
         view(INDEXING)
         view.kept(Kept.of(spans(2), 18.0))
+        view.part = "2 of 9: "
         view(Progress("prefill", 0, 2_900))
     assert capsys.readouterr().err.splitlines() == [
         "indexing 3 of 10 files, 1,000 tokens/s, about 4 s",
-        "reading 2,900 tokens, about 18 s",
+        "2 of 9: reading 2,900 tokens, about 18 s",
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +50,13 @@ def test_what_a_server_calls_its_model_is_shown_as_text(monkeypatch: pytest.Monk
 
 
 def test_an_answer_and_the_names_of_what_was_kept_are_shown_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    def answered(_asked: Any, _options: Any, _server: bool, listener: Listener, *_: Any) -> tuple[list[Reply], bool]:
+    def answered(
+        _asked: Any, _options: Any, _server: bool, listener: Listener, *_: Any
+    ) -> Iterator[tuple[Reply, bool]]:
         listener.on_kept(Kept((SPAN,), None))
         listener.on_text(TITLE)
         stats = {"indexed_tokens": 1, "workspace_tokens": 1}
-        return [Reply(TITLE, (), (SPAN,), stats, "eos", (TITLE,))], False
+        yield Reply(TITLE, (), (SPAN,), stats, "eos", (TITLE,)), False
 
     monkeypatch.setattr(ask, "answered", answered)
     monkeypatch.setattr(ask, "stats_line", lambda _: "")
