@@ -1,5 +1,7 @@
 """The commands that review a change and propose a message, with what a model says given."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -59,7 +61,11 @@ def server(top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     async def new_token() -> str:
         return "token"
 
-    bars = SimpleNamespace(new_token=new_token)
+    @asynccontextmanager
+    async def bar(*_: object) -> AsyncIterator[Any]:
+        yield SimpleNamespace(say=lambda message, _: pages.update(bar=message))
+
+    bars = SimpleNamespace(new_token=new_token, show=bar)
     return SimpleNamespace(
         editor=editor,
         pages=SimpleNamespace(show=show),
@@ -84,7 +90,24 @@ async def test_a_review_is_checked_and_shown(server: Any, top: Path) -> None:
     assert result["files"] == [{"path": "a.py", "what": "changed", "added": 1, "removed": 1, "units": ("one",)}]
     assert server.shown["Review"] == result["answer"]
     assert "[a.py:2]" in result["answer"]
-    assert server.asked[0].changes == "working"
+    assert [(one.changes, one.work_done_token) for one in server.asked] == [("working", "token"), ("working", None)]
+    assert server.shown["bar"] == "repeating changed code, 1 of 1"
+
+
+async def test_what_was_answered_counts_where_the_change_is_committed(
+    server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = reviewing.answered_in
+
+    async def answer(_: object, params: AskParams, conversation: str) -> Any:
+        with protocol_errors():
+            if server.asked:
+                raise NothingChangedError("nothing changed")
+        return await first(server, params, conversation)
+
+    monkeypatch.setattr(reviewing, "answered_in", answer)
+    result = await reviewing._review(server, call("winnow.review"))
+    assert [one["rule"] for one in result["findings"]] == ["model"]
 
 
 async def test_a_message_has_the_repositorys_manner(server: Any) -> None:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
+from winnow_engine.changes.changed import Changes
 from winnow_engine.changes.reading import read_changes
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import NothingChangedError
 from winnow_engine.git.repository import open_repository
-from winnow_engine.index.workspace import Sources
-from winnow_engine.review.corrections import MOST_QUESTIONS, repetitions
-from winnow_engine.review.findings import QUESTION, Finding
+from winnow_engine.index.workspace import Sources, Workspace
+from winnow_engine.review.corrections import Repetition, corrections, repetitions
+from winnow_engine.review.findings import QUESTION
 from winnow_engine.review.message import Manner, manner_of, message_of, message_question
 from winnow_engine.review.review import reviewed, unchanged
 from winnow_engine.targets.answer import Answer
@@ -40,16 +42,15 @@ def register(server: WinnowServer) -> None:
 async def _review(server: WinnowServer, params: types.ExecuteCommandParams) -> dict[str, Any]:
     asked = _changes(params, "working")
     try:
-        answered, folders, sources = await _answered(server, params, QUESTION, asked)
-        workspace = answered.selection.workspace
-        changes = await asyncio.to_thread(read_changes, sources, workspace, asked, Cancellation())
-        corrected: list[Finding] = []
-        for one in repetitions(changes, workspace)[:MOST_QUESTIONS]:
-            repeated, *_ = await _answered(server, params, one.question, asked)
-            corrected += one.findings(repeated.text)
+        first = await with_token(server, params, AskParams(question=QUESTION, changes=asked))
+        answered, folders, sources = await _answered(server, first)
     except JsonRpcException as error:
         made, folders = unchanged(_unchanged(error)), server.editor.folders
     else:
+        workspace = answered.selection.workspace
+        changes, repeated = await asyncio.to_thread(_repetitions, sources, workspace, asked)
+        answers = await _repeated(server, repeated, asked) if repeated else []
+        corrected = await asyncio.to_thread(corrections, repeated, answers)
         made = await asyncio.to_thread(reviewed, answered.text, changes, workspace, corrected)
     result = review_json(made, folders.location)
     page = review_page(result)
@@ -58,12 +59,33 @@ async def _review(server: WinnowServer, params: types.ExecuteCommandParams) -> d
     return {"question": "Review", "answer": page, **result}
 
 
+def _repetitions(sources: Sources, workspace: Workspace, asked: str) -> tuple[Changes, list[Repetition]]:
+    changes = read_changes(sources, workspace, asked, Cancellation())
+    return changes, repetitions(changes, workspace)
+
+
+async def _repeated(server: WinnowServer, repeated: Sequence[Repetition], asked: str) -> list[str]:
+    """The answers to all, or to those that were asked before the change was committed."""
+    found: list[str] = []
+    async with server.bars.show(await server.bars.new_token(), "Winnow") as bar:
+        for number, one in enumerate(repeated, 1):
+            bar.say(f"repeating changed code, {number} of {len(repeated)}", 100 * number // len(repeated))
+            try:
+                answered, *_ = await _answered(server, AskParams(question=one.question, changes=asked))
+            except JsonRpcException as error:
+                _unchanged(error)
+                break
+            found.append(answered.text)
+    return found
+
+
 async def _commit_message(server: WinnowServer, params: types.ExecuteCommandParams) -> dict[str, Any]:
     asked = _changes(params, "staged")
     await server.editor.configured.wait()
     manner = await asyncio.to_thread(_manner, server.editor.sources(server.editor.folders))
     try:
-        answered, *_ = await _answered(server, params, message_question(manner), asked)
+        question = AskParams(question=message_question(manner), changes=asked)
+        answered, *_ = await _answered(server, await with_token(server, params, question))
     except JsonRpcException as error:
         server.tell(types.MessageType.Info, f"Winnow: no message: {_unchanged(error)}")
         return {"message": ""}
@@ -77,11 +99,8 @@ def _unchanged(error: JsonRpcException) -> str:
     raise error
 
 
-async def _answered(
-    server: WinnowServer, params: types.ExecuteCommandParams, question: str, changes: str
-) -> tuple[Answer, Folders, Sources]:
+async def _answered(server: WinnowServer, asked: AskParams) -> tuple[Answer, Folders, Sources]:
     """The model's answer, in a conversation of its own, which is forgotten."""
-    asked = await with_token(server, params, AskParams(question=question, changes=changes))
     conversation = str(uuid.uuid4())
     try:
         answered, _, folders = await answered_in(server, asked, conversation)
