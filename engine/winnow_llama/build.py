@@ -37,7 +37,7 @@ NOTE = "winnow-build.txt"
 _HERE = Path(__file__).resolve().parent
 _OLDEST_CLANG = 17
 _NEWEST_CLANG_TRIED = range(25, _OLDEST_CLANG - 1, -1)
-_PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
+PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
 # What GGML_NATIVE=OFF takes for granted, and what is named where a processor has all of it.
 _ALWAYS = {"SSE42": "sse4_2", "AVX": "avx", "AVX2": "avx2", "BMI2": "bmi2", "FMA": "fma", "F16C": "f16c"}
 _AVX512 = {"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512cd", "avx512vbmi", "avx512_vnni"}
@@ -80,7 +80,7 @@ def main() -> None:
             raise
         print(f"{error}\nllama.cpp was not built with {' '.join(gpu)}: it is built for the processor alone", flush=True)
         wheel = wheel_for([])
-    run([*_PIP, "install", str(wheel)])
+    run([*PIP, "install", str(wheel)])
 
 
 def fetched(index: str) -> bool:
@@ -89,7 +89,7 @@ def fetched(index: str) -> bool:
         return False
     print(f"fetching {LLAMA} from {index}", flush=True)
     try:
-        run([*_PIP, "install", "--no-deps", "--only-binary", ":all:", "--index-url", index, LLAMA])
+        run([*PIP, "install", "--no-deps", "--only-binary", ":all:", "--index-url", index, LLAMA])
     except BuildError as error:
         print(f"{error}\nllama.cpp is built here instead", flush=True)
         return False
@@ -225,7 +225,7 @@ def compiled(source: str, compiler: Compiler, options: Sequence[str], note: str,
     folder = scratch / "wheel"
     # Without what is installed for C++ programs.
     more = (*more, "--config-settings=wheel.exclude=include/**;lib/**")
-    run([*_PIP, "wheel", "--no-deps", "--no-cache-dir", "--wheel-dir", str(folder), *more, source], environment)
+    run([*PIP, "wheel", "--no-deps", "--no-cache-dir", "--wheel-dir", str(folder), *more, source], environment)
     return next(folder.glob("*.whl"))
 
 
@@ -240,7 +240,7 @@ def fetch_zig(scratch: Path, compiler: Compiler) -> Compiler:
     folder = scratch / "zig"
     program = folder / "ziglang" / "zig"
     if not program.is_file():
-        run([*_PIP, "install", "--no-deps", "--only-binary", ":all:", "--target", str(folder), ZIG])
+        run([*PIP, "install", "--no-deps", "--only-binary", ":all:", "--target", str(folder), ZIG])
     if not program.is_file():
         raise BuildError(f"{ZIG} has no program at {program}; install clang 17 or newer, or set CC and CXX")
     names = {}

@@ -15,7 +15,6 @@ from __future__ import annotations
 import hashlib
 import platform
 import shutil
-import subprocess
 import sys
 import tarfile
 import tempfile
@@ -111,8 +110,7 @@ def labelled_source(folder: Path) -> Path:
 
 def unpack(requirement: str, folder: Path) -> None:
     """Have pip fetch a source distribution, and unpack it."""
-    fetch = ["download", "--no-deps", "--no-binary", ":all:", "--dest", str(folder), requirement]
-    subprocess.run([sys.executable, "-m", "pip", "--quiet", *fetch], check=True)
+    build.run([*build.PIP, "download", "--no-deps", "--no-binary", ":all:", "--dest", str(folder), requirement])
     [archive] = folder.glob("*.tar.gz")
     with tarfile.open(archive) as opened:
         opened.extractall(folder, filter="data")
