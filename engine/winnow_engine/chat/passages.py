@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from winnow_engine.core import counted
-from winnow_engine.index.languages import all_languages, for_path
+from winnow_engine.index.languages import for_path
+from winnow_engine.index.languages.table import LANGUAGES
 from winnow_engine.index.lines import Lines
 from winnow_engine.prompting.messages import Message, Role
 
@@ -125,7 +126,7 @@ def _local_path(opening: str, number: int, place: int) -> str:
 
 
 def _suffixes() -> dict[str, str]:
-    return {language.name: language.suffixes[0] for language in all_languages() if language.suffixes}
+    return {language.name: language.suffixes[0] for language in LANGUAGES if language.suffixes}
 
 
 def _pieces(passage: Passage, kept: Ranges) -> Iterator[str | int]:

@@ -10,7 +10,7 @@ from winnow_engine.editing.changes import is_sound
 from winnow_engine.editing.documenting import documenting
 from winnow_engine.editing.request import EditKind, WantedEdit
 from winnow_engine.errors import NoCodeError, NotApplicableError
-from winnow_engine.index.languages import all_languages
+from winnow_engine.index.languages.table import LANGUAGES
 from winnow_engine.question import Cursor
 
 WORDS = "Adds two numbers.\n\nRaises nothing."
@@ -58,7 +58,7 @@ def python(reading, words: str, text: str = "def add(a, b):\n    return a + b\n"
     return task(reading, "a.py", text, line).read(words).after.decode()
 
 
-@pytest.mark.parametrize("language", [one for one in all_languages() if one.documentation], ids=lambda one: one.name)
+@pytest.mark.parametrize("language", [one for one in LANGUAGES if one.documentation], ids=lambda one: one.name)
 def test_each_language_has_its_manner_and_no_other_line_changes(reading, language) -> None:
     text, line, expected = SAMPLES[language.name]
     edit = task(reading, f"sample{language.suffixes[0]}", text, line).read(WORDS)
@@ -71,7 +71,7 @@ def test_each_language_has_its_manner_and_no_other_line_changes(reading, languag
     assert is_sound(edit)
 
 
-@pytest.mark.parametrize("language", [one for one in all_languages() if one.documentation], ids=lambda one: one.name)
+@pytest.mark.parametrize("language", [one for one in LANGUAGES if one.documentation], ids=lambda one: one.name)
 def test_what_is_documented_is_not_documented_again(reading, language) -> None:
     text, line, _ = SAMPLES[language.name]
     path = f"sample{language.suffixes[0]}"

@@ -1,0 +1,2 @@
+; inherits typescript
+(object (method_definition name: (_) @name) @definition.function)

@@ -1,0 +1,38 @@
+(function_declaration name: (_) @name) @definition.function
+(generator_function_declaration name: (_) @name) @definition.function
+(export_statement declaration: [
+  (function_declaration name: (_) @name)
+  (generator_function_declaration name: (_) @name)
+]) @definition.function
+(export_statement "default" @name value: [(function_expression) (arrow_function)]) @definition.function
+
+(program (lexical_declaration
+  (variable_declarator name: (identifier) @name value: [(arrow_function) (function_expression)])
+) @definition.function)
+(export_statement declaration: (lexical_declaration
+  (variable_declarator name: (identifier) @name value: [(arrow_function) (function_expression)])
+)) @definition.function
+(program (expression_statement (assignment_expression
+  left: (member_expression) @name right: [(arrow_function) (function_expression)]
+)) @definition.function)
+
+(class_declaration name: (_) @name) @definition.class
+(export_statement declaration: (class_declaration name: (_) @name)) @definition.class
+(export_statement "default" @name value: (class)) @definition.class
+(class_body (method_definition name: (_) @name) @definition.function)
+
+(program (lexical_declaration (variable_declarator name: (identifier) @name)) @definition.symbol)
+(export_statement
+  declaration: (lexical_declaration (variable_declarator name: (identifier) @name))) @definition.symbol
+(import_statement) @import
+[(comment) (decorator)] @leading
+
+; statements
+(program (_) @statement)
+(statement_block (_) @statement)
+(class_body (_) @statement)
+(object (_) @statement)
+(array (_) @statement)
+
+; references
+[(identifier) (property_identifier) (shorthand_property_identifier)] @reference

@@ -1,0 +1,2 @@
+; statements
+(object (_) @statement) (array (_) @statement)

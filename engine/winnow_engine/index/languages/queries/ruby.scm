@@ -1,0 +1,19 @@
+; A module is a class to Winnow: its methods are called through it.
+(method name: (_) @name) @definition.function
+(singleton_method name: (_) @name) @definition.function
+(class name: (_) @name) @definition.class
+(module name: (_) @name) @definition.class
+(assignment left: (constant) @name) @definition.symbol
+(program (call method: (identifier) @importer) @import)
+(comment) @leading
+
+; statements
+(program (_) @statement)
+(body_statement (_) @statement)
+(block_body (_) @statement)
+(then (_) @statement)
+(hash (_) @statement)
+(array (_) @statement)
+
+; references
+[(identifier) (constant)] @reference

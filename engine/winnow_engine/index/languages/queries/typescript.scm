@@ -1,0 +1,14 @@
+; inherits javascript
+(abstract_class_declaration name: (_) @name) @definition.class
+(export_statement declaration: (abstract_class_declaration name: (_) @name)) @definition.class
+(interface_declaration name: (_) @name) @definition.class
+(export_statement declaration: (interface_declaration name: (_) @name)) @definition.class
+(enum_declaration name: (_) @name) @definition.class
+(export_statement declaration: (enum_declaration name: (_) @name)) @definition.class
+(type_alias_declaration name: (_) @name) @definition.symbol
+
+; statements
+(interface_body (_) @statement)
+
+; references
+(type_identifier) @reference
