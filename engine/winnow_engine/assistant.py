@@ -18,9 +18,7 @@ from winnow_engine.core import (
     Sampling,
     SentenceSink,
     TextSink,
-    ignore_kept,
-    ignore_progress,
-    ignore_sentence,
+    ignore,
 )
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.history.question import asked_past, with_past
@@ -50,7 +48,7 @@ from winnow_engine.sharing.publishing import publish
 from winnow_engine.sharing.shards import Shard
 from winnow_engine.storage.store import Store
 from winnow_engine.targets.answer import Answer, Stats, without_code
-from winnow_engine.targets.base import Request, Target, ignore
+from winnow_engine.targets.base import Request, Target
 from winnow_engine.targets.opening import open_target, room_for_reranker
 from winnow_engine.targets.repetition import RepetitionGuard
 
@@ -114,11 +112,11 @@ class Assistant:
         budget: Budget,
         sampling: Sampling,
         on_text: TextSink,
-        progress: ProgressSink = ignore_progress,
+        progress: ProgressSink = ignore,
         cancellation: Cancellation | None = None,
-        on_kept: KeptSink = ignore_kept,
+        on_kept: KeptSink = ignore,
         on_thought: TextSink = ignore,
-        on_sentence: SentenceSink = ignore_sentence,
+        on_sentence: SentenceSink = ignore,
     ) -> Answer:
         """Answer a question: rank the workspace, fit a prompt, generate from it.
 
@@ -176,7 +174,7 @@ class Assistant:
         sources: Sources,
         question: Question,
         budget: Budget,
-        progress: ProgressSink = ignore_progress,
+        progress: ProgressSink = ignore,
         cancellation: Cancellation | None = None,
     ) -> Selection:
         """The spans `ask` would show the target. Before it is loaded, it is taken for one that reads fast."""
@@ -193,9 +191,7 @@ class Assistant:
     def ranked(self, sources: Sources, question: Question, budget: Budget) -> Ranked:
         """The question with a score for each unit, to select for more budgets than one."""
         cancellation = Cancellation()
-        return begun_again(
-            lambda: self._rank(sources, question, budget, Clock(), ignore_progress, cancellation), cancellation
-        )
+        return begun_again(lambda: self._rank(sources, question, budget, Clock(), ignore, cancellation), cancellation)
 
     def _selected(self, ranked: Ranked, budget: Budget) -> Selection:
         """The spans for a prompt of its own, by what is known of the target now."""
@@ -204,7 +200,7 @@ class Assistant:
         return ranked.select(ranked.tokens(budget, most))
 
     def index(
-        self, sources: Sources, progress: ProgressSink = ignore_progress, cancellation: Cancellation | None = None
+        self, sources: Sources, progress: ProgressSink = ignore, cancellation: Cancellation | None = None
     ) -> Workspace:
         """Bring the cached keys of the workspace up to date, first those of files that are open in editors."""
         cancellation = cancellation or Cancellation()

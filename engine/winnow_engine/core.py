@@ -125,6 +125,10 @@ class Span:
     features: Mapping[str, float] = field(default_factory=dict)
 
 
+def ignore(_: object) -> None:
+    """A sink that does nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Kept:
     """Code, best first, that an answer will rest on, and the seconds to the first token, None if unknown."""
@@ -139,10 +143,6 @@ class Kept:
 
 
 KeptSink = Callable[[Kept], None]
-
-
-def ignore_kept(_: Kept) -> None:
-    """A sink of kept code that does nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +178,6 @@ class Sentence:
 SentenceSink = Callable[[Sentence], None]
 
 
-def ignore_sentence(_: Sentence) -> None:
-    """A sink of sentences that does nothing."""
-
-
 @dataclass(frozen=True, slots=True)
 class Progress:
     """A report on long work: `done` of `total` (0 if unknown) in `stage`, or `tokens` of `total_tokens`.
@@ -199,10 +195,6 @@ class Progress:
 
 
 ProgressSink = Callable[[Progress], None]
-
-
-def ignore_progress(_: Progress) -> None:
-    """A progress sink that does nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from winnow_engine.chat.passages import Passage, Ranges, passages, prose, rebuilt
-from winnow_engine.core import Cancellation, ignore_progress
+from winnow_engine.core import Cancellation, ignore
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.keys.key_cache import KeyCache
@@ -33,7 +33,7 @@ class Compressor:
         """Have the drafter read what it has not read before, and score it. Raises CancelledError."""
         self._messages, self._passages = messages, passages(messages)
         self._workspace = Workspace(tuple(map(_file, self._passages)))
-        keys = cache.of(self._workspace, ignore_progress, cancellation)
+        keys = cache.of(self._workspace, ignore, cancellation)
         asked = ask_drafter(self._workspace, keys, cache.drafter, question_of(messages), cancellation)
         self._scores = fuse(asked, read_fusion_weights(cache.drafter.fusion)).total
         self._source = WorkspaceUnits(self._workspace, keys.unit_tokens, cache.drafter.count)

@@ -15,8 +15,7 @@ from winnow_engine.core import (
     ProgressSink,
     Sampling,
     Span,
-    ignore_kept,
-    ignore_progress,
+    ignore,
 )
 from winnow_engine.editing.changes import FileEdit, is_sound
 from winnow_engine.editing.documenting import documenting
@@ -59,9 +58,9 @@ def propose(
     request: WantedEdit,
     budget: Budget,
     sampling: Sampling,
-    progress: ProgressSink = ignore_progress,
+    progress: ProgressSink = ignore,
     cancellation: Cancellation | None = None,
-    on_kept: KeptSink = ignore_kept,
+    on_kept: KeptSink = ignore,
 ) -> Proposal:
     """Have the target write a change, and check it. Nothing is written. EditError where no change comes of it."""
     assert assistant.target is not None, "an assistant without a target changes nothing"

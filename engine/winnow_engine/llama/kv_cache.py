@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Progress, ProgressSink, Prompt, ignore_progress
+from winnow_engine.core import Progress, ProgressSink, Prompt, ignore
 from winnow_engine.errors import TargetError
 from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.draft_tree import ROOT, DraftTree
@@ -48,7 +48,7 @@ class KvCache:
     def prefill(
         self,
         prompt: Prompt,
-        progress: ProgressSink = ignore_progress,
+        progress: ProgressSink = ignore,
         head: int = 0,
         at_head: Callable[[], None] = lambda: None,
     ) -> bool:

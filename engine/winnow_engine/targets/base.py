@@ -6,15 +6,11 @@ from collections.abc import Sized
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from winnow_engine.core import Cancellation, Finish, ProgressSink, Sampling, TextSink, Thought, ignore_progress
+from winnow_engine.core import Cancellation, Finish, ProgressSink, Sampling, TextSink, Thought, ignore
 from winnow_engine.prompting.messages import PromptReader
 from winnow_engine.prompting.tools import NO_TOOLS, AnswerFormat, CallSink, Tools
 
 P = TypeVar("P", bound=Sized)
-
-
-def ignore(_: object) -> None:
-    """The sink of those who do not listen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +25,7 @@ class Request(Generic[P]):
     sampling: Sampling = field(default_factory=Sampling)
     on_text: TextSink = ignore
     cancellation: Cancellation = field(default_factory=Cancellation)
-    progress: ProgressSink = ignore_progress
+    progress: ProgressSink = ignore
     on_call: CallSink = ignore
     on_thought: TextSink = ignore
     tools: Tools = NO_TOOLS

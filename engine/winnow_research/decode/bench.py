@@ -17,14 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from winnow_engine.config import TargetOptions
-from winnow_engine.core import Cancellation, Prompt, Sampling
+from winnow_engine.core import Cancellation, Prompt, Sampling, ignore
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.kv_cache import KvCache, common_prefix
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
-from winnow_engine.targets.base import ignore
 from winnow_engine.targets.drafts.base import MOST_NODES, Draft, NoDraft
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate
 from winnow_engine.targets.local.decoding import DecodedAnswer, decode

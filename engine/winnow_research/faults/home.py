@@ -18,7 +18,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from winnow_engine.core import Cancellation, Folder, ignore_progress
+from winnow_engine.core import Cancellation, Folder, ignore
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.errors import FileChangedError, WinnowError
 from winnow_engine.index import stat_cache as remembered
@@ -151,7 +151,7 @@ def indexed(root: Path, cache: Path, drafter: CountingDrafter | None = None, sha
         for _ in range(100):
             try:
                 read = read_workspace(Sources((Folder(root),)), store, Cancellation())
-                return Indexed(read, cached.of(read, ignore_progress, Cancellation()), store.problems)
+                return Indexed(read, cached.of(read, ignore, Cancellation()), store.problems)
             except FileChangedError:
                 continue
         raise WinnowError("files do not stop changing")

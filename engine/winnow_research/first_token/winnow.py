@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Budget, Cancellation, Kept, Progress, Sampling
+from winnow_engine.core import Budget, Cancellation, Kept, Progress, Sampling, ignore
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.parse_pool import ParsePool
 from winnow_engine.question import Question, Turn
 from winnow_engine.reranker.background import BackgroundReranker
 from winnow_engine.storage.store import Store
 from winnow_engine.targets.answer import Answer
-from winnow_engine.targets.base import Target, ignore
+from winnow_engine.targets.base import Target
 from winnow_research.evaluation.cases import Case
 from winnow_research.first_token.timed import TimedAnswer, with_rest
 from winnow_research.first_token.workspaces import KeptGold, SizedWorkspace, kept_gold

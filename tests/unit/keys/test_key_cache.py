@@ -13,7 +13,7 @@ from typing import cast
 import numpy as np
 import pytest
 
-from winnow_engine.core import Cancellation, Folder, Progress, ignore_progress
+from winnow_engine.core import Cancellation, Folder, Progress, ignore
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.file_encoder import FileKeys, FileText
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
@@ -54,7 +54,7 @@ class Home:
         with closing(Store(self.cache)) as store:
             workspace = self.read(store)
             cache = KeyCache(store, cast("Drafter", self.drafter))
-            return workspace, cache.of(workspace, ignore_progress, Cancellation())
+            return workspace, cache.of(workspace, ignore, Cancellation())
 
     @property
     def packs(self) -> list[Path]:
@@ -118,9 +118,9 @@ def test_an_edit_encodes_the_file_and_leaves_the_pack_as_it_is(home: Home) -> No
 def test_the_arrays_of_a_pack_are_the_same_ones_after_an_edit(home: Home) -> None:
     with closing(Store(home.cache)) as store:
         cache = KeyCache(store, cast("Drafter", home.drafter))
-        before = cache.of(home.read(store), ignore_progress, Cancellation())
+        before = cache.of(home.read(store), ignore, Cancellation())
         home.write("b.py", "x = 1\n")
-        after = cache.of(home.read(store), ignore_progress, Cancellation())
+        after = cache.of(home.read(store), ignore, Cancellation())
     assert after.parts[0].arrays["codes"] is before.parts[0].arrays["codes"]
 
 
@@ -159,7 +159,7 @@ def test_two_files_alike_in_two_folders_have_their_own_keys(home: Home) -> None:
         with closing(Store(home.cache)) as store:
             workspace = read_workspace(sources, store, Cancellation())
             cache = KeyCache(store, cast("Drafter", home.drafter))
-            check(workspace, cache.of(workspace, ignore_progress, Cancellation()))
+            check(workspace, cache.of(workspace, ignore, Cancellation()))
     assert sorted(home.drafter.encoded) == ["a.py", "b.py", "sub/c.py"]
 
 
@@ -295,7 +295,7 @@ def test_several_threads_each_get_the_keys_of_their_own_workspace(tmp_path: Path
 
         def work(workspace: Workspace) -> None:
             for _ in range(50):
-                check(workspace, cache.of(workspace, ignore_progress, Cancellation()))
+                check(workspace, cache.of(workspace, ignore, Cancellation()))
 
         list(threads.map(work, workspaces))
 
@@ -306,7 +306,7 @@ def test_of_several_threads_with_the_same_workspace_one_makes_the_keys(tmp_path:
         home.write(f"f{file}.py", f"def name{file}():\n    return 1\n")
     with closing(Store(home.cache)) as store, ThreadPoolExecutor(8) as threads:
         cache, workspace = KeyCache(store, cast("Drafter", home.drafter)), home.read(store)
-        found = list(threads.map(lambda _: cache.of(workspace, ignore_progress, Cancellation()), range(8)))
+        found = list(threads.map(lambda _: cache.of(workspace, ignore, Cancellation()), range(8)))
     assert all(one is found[0] for one in found)
     assert len(home.drafter.encoded) == 5
 

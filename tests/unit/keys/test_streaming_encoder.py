@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Cancellation, Folder, ignore_progress
+from winnow_engine.core import Cancellation, Folder, ignore
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.file_encoder import FileKeys, FileText
 from winnow_engine.errors import CancelledError, WorkspaceError
@@ -54,7 +54,7 @@ def root(tmp_path: Path) -> Path:
 
 def indexed(root: Path, store: Store, device: Device, cancellation: Cancellation | None = None) -> None:
     with closing(Assistant(store, lambda: cast(Drafter, device))) as assistant:
-        assistant.index(Sources((Folder(root),)), ignore_progress, cancellation)
+        assistant.index(Sources((Folder(root),)), ignore, cancellation)
 
 
 def test_a_device_encodes_what_is_read_and_nothing_twice(root: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from lsprotocol import types
 
-from winnow_engine.core import Cancellation, Progress, ignore_progress
+from winnow_engine.core import Cancellation, Progress, ignore
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
@@ -64,7 +64,7 @@ async def indexer(assistant: Slow):
 
 
 async def test_progress_shows_how_far_it_is(indexer: Indexer, assistant: Slow) -> None:
-    task = asyncio.create_task(indexer.run(ignore_progress))
+    task = asyncio.create_task(indexer.run(ignore))
     assert await asyncio.to_thread(assistant.started.wait, PATIENCE_S)
     assert indexer.state.working
     assistant.go.set()
@@ -74,7 +74,7 @@ async def test_progress_shows_how_far_it_is(indexer: Indexer, assistant: Slow) -
 
 
 async def test_it_runs_until_the_last_of_several_runs_has_ended(indexer: Indexer, assistant: Slow) -> None:
-    first, second = (asyncio.create_task(indexer.run(ignore_progress)) for _ in range(2))
+    first, second = (asyncio.create_task(indexer.run(ignore)) for _ in range(2))
     assert await asyncio.to_thread(assistant.started.wait, PATIENCE_S)
     first.cancel()
     await asyncio.wait([first])
@@ -88,7 +88,7 @@ async def test_what_changed_before_it_began_is_fresh_afterwards_and_what_changed
     indexer, assistant
 ) -> None:
     indexer.stale.update({"a", "b"})
-    task = asyncio.create_task(indexer.run(ignore_progress))
+    task = asyncio.create_task(indexer.run(ignore))
     assert await asyncio.to_thread(assistant.started.wait, PATIENCE_S)
     indexer.stale.add("c")
     assistant.go.set()
@@ -100,10 +100,10 @@ async def test_an_error_is_kept_until_the_next_run(indexer: Indexer, assistant: 
     assistant.error = WorkspaceError("no file counts")
     assistant.go.set()
     with pytest.raises(WorkspaceError, match="no file counts"):
-        await indexer.run(ignore_progress)
+        await indexer.run(ignore)
     assert (indexer.state.error, indexer.state.working) == ("no file counts", False)
     assistant.error = None
-    await indexer.run(ignore_progress)
+    await indexer.run(ignore)
     assert indexer.state.error is None
 
 

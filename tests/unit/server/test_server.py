@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from winnow_engine.config import Config
-from winnow_engine.core import Cancellation, ignore_progress
+from winnow_engine.core import Cancellation, ignore
 from winnow_engine.index.workspace import Workspace
 from winnow_lsp.host.queue import Queue
 from winnow_lsp.host.settings import Settings
@@ -77,7 +77,7 @@ async def test_models_are_not_freed_while_an_index_that_was_asked_for_needs_them
     server: WinnowServer, engines: Engines
 ) -> None:
     server.editor.configured.set()
-    asked = asyncio.create_task(server.indexer.run(ignore_progress))
+    asked = asyncio.create_task(server.indexer.run(ignore))
     assert await asyncio.to_thread(engines.started.wait, PATIENCE_S)
     other, problems = Settings.read({"winnow": {"target": "other.gguf"}})
     assert not problems

@@ -12,13 +12,12 @@ from typing import Any
 import psutil
 from lsprotocol import types
 
-from winnow_engine.core import Budget, Cancellation, Citation, Kept, Sentence
+from winnow_engine.core import Budget, Cancellation, Citation, Kept, Sentence, ignore
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question, Turn
 from winnow_engine.selection.ranking import Selection
 from winnow_engine.selection.starters import starter_questions
 from winnow_engine.targets.answer import Answer
-from winnow_engine.targets.base import ignore
 from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.host.engines import Engine
 from winnow_lsp.host.queue import Asker, Work

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from winnow_engine.config import TargetOptions
-from winnow_engine.core import Cancellation, Progress, Prompt, Sampling, ignore_progress
+from winnow_engine.core import Cancellation, Progress, Prompt, Sampling, ignore
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
@@ -37,7 +37,7 @@ def ask(
     question: Prompt,
     head: Prompt = HEAD,
     cancellation: Cancellation | None = None,
-    progress: Callable[[Progress], None] = ignore_progress,
+    progress: Callable[[Progress], None] = ignore,
 ) -> Generation:
     prompt = LocalPrompt(np.concatenate([head, question]), len(head))
     cancellation = cancellation or Cancellation()
