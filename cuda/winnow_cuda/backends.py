@@ -14,7 +14,6 @@ from winnow_cuda.ops._int16 import runs_here
 from winnow_cuda.ops.int16_products import packed_layer
 from winnow_cuda.ops.scoring import maxsim, unit_mass, unit_products
 from winnow_cuda.shapes import (
-    Batch,
     Encoder,
     Float32,
     Int32,
@@ -86,18 +85,17 @@ def bare_matrix_form() -> MatrixForm:
 def open_encoder(
     weights: Weights,
     prefix: Int32,
-    opening: Batch | None,
     binaries: Binaries,
     notify: Notify,
     on_compile: Notify,
 ) -> Encoder:
-    """The encoder for `weights` behind `prefix`. Questions begin with `opening`.
+    """The encoder for `weights` behind `prefix`.
 
     `binaries` keeps compiled GPU kernels (10 s); `on_compile` gets their names, `notify` that the CPU takes over.
     """
 
     def on_cpu() -> Encoder:
-        return CpuEncoder(weights, prefix, opening)
+        return CpuEncoder(weights, prefix)
 
     if not availability().usable:
         return on_cpu()

@@ -1,4 +1,4 @@
-"""The CPU encoder's ways for questions: packed weights, and what all questions begin with, which is run once."""
+"""The CPU encoder's ways for questions: packed weights, and all cores."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -51,43 +51,9 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     return seen
 
 
-def test_the_opening_of_questions_is_run_once(plain: Weights, counted: list[tuple[int, int]]) -> None:
-    batch, opening = batch_of(QUESTIONS), batch_of([OPENING])
-    expected = CpuEncoder(plain, PREFIX).encode(batch)
-    encoder = CpuEncoder(plain, PREFIX, opening)
-    first = encoder.encode(batch)
-    counted.clear()
-    again = encoder.encode(batch)
-    assert {rows for rows, _ in counted} == {3 + 1 + 5}
-    assert error(first.hidden, expected.hidden) < 1e-5
-    np.testing.assert_array_equal(again.hidden, first.hidden)
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        batch_of([[5, 6, 7, 9, 10]]),  # begins otherwise
-        batch_of([OPENING]),  # does not go on
-        batch_of([QUESTIONS[0], [5, 6]]),
-        batch_of(QUESTIONS, FIRST + 1),  # lies elsewhere
-    ],
-)
-def test_what_does_not_begin_with_it_is_run_whole(plain: Weights, other: Batch) -> None:
-    expected = CpuEncoder(plain, PREFIX).encode(other)
-    found = CpuEncoder(plain, PREFIX, batch_of([OPENING])).encode(other)
-    np.testing.assert_array_equal(found.hidden, expected.hidden)
-
-
-def test_queries_and_keys_are_of_all_rows(plain: Weights) -> None:
-    batch, taps = batch_of(QUESTIONS), frozenset({1})
-    expected = CpuEncoder(plain, PREFIX).encode(batch, taps)
-    found = CpuEncoder(plain, PREFIX, batch_of([OPENING])).encode(batch, taps)
-    np.testing.assert_array_equal(found.queries[1], expected.queries[1])
-
-
 def test_packed_weights_give_nearly_the_same(rounded: Weights, plain: Weights) -> None:
     batch = batch_of(QUESTIONS)
-    found, expected = (CpuEncoder(one, PREFIX, batch_of([OPENING])).encode(batch).hidden for one in (rounded, plain))
+    found, expected = (CpuEncoder(one, PREFIX).encode(batch).hidden for one in (rounded, plain))
     assert 0 < error(found, expected) < 1e-3
 
 

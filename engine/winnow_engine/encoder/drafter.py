@@ -62,7 +62,6 @@ class Drafter:
             self._encoder = open_encoder(
                 replace(weights, readout=opened.profile.readout),
                 self.template.prefix,
-                question_batch([self.template.opening], len(self.template.prefix)),
                 default_folder(),
                 self._notify,
                 on_compile,

@@ -42,7 +42,7 @@ class Template:
         self._file_marker = vocabulary.tokenize(marker, special=True)
         start = f"<|im_start|>system\n{_SYSTEM}<|im_end|>\n<|im_start|>user\n" if chatml else "Repository:\n"
         self.prefix = vocabulary.tokenize(start, special=True)
-        self.opening = vocabulary.tokenize(_ASK)
+        self._opening = vocabulary.tokenize(_ASK)
         turn = "<|im_end|>\n<|im_start|>assistant\n" if chatml else "\n"
         self._turn = vocabulary.tokenize(turn, special=True)
 
@@ -63,7 +63,7 @@ class Template:
     def _about_workspace(self, text: str) -> EncodedQuestion:
         asked = f"{_ASK} {text[:QUESTION_CHARACTERS]}"
         ids = self._vocabulary.tokenize(asked + _ANSWER)
-        body = slice(len(self.opening), len(self._vocabulary.tokenize(asked)))
+        body = slice(len(self._opening), len(self._vocabulary.tokenize(asked)))
         return EncodedQuestion(np.concatenate([ids, self._turn]), body)
 
     def _about_code(self, text: str, code: CodeAtCursor) -> EncodedQuestion:
