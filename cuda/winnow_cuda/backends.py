@@ -1,4 +1,4 @@
-"""The encoder and scorer of this machine: the GPU's where a device can, the CPU's otherwise and after a failure."""
+"""The encoder of this machine: the GPU's where a device can, the CPU's otherwise and after a failure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from winnow_cuda.cpu.encoder import CpuEncoder
 from winnow_cuda.device import Binaries, DeviceError, availability, open_device
 from winnow_cuda.ops._int16 import runs_here
 from winnow_cuda.ops.int16_products import packed_layer
-from winnow_cuda.ops.scoring import maxsim, unit_mass, unit_products
 from winnow_cuda.shapes import (
     Encoder,
     Float32,
@@ -21,7 +20,6 @@ from winnow_cuda.shapes import (
     MatrixForm,
     PackedMatrix,
     RowEncoder,
-    Scorer,
     TransformerShape,
     Weights,
 )
@@ -53,14 +51,6 @@ def warm_encoder(*, pack: bool) -> None:
         for part in (matrix.codes, matrix.scales) if isinstance(matrix, PackedMatrix) else (matrix,):
             part.flags.writeable = False
     CpuEncoder(Weights(_SHAPE, _Embedding(), (layer,)), np.zeros(1, np.int32))
-
-
-class CpuScorer:
-    """The ops of the CPU behind the interface of a `Scorer`."""
-
-    maxsim = staticmethod(maxsim)
-    unit_mass = staticmethod(unit_mass)
-    unit_products = staticmethod(unit_products)
 
 
 Notify = Callable[[str], None]
@@ -125,24 +115,13 @@ def _on_device(weights: Weights, prefix: Int32, binaries: Binaries, on_compile: 
     return GpuEncoder(device, weights, prefix)
 
 
-def open_scorer(binaries: Binaries, notify: Notify, on_compile: Notify) -> Scorer:
-    """The scorer of this machine; arguments as for `open_encoder`."""
-    if not availability().usable:
-        return CpuScorer()
-    from winnow_cuda.gpu.scorer import GpuScorer
-
-    device = open_device()
-    device.binaries, device.on_compile = binaries, on_compile
-    return cast(Scorer, Steadfast(GpuScorer(device), CpuScorer, notify))
-
-
 def given_up(error: DeviceError) -> str:
     """The notice for the user when the CPU takes over."""
     return f"the drafter continues on the CPU, because the GPU failed ({error})"
 
 
 class Steadfast:
-    """An encoder or scorer: the first one, and for good the second one, once the first one's device fails."""
+    """An encoder: the first one, and for good the second one, once the first one's device fails."""
 
     def __init__(self, first: Any, second: Callable[[], Any], notify: Notify) -> None:
         self._backend, self._second, self._notify = first, second, notify

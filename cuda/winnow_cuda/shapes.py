@@ -210,16 +210,3 @@ class RowEncoder(Protocol):
 
     def encode_rows(self, batch: Batch, between_layers: Callable[[], None] | None = None) -> Float32:
         """Run `batch` → head `rows` of every row, float32 [T, columns]. What `between_layers` raises ends it."""
-
-
-class Scorer(Protocol):
-    """Ops over units of a workspace, thread-safe. Keys must not change: a device keeps them while they live."""
-
-    def maxsim(self, codes: Int8, scales: Float16, runs: Int64, queries: Float32, weights: Float32) -> Float32:
-        """See `ops/scoring.py`. Of units far apart only the keys they have are read."""
-
-    def unit_mass(self, codes: Int8, scales: Float16, offsets: Int64, queries: Float32) -> tuple[Float32, Float32]:
-        """See `ops/scoring.py`."""
-
-    def unit_products(self, vectors: Float16, queries: Float32) -> Float32:
-        """See `ops/scoring.py`."""

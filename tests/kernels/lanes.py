@@ -239,7 +239,7 @@ class Block:
     def do_bits_of(self, x: Any) -> np.ndarray:
         return self.each(x, F32).view(U32)
 
-    # --- products of a warp (fragments of m16n8k16 and m16n8k32: lane = 4 g + t)
+    # --- products of a warp (fragments of m16n8k16: lane = 4 g + t)
 
     def ldmatrix(self, fragment: list[Any], index: int, address: Any, transposed: bool) -> None:
         at = self.each(address, I64).reshape(-1, 4, 8)
@@ -255,27 +255,21 @@ class Block:
     def do_ldmatrix_x4_trans(self, fragment: list[Any], index: int, address: Any) -> None:
         self.ldmatrix(fragment, index, address, True)
 
-    def warp_product(self, acc: list[Any], i: int, a: list[Any], j: int, b: list[Any], decode: Any, wide: Any) -> None:
-        """decode: registers uint32 [n] → elements [n, e], e consecutive columns of a row."""
-        g, t = np.arange(32) // 4, np.arange(32) % 4
-        e = decode(np.zeros(1, U32)).shape[1]
-        warps = self.threads // 32
-        A, B = np.empty((warps, 16, 8 * e), wide), np.empty((warps, 8, 8 * e), wide)
-        for n in range(4):
-            part = decode(self.each(a[j + n], U32)).reshape(warps, 32, e)
-            A[:, (g + 8 * (n % 2))[:, None], (e * t + 4 * e * (n // 2))[:, None] + np.arange(e)] = part
-        for n in range(2):
-            part = decode(self.each(b[n], U32)).reshape(warps, 32, e)
-            B[:, g[:, None], (e * t + 4 * e * n)[:, None] + np.arange(e)] = part
-        C = A @ B.swapaxes(1, 2)
-        for n in range(4):
-            acc[i + n] = self.each(acc[i + n], wide) + C[:, g + 8 * (n // 2), 2 * t + n % 2].reshape(-1)
+    def halves(self, register: Any) -> np.ndarray:
+        """[warps, 32, 2]: two consecutive columns of a row in each lane's register."""
+        return self.each(register, U32).view(np.float16).reshape(-1, 32, 2).astype(F32)
 
     def do_mma_half(self, acc: list[Any], i: int, a: list[Any], j: int, b0: Any, b1: Any) -> None:
-        self.warp_product(acc, i, a, j, [b0, b1], lambda r: r.view(np.float16).reshape(-1, 2).astype(F32), F32)
-
-    def do_mma_s8(self, acc: list[Any], i: int, a: list[Any], j: int, b0: Any, b1: Any) -> None:
-        self.warp_product(acc, i, a, j, [b0, b1], lambda r: r.view(np.int8).reshape(-1, 4).astype(I32), I32)
+        g, t = np.arange(32) // 4, np.arange(32) % 4
+        warps, two = self.threads // 32, np.arange(2)
+        A, B = np.empty((warps, 16, 16), F32), np.empty((warps, 8, 16), F32)
+        for n in range(4):
+            A[:, (g + 8 * (n % 2))[:, None], (2 * t + 8 * (n // 2))[:, None] + two] = self.halves(a[j + n])
+        for n, b in enumerate((b0, b1)):
+            B[:, g[:, None], (2 * t + 8 * n)[:, None] + two] = self.halves(b)
+        C = A @ B.swapaxes(1, 2)
+        for n in range(4):
+            acc[i + n] = self.each(acc[i + n], F32) + C[:, g + 8 * (n // 2), 2 * t + n % 2].reshape(-1)
 
     # --- products of a warpgroup
 

@@ -21,7 +21,6 @@ class SimulatedDevice:
     def __init__(self, capability: tuple[int, int], limit: int = 1 << 30) -> None:
         self.capability, self.lock, self.shared_limit = capability, threading.RLock(), 99 << 10
         self.launched: list[str] = []
-        self.uploaded = 0  # bytes, by `upload`
         self._limit, self._next, self._held = limit, 1 << 20, {}
 
     def activate(self) -> None:
@@ -38,7 +37,6 @@ class SimulatedDevice:
 
     def upload(self, array: np.ndarray) -> DeviceArray:
         held = self.empty(array.shape, array.dtype)
-        self.uploaded += array.nbytes
         self.write(held, array)
         return held
 

@@ -5,7 +5,7 @@ from simulated_device import SimulatedDevice
 
 from winnow_research.speed.base import SpeedFigure
 from winnow_research.speed.encoder_ops import EncoderOps
-from winnow_research.speed.scoring_ops import ScoringOps
+from winnow_research.speed.readout_ops import ReadoutOps
 
 
 @pytest.fixture
@@ -26,10 +26,9 @@ def test_figures_of_the_encoders_ops_are_right(device: SimulatedDevice) -> None:
     right(figures, device)
 
 
-def test_figures_of_the_scoring_ops_are_right(device: SimulatedDevice) -> None:
-    ops = ScoringOps(device)
+def test_figures_of_the_readout_ops_are_right(device: SimulatedDevice) -> None:
+    ops = ReadoutOps(device)
     figures = [
-        ops.standardise(2048, 64), ops.quantise_keys(100), ops.pool_runs(256), ops.maxsim(512), ops.unit_mass(512),
-        ops.unit_products(9),
+        ops.standardise(2048, 64), ops.quantise_keys(100), ops.pool_runs(256), ops.unit_products(9),
     ]  # fmt: skip
     right(figures, device)

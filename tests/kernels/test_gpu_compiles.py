@@ -12,7 +12,7 @@ from winnow_cuda.ops.gpu.flash_prefill import block_scores, choose_blocks, mean_
 from winnow_cuda.ops.gpu.gemm import EPILOGUES, Tile, gemm
 from winnow_cuda.ops.gpu.gemm_hopper import NARROW, TALL, gemm_hopper
 from winnow_cuda.ops.gpu.readout import pool_runs, quantise_keys
-from winnow_cuda.ops.gpu.scoring import maxsim, unit_mass, unit_products
+from winnow_cuda.ops.gpu.unit_products import unit_products
 
 REGISTERS_PER_SM = 65536
 ARCHITECTURES = [(8, 6), (8, 9), (9, 0), (12, 0)]
@@ -25,8 +25,6 @@ KERNELS = [
     rope(64, False, True, False),
     rope(128, False, False, True),
     rope(64, True, False, False),
-    maxsim(),
-    *(unit_mass(dim) for dim in (64, 128)),
     *(kernel(dim) for kernel in (mean_keys, block_scores) for dim in (64, 128)),
     choose_blocks(),
     standardise(896),

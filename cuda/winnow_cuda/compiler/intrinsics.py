@@ -95,28 +95,22 @@ load_2 = _load("ld.global.v2.u32 {$0,$1}, [$2];", 2, _U64)
 """(fragment uint32, index, global address): 8 bytes at a multiple of 8."""
 
 
-def _warp_product(shape: str, kinds: str, wide: Any) -> Any:
-    template = f"mma.sync.aligned.{shape}.row.col.{kinds} {{$0,$1,$2,$3}}, {{$4,$5,$6,$7}}, {{$8,$9}}, "
-    template = template.replace("$4,$5,$6,$7", "$8,$9,$10,$11").replace("{$8,$9},", "{$12,$13},") + "{$0,$1,$2,$3};"
-
-    @intrinsic  # type: ignore[untyped-decorator]
-    def call(typingctx: Any, acc: Any, i: Any, a: Any, j: Any, b0: Any, b1: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            slots = _slots(context, builder, acc, values[0], values[1], 4)
-            left = _slots(context, builder, a, values[2], values[3], 4)
-            given = [builder.load(s) for s in (*slots, *left)] + [values[4], values[5]]
-            _fill(builder, slots, _emit(builder, template, [wide] * 4, [wide] * 4 + [_U32] * 6, given, 4, True))
-            return context.get_dummy_value()
-
-        return types.void(acc, types.intp, a, types.intp, _U32, _U32), codegen
-
-    return call
+_MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {$0,$1,$2,$3}, {$8,$9,$10,$11}, {$12,$13}, {$0,$1,$2,$3};"
 
 
-mma_half = _warp_product("m16n8k16", "f32.f16.f16.f32", _F32)
-"""(acc float32, i, a uint32, j, b0, b1): acc[i:i+4] += A[16, 16] · B[16, 8], float16 operands, a warp together."""
-mma_s8 = _warp_product("m16n8k32", "s32.s8.s8.s32", _I32)
-"""(acc int32, i, a uint32, j, b0, b1): acc[i:i+4] += A[16, 32] · B[32, 8], int8 operands."""
+@intrinsic  # type: ignore[untyped-decorator]
+def mma_half(typingctx: Any, acc: Any, i: Any, a: Any, j: Any, b0: Any, b1: Any) -> Any:
+    """acc[i:i+4] += A[16, 16] · B[16, 8], a warp together: acc float32; a, b0 and b1 uint32 with two float16 each."""
+
+    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        slots = _slots(context, builder, acc, values[0], values[1], 4)
+        left = _slots(context, builder, a, values[2], values[3], 4)
+        given = [builder.load(s) for s in (*slots, *left)] + [values[4], values[5]]
+        _fill(builder, slots, _emit(builder, _MMA, [_F32] * 4, [_F32] * 4 + [_U32] * 6, given, 4, True))
+        return context.get_dummy_value()
+
+    return types.void(acc, types.intp, a, types.intp, _U32, _U32), codegen
+
 
 cp_async_16 = _instruction("cp.async.cg.shared.global [$0], [$1], 16, $2;", types.void, _U32, _U64, _I32)
 """(shared address, global address, bytes): copies 16 bytes when bytes is 16, writes 16 zeros when it is 0."""

@@ -1,4 +1,4 @@
-"""The backend that runs everywhere: an encoder and a scorer on the CPU."""
+"""The backend that runs everywhere: an encoder on the CPU."""
 
 from winnow_cuda.numba_settings import ignore_settings_file
 

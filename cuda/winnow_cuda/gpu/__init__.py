@@ -1,1 +1,1 @@
-"""The backend on a CUDA device: encoder, readout and scorer, with the weights and products they share."""
+"""The backend on a CUDA device: encoder and readout, with the weights and products they share."""

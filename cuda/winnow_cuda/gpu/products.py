@@ -7,7 +7,7 @@ import numpy as np
 from winnow_cuda.device import Device, DeviceArray, DeviceError
 from winnow_cuda.ops.gpu.gemm import Epilogue, Tile, gemm
 from winnow_cuda.ops.gpu.gemm_hopper import HopperTile, gemm_hopper, hopper_tile_for
-from winnow_cuda.ops.gpu.scoring import UNITS, unit_products
+from winnow_cuda.ops.gpu.unit_products import UNITS, unit_products
 from winnow_cuda.shapes import Float16, Float32
 
 _HOPPER = (9, 0)

@@ -16,6 +16,7 @@ import numpy as np
 
 from winnow_cuda.blas_threads import one_blas_thread
 from winnow_cuda.ops.elementwise import standardise
+from winnow_cuda.ops.scoring import maxsim, unit_products
 from winnow_cuda.shapes import (
     Batch,
     Encoder,
@@ -25,7 +26,6 @@ from winnow_cuda.shapes import (
     Int64,
     KeyHead,
     Readout,
-    Scorer,
     runs_between,
 )
 from winnow_engine.encoder.low_rank import BAD_FILE, LowRankUpdates, Tensors, hash_of, read_tensors
@@ -114,35 +114,31 @@ class AdapterProfile:
             np.add.at(sums, units, of_runs)
         return {**read.tokens, "pooled": unit_length(sums).astype(np.float16)}
 
-    def score(
-        self, arrays: Arrays, unit_offsets: Int64, question: QuestionStates, scorer: Scorer
-    ) -> dict[str, Float32]:
+    def score(self, arrays: Arrays, unit_offsets: Int64, question: QuestionStates) -> dict[str, Float32]:
         """Scores `maxsim` and `pooled`."""
-        return self._scores(arrays, runs_between(unit_offsets), arrays["pooled"], question, scorer)
+        return self._scores(arrays, runs_between(unit_offsets), arrays["pooled"], question)
 
     def score_units(
-        self, arrays: Arrays, unit_offsets: Int64, units: Int64, question: QuestionStates, scorer: Scorer
+        self, arrays: Arrays, unit_offsets: Int64, units: Int64, question: QuestionStates
     ) -> dict[str, Float32]:
         """See `TwoLevelProfile`."""
         runs = np.stack([unit_offsets[units], unit_offsets[units + 1]], axis=1)
         with one_blas_thread():  # for so few rows a second one costs more than it does: 26 ms beside other work
-            return self._scores(arrays, runs, arrays["pooled"][units], question, scorer)
+            return self._scores(arrays, runs, arrays["pooled"][units], question)
 
     def score_coarsely(
-        self, arrays: Arrays, unit_offsets: Int64, questions: Sequence[QuestionStates], scorer: Scorer
+        self, arrays: Arrays, unit_offsets: Int64, questions: Sequence[QuestionStates]
     ) -> dict[str, Float32]:
         """See `TwoLevelProfile`: `pooled`, in one pass over the units' vectors."""
         with one_blas_thread():
             queries = np.stack([self._pool_query(one) for one in questions])
-        cosines = scorer.unit_products(arrays["pooled"], queries)
+        cosines = unit_products(arrays["pooled"], queries)
         return {"pooled": self._pool.scores(cosines, np.diff(unit_offsets).astype(np.float32))}
 
-    def _scores(
-        self, arrays: Arrays, runs: Int64, pooled: Float16, question: QuestionStates, scorer: Scorer
-    ) -> dict[str, Float32]:
+    def _scores(self, arrays: Arrays, runs: Int64, pooled: Float16, question: QuestionStates) -> dict[str, Float32]:
         queries, weights = self._maxsim.queries(question.encoded.hidden)
-        best = scorer.maxsim(arrays["codes"], arrays["scales"], runs, queries, weights)
-        (cosine,) = scorer.unit_products(pooled, self._pool_query(question)[None])
+        best = maxsim(arrays["codes"], arrays["scales"], runs, queries, weights)
+        (cosine,) = unit_products(pooled, self._pool_query(question)[None])
         tokens = runs[:, 1] - runs[:, 0]
         return {"maxsim": self._maxsim.scores(best, tokens), "pooled": self._pool.scores(cosine, tokens)}
 

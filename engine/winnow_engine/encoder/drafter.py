@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from winnow_cuda.backends import matrix_form, open_encoder, open_scorer, warm_up
+from winnow_cuda.backends import matrix_form, open_encoder, warm_up
 from winnow_cuda.blas_threads import one_blas_thread
 from winnow_cuda.shapes import Encoded, Float16, Float32, Int64
 from winnow_engine.core import Cancellation
@@ -66,7 +66,6 @@ class Drafter:
                 self._notify,
                 on_compile,
             )
-        self._scorer = open_scorer(default_folder(), self._notify, on_compile)
         self._files = self._file_encoder(threads)
 
     @property
@@ -108,14 +107,14 @@ class Drafter:
     ) -> dict[str, Float32]:
         """Scores by name, float32 [U] each. Unit u is rows unit_offsets[u]:unit_offsets[u+1] of the arrays."""
         (states,) = self.states_of([question], code, cancellation)
-        return self._profile.score(arrays, unit_offsets, states, self._scorer)
+        return self._profile.score(arrays, unit_offsets, states)
 
     def score_each(
         self, arrays: Arrays, unit_offsets: Int64, questions: Sequence[str], cancellation: Cancellation
     ) -> list[dict[str, Float32]]:
         """As `score`, for several questions about the whole workspace, which are read in one batch."""
         states = self.states_of(questions, None, cancellation)
-        return [self._profile.score(arrays, unit_offsets, one, self._scorer) for one in states]
+        return [self._profile.score(arrays, unit_offsets, one) for one in states]
 
     @property
     def has_two_levels(self) -> bool:
@@ -127,14 +126,14 @@ class Drafter:
     ) -> dict[str, Float32]:
         """Some scores of every unit for N questions, float32 [N, U] by name, at a fraction of the cost of `score`."""
         assert isinstance(self._profile, TwoLevelProfile), "ask has_two_levels first"
-        return self._profile.score_coarsely(arrays, unit_offsets, questions, self._scorer)
+        return self._profile.score_coarsely(arrays, unit_offsets, questions)
 
     def score_units(
         self, arrays: Arrays, unit_offsets: Int64, units: Int64, question: QuestionStates
     ) -> dict[str, Float32]:
         """As `score`, of units int64 [C] alone: float32 [C] by name."""
         assert isinstance(self._profile, TwoLevelProfile), "ask has_two_levels first"
-        return self._profile.score_units(arrays, unit_offsets, units, question, self._scorer)
+        return self._profile.score_units(arrays, unit_offsets, units, question)
 
     def states_of(
         self, questions: Sequence[str], code: CodeAtCursor | None = None, cancellation: Cancellation | None = None

@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_cuda.ops.readout import quantise_keys
-from winnow_cuda.shapes import Batch, Encoder, Float32, Int32, Int64, Readout, Scorer, rows_of
+from winnow_cuda.ops.scoring import unit_mass
+from winnow_cuda.shapes import Batch, Encoder, Float32, Int32, Int64, Readout, rows_of
 from winnow_engine.encoder.profile import Arrays, QuestionStates, ReadArrays
 from winnow_engine.encoder.weights import Merge, unchanged
 from winnow_engine.errors import ProfileError
@@ -85,18 +86,16 @@ class HeadsProfile:
         """All that was read: head_dim + 2 bytes per token and KV head."""
         return read.tokens
 
-    def score(
-        self, arrays: Arrays, unit_offsets: Int64, question: QuestionStates, scorer: Scorer
-    ) -> dict[str, Float32]:
+    def score(self, arrays: Arrays, unit_offsets: Int64, question: QuestionStates) -> dict[str, Float32]:
         """The score `heads`."""
         weights = np.array([head.weight for head in self._heads], np.float32)
-        unasked = [self.features(arrays, unit_offsets, null, scorer) for null in question.nulls]
-        asked = self.features(arrays, unit_offsets, question, scorer)
+        unasked = [self.features(arrays, unit_offsets, null) for null in question.nulls]
+        asked = self.features(arrays, unit_offsets, question)
         return {"heads": weights @ (asked - np.mean(unasked, axis=0))}
 
-    def features(self, arrays: Arrays, unit_offsets: Int64, states: QuestionStates, scorer: Scorer) -> Float32:
+    def features(self, arrays: Arrays, unit_offsets: Int64, states: QuestionStates) -> Float32:
         """log mean_i p(i,u) of every scoring head under one question: float32 [heads, U]."""
-        return np.stack([self._feature(head, arrays, unit_offsets, states, scorer) for head in self._heads])
+        return np.stack([self._feature(head, arrays, unit_offsets, states) for head in self._heads])
 
     def _centres_of(self, encoder: Encoder, check: Callable[[], None]) -> dict[int, Float32]:
         """The reference tokens' mean keys by layer, float32 [kv_heads, head_dim]."""
@@ -111,13 +110,11 @@ class HeadsProfile:
     def _key_head(self, head: ScoringHead) -> tuple[int, int]:
         return head.layer, head.head // self._group
 
-    def _feature(
-        self, head: ScoringHead, arrays: Arrays, unit_offsets: Int64, states: QuestionStates, scorer: Scorer
-    ) -> Float32:
+    def _feature(self, head: ScoringHead, arrays: Arrays, unit_offsets: Int64, states: QuestionStates) -> Float32:
         layer, kv = self._key_head(head)
         queries, name = states.encoded.queries[layer][:, head.head], f"{layer}.{kv}"
         rows = np.ascontiguousarray(queries if head.feature == "all" else queries[states.body])
-        mass, peak = scorer.unit_mass(arrays[name], arrays[f"{name}.scales"], unit_offsets, rows)
+        mass, peak = unit_mass(arrays[name], arrays[f"{name}.scales"], unit_offsets, rows)
         normaliser = np.logaddexp.reduce(mass, axis=0)
         if head.feature == "peak":
             return np.asarray(np.maximum(peak - normaliser, -30).mean(axis=1), np.float32)

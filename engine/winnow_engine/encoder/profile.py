@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_cuda.shapes import Batch, Encoded, Encoder, Float32, Int32, Int64, Readout, Scorer
+from winnow_cuda.shapes import Batch, Encoded, Encoder, Float32, Int32, Int64, Readout
 from winnow_engine.encoder.weights import Merge
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -64,9 +64,7 @@ class Profile(Protocol):
     def keep(self, read: ReadArrays, units: Int32, count: int) -> Arrays:
         """The arrays to store of a file of `count` units. Run r holds tokens of unit units[r] (int32 [R], in order)."""
 
-    def score(
-        self, arrays: Arrays, unit_offsets: Int64, question: QuestionStates, scorer: Scorer
-    ) -> dict[str, Float32]:
+    def score(self, arrays: Arrays, unit_offsets: Int64, question: QuestionStates) -> dict[str, Float32]:
         """Scores by name, float32 [U] each, higher is more relevant."""
 
 
@@ -75,12 +73,12 @@ class TwoLevelProfile(Profile, Protocol):
     """A profile that scores all units of a workspace roughly at little cost, and can score just some of them."""
 
     def score_coarsely(
-        self, arrays: Arrays, unit_offsets: Int64, questions: Sequence[QuestionStates], scorer: Scorer
+        self, arrays: Arrays, unit_offsets: Int64, questions: Sequence[QuestionStates]
     ) -> dict[str, Float32]:
         """Some of the scores of all units for N questions: float32 [N, U] by name, to float32's precision."""
 
     def score_units(
-        self, arrays: Arrays, unit_offsets: Int64, units: Int64, question: QuestionStates, scorer: Scorer
+        self, arrays: Arrays, unit_offsets: Int64, units: Int64, question: QuestionStates
     ) -> dict[str, Float32]:
         """The scores of units int64 [C]: float32 [C] by name."""
 

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-from winnow_cuda.backends import CpuScorer
 from winnow_cuda.shapes import Float32
 from winnow_engine.core import Cancellation, ProgressSink
 from winnow_engine.encoder.drafter import Drafter
@@ -77,14 +76,12 @@ def _measure(
 ) -> Iterator[MeasuredQuestion]:
     workspace = Workspace(indexed(scene.files))
     keys = cache.of(workspace, progress, cancellation)
-    unasked, scorer = None, CpuScorer()
+    unasked = None
     for case in scene.cases:
         (states,) = cache.drafter.states_of([case.question.text], None, cancellation)
         if unasked is None:
-            unasked = np.mean(
-                [profile.features(keys.arrays, keys.offsets, null, scorer) for null in states.nulls], axis=0
-            )
-        features = profile.features(keys.arrays, keys.offsets, states, scorer) - unasked
+            unasked = np.mean([profile.features(keys.arrays, keys.offsets, null) for null in states.nulls], axis=0)
+        features = profile.features(keys.arrays, keys.offsets, states) - unasked
         yield MeasuredQuestion(features, workspace.unit_at(case.golds[0].path, case.golds[0].start_line))
 
 

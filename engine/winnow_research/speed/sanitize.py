@@ -2,8 +2,8 @@
 
 usage: compute-sanitizer --tool memcheck|racecheck|initcheck|synccheck python -m winnow_research.speed.sanitize
 
-It encodes ragged segments to keys and to hidden states, encodes a prompt jointly, and scores units with every op.
-Results are compared with the CPU's. With --portable a Hopper device uses the kernels of older cards too.
+It encodes ragged segments to keys and to hidden states, and a prompt jointly. Results are compared with the CPU's. With
+--portable a Hopper device uses the kernels of older cards too.
 """
 
 from __future__ import annotations
@@ -13,13 +13,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from winnow_cuda.backends import CpuScorer
 from winnow_cuda.compiler import kernel
 from winnow_cuda.cpu.encoder import CpuEncoder
 from winnow_cuda.device import LEAST_CAPABILITY, open_device
 from winnow_cuda.gpu.encoder import GpuEncoder
-from winnow_cuda.gpu.scorer import GpuScorer
-from winnow_cuda.ops.readout import quantise_keys
 from winnow_cuda.shapes import (
     Batch,
     BlockRule,
@@ -31,7 +28,6 @@ from winnow_cuda.shapes import (
     Readout,
     TransformerShape,
     Weights,
-    runs_between,
 )
 
 _LENGTHS = (7, 1, 300, 129)
@@ -93,26 +89,6 @@ def encode(prefix: np.ndarray) -> None:
     print("joint", float(np.abs(joint.hidden).max()))
 
 
-def score() -> None:
-    """Run every op of scoring, with units of 0 to 300 keys."""
-    random, offsets = np.random.default_rng(5), np.cumsum([0, 3, 0, 300, 17, 1])
-    rows, gpu, cpu = int(offsets[-1]), GpuScorer(open_device()), CpuScorer()
-    codes = random.integers(-127, 128, (rows, 64)).astype(np.int8)
-    scales = random.random(rows).astype(np.float16)
-    queries, weights = random.standard_normal((9, 64), np.float32), random.random(9).astype(np.float32)
-    full = np.diff(offsets) > 0
-    found = [scorer.maxsim(codes, scales, runs_between(offsets), queries, weights)[full] for scorer in (gpu, cpu)]
-    print("maxsim", difference(*found))
-    for dim in (64, 128):
-        keys, asked = (random.standard_normal((count, dim), np.float32) for count in (rows, 17))
-        kept = quantise_keys(keys)[0], scales
-        masses = [scorer.unit_mass(*kept, offsets, asked)[0][full] for scorer in (gpu, cpu)]
-        print("unit_mass", difference(*masses))
-    vectors = random.standard_normal((11, 256), np.float32).astype(np.float16)
-    queries = random.standard_normal((3, 256), np.float32)
-    print("unit_products", difference(*(scorer.unit_products(vectors, queries) for scorer in (gpu, cpu))))
-
-
 def choose_portable_kernels() -> None:
     """Make the device pass for an older one, with kernels assembled for the real one."""
     device, assemble = open_device(), kernel.compile_kernel
@@ -127,7 +103,6 @@ def main() -> None:
     if parser.parse_args().portable:
         choose_portable_kernels()
     encode(np.arange(23, dtype=np.int32))
-    score()
 
 
 if __name__ == "__main__":

@@ -6,11 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from simulated_device import SimulatedDevice
 
-from winnow_cuda.backends import CpuScorer
-from winnow_cuda.gpu.scorer import GpuScorer
-from winnow_cuda.shapes import Encoded, Scorer
+from winnow_cuda.shapes import Encoded
 from winnow_engine.encoder.adapter import AdapterProfile
 from winnow_engine.encoder.profile import QuestionStates, TwoLevelProfile
 from winnow_engine.errors import ProfileError
@@ -41,28 +38,24 @@ def questions(adapter: AdapterProfile) -> list[QuestionStates]:
     return [QuestionStates(Encoded(one, {}, {}), slice(0, len(one))) for one in hidden]
 
 
-@pytest.mark.parametrize("scorer", [CpuScorer(), GpuScorer(SimulatedDevice((8, 6)))], ids=["cpu", "gpu"])
-def test_some_units_score_alone_as_they_do_among_all(
-    adapter: AdapterProfile, arrays: dict[str, np.ndarray], scorer: Scorer
-) -> None:
+def test_some_units_score_alone_as_they_do_among_all(adapter: AdapterProfile, arrays: dict[str, np.ndarray]) -> None:
     assert isinstance(adapter, TwoLevelProfile)
     for question in questions(adapter):
-        of_all = adapter.score(arrays, OFFSETS, question, CpuScorer())
-        of_some = adapter.score_units(arrays, OFFSETS, UNITS, question, scorer)
+        of_all = adapter.score(arrays, OFFSETS, question)
+        of_some = adapter.score_units(arrays, OFFSETS, UNITS, question)
         assert of_all.keys() == of_some.keys()
         for name, scores in of_some.items():
             np.testing.assert_allclose(scores, of_all[name][UNITS], rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("scorer", [CpuScorer(), GpuScorer(SimulatedDevice((8, 6)))], ids=["cpu", "gpu"])
 def test_all_units_score_roughly_for_several_questions_at_once(
-    adapter: AdapterProfile, arrays: dict[str, np.ndarray], scorer: Scorer
+    adapter: AdapterProfile, arrays: dict[str, np.ndarray]
 ) -> None:
     asked = questions(adapter)
-    coarse = adapter.score_coarsely(arrays, OFFSETS, asked, scorer)
+    coarse = adapter.score_coarsely(arrays, OFFSETS, asked)
     assert coarse.keys() == {"pooled"}
     for question, scores in zip(asked, coarse["pooled"], strict=True):
-        expected = adapter.score(arrays, OFFSETS, question, CpuScorer())["pooled"]
+        expected = adapter.score(arrays, OFFSETS, question)["pooled"]
         np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-4)
 
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from winnow_cuda.backends import CpuScorer
 from winnow_cuda.shapes import Batch, Encoded
 from winnow_engine.encoder.heads import HeadsProfile, ScoringHead, heads_of
 from winnow_engine.encoder.profile import QuestionStates
@@ -40,7 +39,7 @@ def scores(bias: float) -> np.ndarray:
         for a, b in ((400, 411), (450, 457))
     )
     arrays = profile.keep(read, np.zeros(1, np.int32), 4)
-    return profile.score(arrays, OFFSETS, replace(asked, nulls=(null,)), CpuScorer())["heads"]
+    return profile.score(arrays, OFFSETS, replace(asked, nulls=(null,)))["heads"]
 
 
 def test_what_all_keys_have_in_common_changes_no_score() -> None:

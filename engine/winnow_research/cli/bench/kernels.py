@@ -50,10 +50,10 @@ def _device() -> Device:
 
 def _figures(device: Device) -> Iterator[Any]:
     from winnow_research.speed.encoder_ops import EncoderOps
-    from winnow_research.speed.scoring_ops import ScoringOps
+    from winnow_research.speed.readout_ops import ReadoutOps
 
     yield from EncoderOps(device).all()
-    yield from ScoringOps(device).all()
+    yield from ReadoutOps(device).all()
 
 
 def _versions() -> dict[str, str]:

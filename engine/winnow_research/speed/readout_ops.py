@@ -1,4 +1,4 @@
-"""Speed and error of the ops that make keys and score them, on the device at hand."""
+"""Speed and error of the ops that make keys, and of products with few rows, on the device at hand."""
 
 from __future__ import annotations
 
@@ -9,26 +9,22 @@ import numpy as np
 from winnow_cuda.ops.elementwise import standardise
 from winnow_cuda.ops.gpu import elementwise as elementwise_op
 from winnow_cuda.ops.gpu import readout as readout_op
-from winnow_cuda.ops.gpu import scoring as scoring_op
+from winnow_cuda.ops.gpu import unit_products as products_op
 from winnow_cuda.ops.readout import pool_runs, quantise_keys
-from winnow_cuda.ops.scoring import maxsim, unit_mass
-from winnow_cuda.shapes import Int64, runs_between
 from winnow_research.speed.base import HALF, NAN, TOKENS, RandomData, SpeedFigure, error_of, figure_of, seconds_of
 
 _UNIT = 128  # tokens, on average
 
 
-class ScoringOps(RandomData):
-    """The ops of readout and scoring on one device, a method each, named as in `winnow_cuda.ops`."""
+class ReadoutOps(RandomData):
+    """The ops of readout and of a draft's rows on one device, a method each, named as in `winnow_cuda.ops`."""
 
     def all(self) -> Iterator[SpeedFigure]:
         """Every op, at the sizes of the default adapter."""
         yield self.standardise(TOKENS, 896)
         yield self.quantise_keys(TOKENS)
         yield self.pool_runs(TOKENS)
-        yield from (self.maxsim(keys) for keys in (TOKENS, 10_000_000))
-        yield self.unit_mass(TOKENS)
-        yield from (self.unit_products(units) for units in (TOKENS // _UNIT, 10_000_000 // _UNIT))
+        yield self.unit_products(TOKENS // _UNIT)
 
     def standardise(self, rows: int, width: int) -> SpeedFigure:
         """float32 rows to float16, twice in a readout."""
@@ -77,51 +73,8 @@ class ScoringOps(RandomData):
         vectors = self.random.standard_normal((units, 256), np.float32).astype(HALF)
         out = device.empty((units, 1), np.float32)
         device.fill(out, NAN)
-        held, grid = [device.upload(v) for v in (vectors, query)], (-(-units // scoring_op.UNITS), 1)
-        kernel = scoring_op.unit_products(256)
+        held, grid = [device.upload(v) for v in (vectors, query)], (-(-units // products_op.UNITS), 1)
+        kernel = products_op.unit_products(256)
         seconds = seconds_of(device, lambda: device.launch(kernel, grid, *held, out, units))
         error = error_of(device.download(out)[:1000].T, query[None] @ vectors[:1000].T.astype(np.float64))
         return figure_of("unit_products", f"{units} x 256", seconds, 512.0 * units, 512.0 * units, error)
-
-    def _units(self, keys: int) -> Int64:
-        """Offsets of units of 128 keys on average."""
-        cuts = self.random.choice(keys, keys // 128 - 1, replace=False)
-        return np.sort(np.concatenate([[0, keys], cuts]))
-
-    def maxsim(self, keys: int) -> SpeedFigure:
-        """MaxSim of 60 queries over int8 keys of 64 columns."""
-        device, offsets = self.device, self._units(keys)
-        codes = self.random.integers(-127, 128, (keys, 64), np.int8)
-        scales, weights = self.random.random(keys, np.float32).astype(HALF), self.random.random(60, np.float32)
-        queries = self.normal(60, 64)
-        halves, shares = scoring_op.split_maxsim_queries(queries, weights)
-        units, blocks = len(offsets) - 1, len(shares) // scoring_op.MAXSIM_QUERIES
-        out = device.empty((units, blocks), np.float32)
-        device.fill(out, NAN)
-        arrays = [device.upload(x) for x in (codes, scales, runs_between(offsets).astype(np.int32), halves, shares)]
-        run = lambda: device.launch(scoring_op.maxsim(), (units, blocks), *arrays, out, units, len(shares))  # noqa: E731
-        seconds = seconds_of(device, run)
-        some = offsets[:501]
-        found, stop = device.download(out).sum(1)[:500], int(some[-1])
-        expected = maxsim(codes[:stop], scales[:stop], runs_between(some), queries, weights)
-        size = f"{keys} keys, 60 queries"
-        return figure_of("maxsim", size, seconds, 2.0 * keys * 64 * 60, 66.0 * keys, error_of(found, expected))
-
-    def unit_mass(self, count: int) -> SpeedFigure:
-        """Unit mass of 60 queries of one head over int8 keys of 64 columns."""
-        device, offsets, queries = self.device, self._units(count), self.normal(60, 64)
-        scales = self.random.random(count, np.float32).astype(HALF) / HALF(32)
-        codes = self.random.integers(-127, 128, (count, 64), np.int8)
-        halves, factors = scoring_op.split_mass_queries(queries)
-        units, padded = len(offsets) - 1, len(factors)
-        mass, peak = (device.empty((units, padded), np.float32) for _ in range(2))
-        device.fill(mass, NAN)
-        arrays = [device.upload(x) for x in (codes, scales, runs_between(offsets).astype(np.int32), halves, factors)]
-        grid, kernel = (units, padded // scoring_op.MASS_QUERIES), scoring_op.unit_mass(64)
-        seconds = seconds_of(device, lambda: device.launch(kernel, grid, *arrays, mass, peak, padded))
-        some = offsets[:501]
-        stop = int(some[-1])
-        expected, _ = unit_mass(codes[:stop], scales[:stop], some, queries)
-        error = error_of(device.download(mass)[:500, :60], expected)
-        size = f"{count} keys, 60 queries"
-        return figure_of("unit_mass", size, seconds, 2.0 * count * 64 * 60, 66.0 * count, error)
