@@ -37,7 +37,7 @@ from winnow_engine.reranker.background import AFFORDED_S, BackgroundReranker, Op
 from winnow_engine.reranker.reranking import rerank
 from winnow_engine.runtime import Clock, FairLock, Loading
 from winnow_engine.selection.auto_budget import LEAST_TOKENS, prefill_limit
-from winnow_engine.selection.first_look import keys_for
+from winnow_engine.selection.first_look import first_places, keys_for
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.order import with_rules
@@ -120,7 +120,8 @@ class Assistant:
     ) -> Answer:
         """Answer a question: rank the workspace, fit a prompt, generate from it.
 
-        `on_kept` gets the kept code before the target reads it, and once before that if the target still loads.
+        `on_kept` gets the kept code before the target reads it, and once before that if the target still loads. Where
+        much is to be encoded first, it gets provisional places before that.
         `on_thought` gets the thoughts of a reasoning model. `on_sentence` gets each sentence of the answer, on another
         thread, once the code behind it is found.
         """
@@ -130,7 +131,7 @@ class Assistant:
         loading = self.target
 
         def fitting() -> tuple[Ranked, Target, Fitted, Attribution]:
-            ranked = self._rank(sources, question, budget, clock, progress, cancellation, loading)
+            ranked = self._rank(sources, question, budget, clock, progress, cancellation, on_kept, loading)
             with clock.stage("load_target"):
                 if not loading.over:
                     on_kept(Kept.of(self._selected(ranked, budget).spans, None))
@@ -247,6 +248,7 @@ class Assistant:
         clock: Clock,
         progress: ProgressSink,
         cancellation: Cancellation,
+        on_kept: KeptSink = ignore,
         needed_later: Loading[Target] | None = None,
     ) -> Ranked:
         """Score the units of the workspace as it is now, all or those of a first look, against the question.
@@ -261,6 +263,8 @@ class Assistant:
             question = in_scope(without_idle_cursor(workspace.located(question)), workspace, cancellation)
             past = asked_past(question, sources, workspace, cancellation)
             changes = None if past else asked_changes(question, sources, workspace, cancellation)
+        if not past and changes is None and self._encoders.lack(workspace):
+            on_kept(first_places(question, workspace))
         with clock.stage("load_drafter"):
             cache = self.keys.wait_for(cancellation)
             if needed_later is not None:

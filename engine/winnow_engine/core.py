@@ -131,15 +131,19 @@ def ignore(_: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Code, best first, that an answer will rest on, and the seconds to the first token, None if unknown."""
+    """Code, best first, that an answer will rest on, and the seconds to the first token, None if unknown.
+
+    It is `provisional` if the drafter has not scored it: the answer may rest on other code.
+    """
 
     spans: tuple[Span, ...]
     seconds: float | None
+    provisional: bool = False
 
     @classmethod
-    def of(cls, spans: Iterable[Span], seconds: float | None) -> Kept:
+    def of(cls, spans: Iterable[Span], seconds: float | None, *, provisional: bool = False) -> Kept:
         """The spans in order of their scores."""
-        return cls(tuple(sorted(spans, key=lambda span: -span.score)), seconds)
+        return cls(tuple(sorted(spans, key=lambda span: -span.score)), seconds, provisional)
 
 
 KeptSink = Callable[[Kept], None]

@@ -23,10 +23,10 @@ from winnow_engine.targets.local.target import LlamaTarget
 
 pytestmark = pytest.mark.real_weights
 
-WORKSPACE = Path(__file__).parents[2] / "engine" / "winnow_engine" / "index" / "languages"
-FILES = ("base.py", "go.py", "python.py")
+WORKSPACE = Path(__file__).parents[2] / "engine" / "winnow_engine" / "index"
+FILES = ("bm25.py", "lines.py", "units.py")
 SOURCES = Sources((Folder(WORKSPACE),), FileRules(include=FILES))
-QUESTION = Question("How is Python cut into units?")
+QUESTION = Question("How is a file cut into units?")
 
 
 @pytest.fixture
@@ -59,14 +59,18 @@ def test_the_kept_code_is_told_before_the_answer_and_while_the_target_still_load
 
     def on_kept(kept: Kept) -> None:
         told.append(kept)
-        gate.set()  # without it the target would never load
+        if not kept.provisional:
+            gate.set()  # without it the target would never load
 
     for _ in range(2):
         answer = assistant.ask(
             SOURCES, QUESTION, Budget(keep_tokens=300), Sampling(max_tokens=2), told.append, on_kept=on_kept
         )
-    kept = [one for one in told if isinstance(one, Kept)]
-    assert [isinstance(one, Kept) for one in told[:3]] == [True, True, False]
+    first, *kept = (one for one in told if isinstance(one, Kept))
+    assert [isinstance(one, Kept) for one in told[:4]] == [True, True, True, False]
+    assert first.provisional, "nothing was indexed"
+    assert "units.py" in {span.path for span in first.spans}
+    assert not any(one.provisional for one in kept)
     assert isinstance(told[-1], str)
     for one in kept:
         assert {(s.path, s.start_line) for s in one.spans} == {(s.path, s.start_line) for s in answer.spans}
@@ -99,9 +103,9 @@ def test_a_terminal_shows_them_until_the_answer_begins(smollm2: Path, tmp_path: 
     shown = b"".join(iter(lambda: _read(terminal), b"")).decode()
     output = process.communicate()[0].decode()
     assert process.returncode == 0, shown
-    assert "python.py:" in shown
+    assert "units.py:" in shown
     last_erased = shown.rindex("\x1b[2K")
-    assert "python.py:" not in shown[last_erased:]
+    assert "units.py:" not in shown[last_erased:]
     assert "\x1b" not in output
 
 

@@ -18,6 +18,7 @@ from winnow_engine.encoder.file_encoder import EncodesFiles
 from winnow_engine.fleet.fleet import Fleet
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.indexing import Taker
+from winnow_engine.index.workspace import Workspace
 from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE
 from winnow_engine.runtime import Loading
@@ -66,6 +67,7 @@ class StreamingEncoder:
 
 # Held while a drafter loads, so that settings that change quickly do not load several at once.
 _drafter_loads = threading.Lock()
+_NOTICED_S = 1.0  # of encoding
 
 OpenFleet = Callable[[Drafter], Fleet]  # opens the fleet that encodes in place of a drafter
 
@@ -84,6 +86,11 @@ class Encoders:
     def notices(self) -> tuple[str, ...]:
         """Sentences for the user about the fleet."""
         return tuple(self._fleet.notices) if self._fleet else ()
+
+    def lack(self, workspace: Workspace) -> bool:
+        """True if a question waits noticeably for the drafter, or for keys of a workspace's files."""
+        cache = self.keys.loaded
+        return cache is None or cache.missing_tokens(workspace) > _NOTICED_S * cache.tokens_per_s
 
     def retry(self) -> None:
         """Load the drafter again if it could not be loaded."""

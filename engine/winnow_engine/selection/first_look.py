@@ -6,13 +6,10 @@ before, its scores of these lead to their neighbours. Only units with keys can b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Budget, Cancellation, ProgressSink, Scores
+from winnow_engine.core import Budget, Cancellation, Kept, ProgressSink, Scores
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.keys.key_lookup import keys_of
@@ -20,14 +17,14 @@ from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE, WorkspaceKeys
 from winnow_engine.question import Question
 from winnow_engine.selection.budget import density
 from winnow_engine.selection.definitions import defining
-from winnow_engine.selection.fusion import fuse
+from winnow_engine.selection.fusion import FusedScores, fuse
 from winnow_engine.selection.fusion_weights import FusionWeights
 from winnow_engine.selection.overview import fitting, overview_units
-from winnow_engine.selection.scoring_input import ScoringInput, about, ask_drafter
-from winnow_engine.selection.subquestions import subquestions_of
+from winnow_engine.selection.scoring_input import ScoringInput, ask_drafter, without_drafter
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 
-_LARGEST_SHARE = 0.5  # of a first look's tokens, that one unit may take
+_LARGEST_SHARE = 0.5  # of the tokens, that one unit may take
+_FIRST_PLACES_TOKENS = 4000  # a gold is among their best 8 for 80% of *real* (development, 55), of 2,000 for 65%
 
 # Fitted without the drafter's features on the questions of the calibration split, then rounded; those about code at a
 # cursor and about documentation are set by hand (docs/results/first-answer.md).
@@ -69,35 +66,35 @@ def keys_for(
     tokens = budget.first_look_tokens
     if not tokens or cache.takes_all(budget, cache.missing_tokens(workspace)):
         return cache.of(workspace, progress, cancellation)
-    parts, by_rule = cache.stored(workspace), _by_rule(question, workspace, cache, tokens)
+    parts = cache.stored(workspace)
+    keys = keys_of(workspace, parts)
     # A second round, after the drafter has scored what the first one encoded, chose no better.
-    units = _chosen(question, workspace, keys_of(workspace, parts), cache, tokens, by_rule, cancellation)
+    if len(keys.units):
+        asked = ask_drafter(workspace, keys, cache.drafter, question, cancellation)
+    else:
+        asked = without_drafter(workspace, question)
+    units = [unit for unit in _best(question, asked, fuse(asked, _WEIGHTS), tokens) if not keys.unit_tokens[unit]]
     keys = keys_of(workspace, cache.encode_ahead(workspace, parts, units, progress, cancellation))
     found = keys.units_in(question.scope)
     return keys if len(found) else cache.of(workspace, progress, cancellation)
 
 
-def _chosen(
-    question: Question,
-    workspace: Workspace,
-    keys: WorkspaceKeys,
-    cache: KeyCache,
-    tokens: int,
-    by_rule: Iterable[int],
-    cancellation: Cancellation,
-) -> list[int]:
-    """The units to encode: those `by_rule` and the best per token, up to `tokens`, less those that have keys."""
-    if len(keys.units):
-        asked = ask_drafter(workspace, keys, cache.drafter, question, cancellation)
-    else:
-        asked = _without_drafter(workspace, question)
-    sizes = _sizes(workspace)
-    worth = density(fuse(asked, _WEIGHTS).total + _BEST_OF_FILE * _best_of_file(asked), sizes)
-    first = list(dict.fromkeys(by_rule))
+def first_places(question: Question, workspace: Workspace) -> Kept:
+    """Places to show until the drafter has scored any: those that words, names and paths alone choose."""
+    asked = without_drafter(workspace, question)
+    scores, units = fuse(asked, _WEIGHTS), WorkspaceUnits(workspace, _sizes(workspace), len)
+    best = map(units.whole, _best(question, asked, scores, _FIRST_PLACES_TOKENS))
+    return Kept.of(units.spans(list(best), scores), None, provisional=True)
+
+
+def _best(question: Question, asked: ScoringInput, scores: FusedScores, tokens: int) -> list[int]:
+    """The units that a question needs most, up to `tokens`: those that are kept by rule, then the best per token."""
+    sizes = _sizes(asked.workspace)
+    worth = density(scores.total + _BEST_OF_FILE * _best_of_file(asked), sizes)
+    first = list(dict.fromkeys(_by_rule(question, asked.workspace, sizes, tokens)))
     wanted = question.scope.units if question.scope else np.arange(len(worth))
     rest = np.setdiff1d(wanted, first)
-    best = _filling(rest[np.argsort(-worth[rest], kind="stable")], sizes, tokens - int(sizes[first].sum()))
-    return [unit for unit in (*first, *best) if not keys.unit_tokens[unit]]
+    return [*first, *_filling(rest[np.argsort(-worth[rest], kind="stable")], sizes, tokens - int(sizes[first].sum()))]
 
 
 def _best_of_file(asked: ScoringInput) -> Scores:
@@ -113,23 +110,14 @@ def _filling(ranking: NDArray[np.int64], sizes: NDArray[np.int32], tokens: int) 
     return [int(unit) for unit in fit[np.cumsum(sizes[fit]) <= tokens]]
 
 
-def _without_drafter(workspace: Workspace, question: Question) -> ScoringInput:
-    """The question with everything but the drafter's scores."""
-    asked = about(question)
-    texts = () if asked.code else subquestions_of(asked.text)
-    subquestions = (ScoringInput(workspace, Question(text), {}) for text in texts)
-    return replace(ScoringInput(workspace, asked, {}), subquestions=tuple(subquestions))
-
-
-def _by_rule(question: Question, workspace: Workspace, cache: KeyCache, tokens: int) -> list[int]:
+def _by_rule(question: Question, workspace: Workspace, sizes: NDArray[np.int32], tokens: int) -> list[int]:
     """The units that are kept whatever their score: at the cursor, of an overview, and definitions asked for."""
-    sizes = _sizes(workspace)
     asked = [*defining(question.text, workspace), *overview_units(workspace, question)]
     wanted = [unit for unit in asked if question.scope is None or unit in question.scope.units]
     found = fitting(wanted, sizes, tokens)
     if question.cursor is None:
         return found
-    focus = WorkspaceUnits(workspace, np.zeros(0, np.int32), cache.drafter.count).focus(question.cursor)
+    focus = WorkspaceUnits(workspace, sizes, len).focus(question.cursor)
     return [*focus.units, *focus.companions, *found]
 
 

@@ -173,6 +173,13 @@ def about(question: Question) -> Question:
     return question if question.is_about_cursor else replace(question, cursor=None, code=None)
 
 
+def without_drafter(workspace: Workspace, question: Question) -> ScoringInput:
+    """A located question and its sub-questions with everything but the drafter's scores."""
+    question = about(question)
+    texts = () if question.code is not None else subquestions_of(question.text)
+    return ScoringInput(workspace, question, {}, tuple(ScoringInput(workspace, Question(text), {}) for text in texts))
+
+
 def ask_drafter(
     workspace: Workspace, keys: WorkspaceKeys, drafter: Drafter, question: Question, cancellation: Cancellation
 ) -> ScoringInput:
@@ -181,14 +188,11 @@ def ask_drafter(
     A question about the code at the cursor, or about a change, is scored with that code and has no sub-questions. Any
     other question ignores the cursor. Raises CancelledError.
     """
-    question = about(question)
-    arrays = keys.arrays, keys.offsets
-    if question.code is not None:
-        scores = drafter.score(*arrays, question.search_text, question.code, cancellation)
-        return ScoringInput(workspace, question, keys.by_unit(scores))
-    texts = subquestions_of(question.text)
-    scores, *of_each = drafter.score_each(*arrays, [question.search_text, *texts], cancellation)
-    subquestions = (
-        ScoringInput(workspace, Question(text), keys.by_unit(own)) for text, own in zip(texts, of_each, strict=True)
-    )
-    return ScoringInput(workspace, question, keys.by_unit(scores), tuple(subquestions))
+    asked, arrays = without_drafter(workspace, question), (keys.arrays, keys.offsets)
+    if asked.question.code is not None:
+        scores = drafter.score(*arrays, asked.text, asked.question.code, cancellation)
+        return replace(asked, drafter_scores=keys.by_unit(scores))
+    texts = [asked.text, *(one.question.text for one in asked.subquestions)]
+    of_each = zip([asked, *asked.subquestions], drafter.score_each(*arrays, texts, cancellation), strict=True)
+    whole, *subquestions = (replace(one, drafter_scores=keys.by_unit(scores)) for one, scores in of_each)
+    return replace(whole, subquestions=tuple(subquestions))

@@ -208,11 +208,11 @@
                                        (princ (plist-get thinking :text)))))
   (insert "\n"))
 
-(defun winnow--insert-kept (spans)
-  "List SPANS, the code that the answer will rest on, above the answer."
+(defun winnow--insert-kept (spans provisional)
+  "List SPANS, the code that the answer will rest on, above the answer.  PROVISIONAL ones may yet be others."
   (winnow--delete-kept)
   (setq winnow--kept (point))
-  (insert "Kept:\n")
+  (insert (if provisional "Found so far:\n" "Kept:\n"))
   (seq-doseq (span (seq-take spans winnow--most-kept))
     (winnow--insert-citation (plist-get span :location))
     (insert (string-trim-right (format "  %s %s" (plist-get span :kind) (plist-get span :name)))))
@@ -300,9 +300,9 @@ INSERT puts a result there that is no answer.  A running question is cancelled, 
       (cl-call-next-method))))
 
 (cl-defmethod eglot-handle-notification ((_server winnow-server) (_method (eql 'winnow/kept)) &key token spans
-                                         &allow-other-keys)
+                                         provisional &allow-other-keys)
   "Show SPANS, the code that the answer to the request of TOKEN will rest on."
-  (winnow--writing (string-remove-suffix "/answer" token) (winnow--insert-kept spans)))
+  (winnow--writing (string-remove-suffix "/answer" token) (winnow--insert-kept spans (eq provisional t))))
 
 (cl-defmethod eglot-handle-notification ((server winnow-server) (_method (eql 'winnow/status)) &rest status)
   "Keep STATUS of SERVER for the mode line."

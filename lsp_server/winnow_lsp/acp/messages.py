@@ -216,13 +216,14 @@ class Updates:
     def kept(self, kept: Kept) -> None:
         """Show the places that the answer will rest on, and how long the first word will take."""
         files = len({span.path for span in kept.spans})
+        places = f"{counted(len(kept.spans), 'place')} in {counted(files, 'file')}"
         self._search.show(
-            f"Kept {counted(len(kept.spans), 'place')} in {counted(files, 'file')}",
-            "completed",
+            f"Found {places} so far" if kept.provisional else f"Kept {places}",
+            "in_progress" if kept.provisional else "completed",
             locations=[{"path": str(self._folder / span.path), "line": span.start_line} for span in kept.spans],
             content=[{"type": "content", "content": _text(self._links(kept.spans))}],
         )
-        if self._read.status in ("pending", "in_progress"):
+        if not kept.provisional and self._read.status in ("pending", "in_progress"):
             waiting = Waiting()
             waiting.kept(kept)
             self._read.show(waiting.line().capitalize(), "in_progress")

@@ -93,7 +93,7 @@ class ProgressView(AbstractContextManager["ProgressView"]):
 
     def kept(self, kept: Kept) -> None:
         """Show the code that the answer will rest on, until the answer begins."""
-        self._spans, self._ranked = kept.spans, True
+        self._spans, self._ranked = kept.spans, not kept.provisional
         self._waiting.kept(kept)
         if self._live is not None:
             self._live.refresh()
@@ -130,7 +130,8 @@ class ProgressView(AbstractContextManager["ProgressView"]):
 
     def _view(self) -> Group:
         self._spinner.update(text=Text(self._line()))
-        return Group(*_places(self._spans), self._spinner)
+        so_far = [] if self._ranked or not self._spans else [Text("found so far:", "dim")]
+        return Group(*so_far, *_places(self._spans), self._spinner)
 
     def _line(self) -> str:
         return self.part + (self._said or (self._waiting.line() if self._ranked else self._index))

@@ -251,7 +251,7 @@ def _tell(listener: Listener, message: Mapping[str, Any], folders: Sequence[Fold
     match message:
         case {"method": "winnow/kept", "params": params}:
             spans = tuple(_span(span, folders) for span in params["spans"])
-            listener.on_kept(Kept(spans, params.get("seconds")))
+            listener.on_kept(Kept(spans, params.get("seconds"), params.get("provisional", False)))
         case {"method": "$/progress", "params": {"token": "text", "value": {"text": str(text), **more}}}:
             if thinking := more.get("thinking"):
                 listener.on_thought(str(thinking))

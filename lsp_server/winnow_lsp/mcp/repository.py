@@ -56,7 +56,8 @@ class Reports:
         """Note what the answer will rest on."""
         self._waiting.kept(kept)
         places = [f"{span.path}:{span.start_line}-{span.end_line}" for span in kept.spans[:_MOST_PLACES]]
-        self._line = f"{self._waiting.line()}; found {', '.join(places)}" if places else self._waiting.line()
+        line = "searching" if kept.provisional else self._waiting.line()
+        self._line = f"{line}; found {', '.join(places)}" if places else line
 
     def text(self, _: str) -> None:
         """Note that the answer is being written."""

@@ -79,8 +79,8 @@ function M._question(id, method, params, reply)
     delta = function(sequence, text, thinking)
       progress(params.partialResultToken, { kind = "delta", sequence = sequence, text = text, thinking = thinking })
     end,
-    kept = function(spans)
-      M.notification("winnow/kept", { token = params.partialResultToken, spans = spans, seconds = 18 })
+    kept = function(spans, provisional)
+      M.notification("winnow/kept", { token = params.partialResultToken, spans = spans, provisional = provisional, seconds = 18 })
     end,
     stage = function(message)
       progress(params.workDoneToken, { kind = "report", message = message })

@@ -80,6 +80,8 @@ local function streaming()
   )
   check("the answer's window is entered", api.nvim_buf_get_name(0):find("winnow://answer", 1, true))
   local heading = text()
+  asked.kept({ span("names.py", 2, 2, "top_level", "") }, true)
+  check("what was found by words alone says so", shown("Found so far:\n\n- `names.py:2`"), text())
   asked.kept({ span("names.py", 1, 1, "imports", "") })
   check("kept code is shown before the answer", shown("Kept:\n\n- `names.py:1` imports\n"), text())
   local spans = { span("sub/far.py", 3, 4, "function", "far") }

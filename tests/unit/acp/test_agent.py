@@ -31,6 +31,7 @@ PATIENCE_S = 120
 
 def at_once(_folder: Path, _question: Question, listener: Listener, _cancellation: Cancellation) -> Reply:
     listener.on_stage("loading models")
+    listener.on_kept(Kept(SPANS[:1], None, provisional=True))
     listener.on_kept(Kept(SPANS, 2.0))
     listener.on_stage("reading 512 of 2,900 tokens, about 14 s")
     listener.on_text("So")
@@ -126,12 +127,13 @@ def test_an_answer_with_the_places_it_rests_on(client: Callable[[Answerer], Clie
     assert [(call["sessionUpdate"], call["status"], call["title"]) for call in calls] == [
         ("tool_call", "in_progress", "Searching the repository"),
         ("tool_call_update", "in_progress", "Loading models"),
+        ("tool_call_update", "in_progress", "Found 1 place in 1 file so far"),
         ("tool_call_update", "completed", "Kept 2 places in 2 files"),
         ("tool_call", "in_progress", "Reading the prompt, about 2 s"),
         ("tool_call_update", "in_progress", "Reading 512 of 2,900 tokens, about 14 s"),
         ("tool_call_update", "completed", "The code that was kept"),
     ]
-    assert calls[2]["locations"] == [
+    assert calls[3]["locations"] == [
         {"path": f"{tmp_path}/src/a.py", "line": 3},
         {"path": f"{tmp_path}/src/[id] b.py", "line": 1},
     ]

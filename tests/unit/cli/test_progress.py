@@ -31,6 +31,8 @@ def test_the_best_places_are_listed_and_the_others_counted(
 ) -> None:
     on_terminal()
     with ProgressView() as view:
+        view.kept(Kept.of(spans(2), None, provisional=True))
+        assert "found so far" in capsys.readouterr().err
         view.kept(Kept.of(spans(10), 18.0))
         shown = [line.strip() for line in capsys.readouterr().err.splitlines() if "part" in line]
         assert len(shown) == 8

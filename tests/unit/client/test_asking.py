@@ -68,12 +68,13 @@ def test_an_answer_with_everything_that_happens_on_the_way() -> None:
         {"method": "winnow/status", "params": {}},
         {"method": "$/progress", "params": {"token": "stages", "value": {"kind": "begin", "title": "Winnow"}}},
         {"method": "$/progress", "params": {"token": "stages", "value": {"kind": "report", "message": "searching"}}},
+        {"method": "winnow/kept", "params": {"token": "text", "spans": [SPAN], "provisional": True}},
         {"method": "winnow/kept", "params": {"token": "text", "spans": [SPAN], "seconds": 2.0}},
         {"method": "$/progress", "params": {"token": "text", "value": {"kind": "delta", "sequence": 0, "text": "So."}}},
         {"id": 2, "result": RESULT},
     )
     span = Span("a/é.py", 3, 9, 41, 1.5, UnitKind.METHOD, "A.b", {"words": 1.5})
-    assert heard == [("stage", "searching"), Kept((span,), 2.0), "So."]
+    assert heard == [("stage", "searching"), Kept((span,), None, True), Kept((span,), 2.0), "So."]
     assert (reply.answer, reply.citations, reply.spans) == ("So.", (Citation("a/é.py", 4, 4),), (span,))
     assert (reply.finish, reply.notices, reply.stats["ttft_s"], reply.stats["kept_tokens"]) == ("eos", ("n",), 1.25, 41)
     assert reply.stats["target_host"] is None

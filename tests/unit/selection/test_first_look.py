@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Budget, Folder
+from winnow_engine.core import Budget, Cancellation, Folder
 from winnow_engine.errors import FileChangedError, PositionError
 from winnow_engine.index.workspace import Sources
 from winnow_engine.question import Cursor, Question
+from winnow_engine.selection.first_look import _FIRST_PLACES_TOKENS, first_places
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.storage.store import Store
 
@@ -64,6 +65,19 @@ def test_names_and_words_choose_what_is_encoded(assistant: Assistant, root: Path
     assert not selection.stats.complete
     assert sum(map(drafter.count, drafter.encoded)) == selection.stats.indexed_tokens
     assert f"rests on {selection.stats.indexed_tokens:,} of about" in selection.notices[0]
+
+
+def test_the_first_places_need_no_drafter(assistant: Assistant, root: Path, drafter: Words) -> None:
+    sources, question = Sources((Folder(root),)), Question("what does `add_tax` do?", Cursor("m03.py", 12, 12))
+    workspace = assistant.read(sources, Cancellation())
+    assert assistant._encoders.lack(workspace)
+    places = first_places(question, workspace)
+    assert places.provisional
+    assert {"add_tax", "step_3_1"} <= {span.name for span in places.spans}
+    assert sum(span.tokens for span in places.spans) <= _FIRST_PLACES_TOKENS
+    assert drafter.encoded == []
+    assistant.index(sources)
+    assert not assistant._encoders.lack(workspace)
 
 
 def test_what_has_no_keys_is_never_kept(assistant: Assistant, root: Path, drafter: Words) -> None:
@@ -151,13 +165,10 @@ def test_only_code_of_the_paths_asked_about_is_encoded_and_kept(
 def test_a_path_that_does_not_exist_is_told_before_anything_is_encoded(
     assistant: Assistant, root: Path, drafter: Words
 ) -> None:
+    question = Question("where is the result?", paths=("m03.py", "m99.py"))
     for look in (0, LOOK):
         with pytest.raises(PositionError, match="m99"):
-            assistant.select(
-                Sources((Folder(root),)),
-                Question("where is the result?", paths=("m03.py", "m99.py")),
-                Budget(60, first_look_tokens=look),
-            )
+            assistant.select(Sources((Folder(root),)), question, Budget(60, first_look_tokens=look))
     assert drafter.encoded == []
 
 
@@ -184,14 +195,7 @@ def test_where_no_unit_is_small_enough_the_index_is_completed(assistant: Assista
     assert ask(assistant, root, "what is `a`?").stats.complete
 
 
-def test_what_is_open_is_indexed_first(assistant: Assistant, root: Path, drafter: Words) -> None:
-    text = "def opened(value):\n    return value\n"
-    assistant.index(Sources((Folder(root),), open_documents={"m29.py": text.encode()}))
-    assert drafter.encoded[0] == text
-    assert "step_0_0" in "".join(drafter.encoded[:4])
-
-
-def test_what_questions_led_to_is_indexed_next(assistant: Assistant, root: Path, drafter: Words) -> None:
+def test_what_is_open_then_what_questions_led_to_is_indexed(assistant: Assistant, root: Path, drafter: Words) -> None:
     ask(assistant, root, "what is add_tax?", look=60)
     assert len(drafter.encoded) < 30
     opened, tax = "def opened(value):\n    return value\n", (root / "tax.py").read_text()

@@ -1,7 +1,7 @@
 /** The question that is being answered, and everything a page needs to show it, even one that is loaded later. */
 import type { CancellationTokenSource } from 'vscode';
 import type { Service } from '../asking/service';
-import type { Exchange, HostMessage, KeptLink, Question, SentenceInfo } from './contract';
+import type { Exchange, HostMessage, Question, SentenceInfo } from './contract';
 import { keptLinks, shownExchange, type Relative } from './links';
 import { wording } from './wording';
 
@@ -9,7 +9,7 @@ interface CurrentQuestion {
   cancellation: CancellationTokenSource;
   done: Promise<Exchange>;
   started: Extract<HostMessage, { type: 'started' }>;
-  kept: KeptLink[];
+  kept: Extract<HostMessage, { type: 'kept' }>;
   answer: string;
   sentences: SentenceInfo[];
   progress: string;
@@ -70,7 +70,7 @@ export class Asker {
   replay(): HostMessage[] {
     if (!this.running) return [this.history()];
     const { started, kept, answer, sentences, progress } = this.running;
-    return [this.history(), started, { type: 'progress', message: progress }, { type: 'kept', links: kept }, { type: 'delta', text: answer, sentences }, this.queued()];
+    return [this.history(), started, { type: 'progress', message: progress }, kept, { type: 'delta', text: answer, sentences }, this.queued()];
   }
 
   private queued(): HostMessage {
@@ -95,7 +95,7 @@ export class Asker {
   private start(question: Question & { conversation: string }): CurrentQuestion {
     const running: CurrentQuestion = {
       cancellation: this.context.cancellation(),
-      kept: [],
+      kept: { type: 'kept', links: [] },
       answer: '',
       sentences: [],
       progress: '',
@@ -108,9 +108,9 @@ export class Asker {
   private async run(question: Question, running: CurrentQuestion): Promise<Exchange> {
     const { service, relative, post } = this.context;
     const listener = {
-      kept: (spans: Exchange['spans']): void => {
-        running.kept = keptLinks(spans, relative);
-        post({ type: 'kept', links: running.kept });
+      kept: (spans: Exchange['spans'], provisional?: boolean): void => {
+        running.kept = { type: 'kept', links: keptLinks(spans, relative), provisional };
+        post(running.kept);
       },
       delta: (text: string, sentences: SentenceInfo[] = []): void => {
         running.answer += text;

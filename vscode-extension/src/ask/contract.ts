@@ -120,8 +120,8 @@ export interface Exchange {
 
 /** Called while an answer is being written. */
 export interface AskListener {
-  /** The code that the answer will rest on, best first: before the first piece, and again if more is known. */
-  kept(spans: SpanInfo[]): void;
+  /** The code that the answer will rest on, best first: before the first piece, and again if more is known than a provisional list. */
+  kept(spans: SpanInfo[], provisional?: boolean): void;
   /** The next piece of the answer, and sentences before whose places are known now. */
   delta(text: string, sentences?: SentenceInfo[]): void;
   /** The current stage in one line, such as `reading 512 of 2,900 tokens`. */
@@ -199,7 +199,7 @@ export type HostMessage =
   | { type: 'place'; place?: Place }
   | { type: 'readiness'; readiness?: Readiness }
   | { type: 'started'; question: string; place?: Place; conversation: string }
-  | { type: 'kept'; links: KeptLink[] }
+  | { type: 'kept'; links: KeptLink[]; provisional?: boolean }
   | { type: 'delta'; text: string; sentences?: SentenceInfo[] }
   | { type: 'progress'; message: string }
   | { type: 'finished'; exchange: ShownExchange }

@@ -11,7 +11,7 @@ const GONE_CODES: ReadonlySet<number> = new Set([ErrorCodes.PendingResponseRejec
 
 export async function sendAsk(client: LanguageClient, params: AskParams, listener: AskListener, token: vscode.CancellationToken): Promise<AskResult> {
   const partialResultToken = randomUUID();
-  const kept = onKept(partialResultToken, (spans) => { listener.kept(spans); });
+  const kept = onKept(partialResultToken, (spans, provisional) => { listener.kept(spans, provisional); });
   const deltas = client.onProgress(DeltaProgress, partialResultToken, ({ text, sentences = [] }) => { if (text !== '' || sentences.length > 0) listener.delta(text, sentences); });
   try {
     return await withProgress(client, listener, (workDoneToken) =>

@@ -72,11 +72,13 @@ export interface Delta {
   sentences?: SentenceInfo[];
 }
 
-/** Code that an answer will rest on, best first; sent before the first delta, twice if more is known the second time. */
+/** Code that an answer will rest on, best first; sent before the first delta, and again whenever more is known. */
 export interface Kept {
   /** The question's `partialResultToken`. */
   token: string;
   spans: SpanInfo[];
+  /** The drafter has not scored it: the answer may rest on other code. */
+  provisional?: boolean;
   /** Expected seconds until the first token; missing if unknown. */
   seconds?: number;
 }

@@ -16,10 +16,12 @@ describe('the places', () => {
   test('the places are there before the answer, while it comes and after it, each a link, the cited ones numbered', async () => {
     const { page, said, tell } = await open();
     const first = page.locator('.places a', { hasText: 'round_up' });
-    await tell(STARTED, { type: 'kept', links: KEPT.slice(0, 1) });
+    await tell(STARTED, { type: 'kept', links: KEPT.slice(0, 1), provisional: true });
+    expect(await page.getByText('Found so far').isVisible()).toBe(true);
     await tell({ type: 'kept', links: KEPT }, { type: 'progress', message: 'reading 2,900 tokens, about 18 s' });
     const kept = page.getByRole('region', { name: 'Places' });
     expect(await kept.getByRole('listitem').count()).toBe(5);
+    expect(await page.getByText('Found so far').isVisible()).toBe(false);
     await page.getByRole('status').filter({ hasText: '10 places found.' }).waitFor();
     await first.evaluate((element) => { element.dataset.same = 'yes'; });
     await tell({ type: 'progress', message: 'reading 2,900 tokens, about 17 s' });

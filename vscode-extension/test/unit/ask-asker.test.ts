@@ -60,12 +60,12 @@ describe('an answer on its way', () => {
     const answer = asker.ask({ text: 'q' });
     await tick();
     fake.at(0).listener.progress('reading');
-    fake.at(0).listener.kept([SPAN]);
+    fake.at(0).listener.kept([SPAN], true);
     fake.at(0).listener.delta('a');
     fake.at(0).end();
     expect((await answer).conversation).toBe('c1');
     expect(posted.map(({ type }) => type)).toEqual(['started', 'progress', 'kept', 'delta', 'finished']);
-    expect(posted).toContainEqual({ type: 'kept', links: [LINK] });
+    expect(posted).toContainEqual({ type: 'kept', links: [LINK], provisional: true });
   });
 
   test('is replayed to a page that comes late, with nothing lost or told twice', async () => {

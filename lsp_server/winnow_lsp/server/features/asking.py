@@ -75,7 +75,8 @@ async def answered_in(server: WinnowServer, params: AskParams, conversation: str
             seen, question = frozenset[str](), await _question(server, params)
 
             def on_kept(kept: Kept) -> None:
-                bar.kept(kept)
+                if not kept.provisional:
+                    bar.kept(kept)
                 deltas.kept(kept_json(kept, folders.location))
 
             def on_sentence(sentence: Sentence) -> None:

@@ -118,7 +118,7 @@ def sentence_json(sentence: Sentence, locate: Locate) -> dict[str, Any]:
 def kept_json(kept: Kept, locate: Locate) -> dict[str, Any]:
     """The parameters of `winnow/kept`, less its token."""
     expected = {} if kept.seconds is None else {"seconds": round(kept.seconds, 1)}
-    return {"spans": _spans_json(kept.spans, locate), **expected}
+    return {"spans": _spans_json(kept.spans, locate), **({"provisional": True} if kept.provisional else expected)}
 
 
 def selection_json(selection: Selection, locate: Locate) -> dict[str, Any]:

@@ -12,7 +12,7 @@ export function narrate(before: PageState, after: PageState, event: PageEvent, a
       if (event.message && stage(event.message) !== stage(before.running?.progress ?? '')) announcer.add(`${event.message}.`);
       break;
     case 'kept':
-      if (event.links.length > 0) announcer.add(event.links.length === 1 ? '1 place found.' : `${event.links.length} places found.`);
+      if (event.links.length > 0) announcer.add(`${event.links.length === 1 ? '1 place' : `${event.links.length} places`} found${event.provisional ? ' so far' : ''}.`);
       break;
     case 'delta':
       announcer.add(freshParagraphs(before.running?.answer ?? '', after.running?.answer ?? ''));

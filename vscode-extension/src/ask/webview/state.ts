@@ -8,6 +8,8 @@ export interface RunningQuestion {
   conversation: string;
   /** The code that the answer will rest on, best first; empty until it is known. */
   kept: readonly KeptLink[];
+  /** The kept code was chosen by words alone, and will be chosen anew. */
+  provisional?: boolean;
   answer: string;
   sentences: readonly SentenceInfo[];
   /** The current stage. */
@@ -65,7 +67,7 @@ export function reduce(state: PageState, event: PageEvent): PageState {
     case 'started':
       return started(state, event);
     case 'kept':
-      return state.running ? { ...state, running: { ...state.running, kept: event.links } } : state;
+      return state.running ? { ...state, running: { ...state.running, kept: event.links, provisional: event.provisional } } : state;
     case 'delta':
       return state.running ? { ...state, running: { ...state.running, answer: state.running.answer + event.text, sentences: [...state.running.sentences, ...(event.sentences ?? [])] } } : state;
     case 'progress':

@@ -80,8 +80,8 @@ end
 ---@return winnow.Listener
 function M._listener(turn)
   return {
-    on_kept = function(spans)
-      M._show_kept(turn, spans)
+    on_kept = function(spans, provisional)
+      M._show_kept(turn, spans, provisional)
     end,
     on_delta = function(text)
       M._keep(turn)
@@ -103,13 +103,14 @@ end
 ---@private
 ---@param turn winnow.Turn
 ---@param spans table[] `SpanInfo`, best first
-function M._show_kept(turn, spans)
+---@param provisional? boolean chosen by names and words alone
+function M._show_kept(turn, spans, provisional)
   local view = turn.view
   if turn.waits then -- more is known now
     view:cut(turn.start[1], turn.start[2])
   end
   turn.waits = true
-  view:paragraph("Kept:\n")
+  view:paragraph(provisional and "Found so far:\n" or "Kept:\n")
   view:list(vim.tbl_map(function(span)
     return { text = citations.span_line(span, view.client), location = span.location }
   end, vim.list_slice(spans, 1, MOST_KEPT)))

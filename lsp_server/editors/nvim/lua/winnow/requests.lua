@@ -11,7 +11,7 @@ local M = {}
 
 ---@class winnow.Listener
 ---@field on_delta? fun(text: string) the next piece of the answer, in order
----@field on_kept? fun(spans: table[]) the code that the answer will rest on, best first; once or twice, before any delta
+---@field on_kept? fun(spans: table[], provisional?: boolean) the code that the answer will rest on, best first; before any delta, perhaps several times
 ---@field on_stage fun(message: string) the current stage
 ---@field on_end fun(outcome: winnow.Outcome) called exactly once
 
@@ -89,11 +89,11 @@ function M.on_progress(err, params, ctx)
 end
 
 --- Handler of `winnow/kept`.
----@param params { token: string, spans: table[], seconds?: number }
+---@param params { token: string, spans: table[], provisional?: boolean, seconds?: number }
 function M.on_kept(_, params)
   local request = running[params.token]
   if request and request.listener.on_kept then
-    request.listener.on_kept(params.spans)
+    request.listener.on_kept(params.spans, params.provisional)
   end
 end
 

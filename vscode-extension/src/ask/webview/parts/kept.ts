@@ -11,6 +11,7 @@ const ICONS: Record<string, IconName> = { function: 'method', method: 'method', 
 /** The places that an answer rests on: from the moment they are known, with the cited ones numbered. */
 export class KeptPlaces {
   readonly element = h('section', { class: 'places', 'aria-label': 'Places', hidden: '' });
+  private readonly soFar = h('p', { class: 'so-far' }, 'Found so far by names and words');
   private readonly list = h('ul');
   private readonly more = h('button', { type: 'button', class: 'link', 'data-action': 'more' });
   private shown = '';
@@ -18,18 +19,19 @@ export class KeptPlaces {
   private all = false;
 
   constructor() {
-    this.element.append(this.list, this.more);
+    this.element.append(this.soFar, this.list, this.more);
     this.more.addEventListener('click', () => { this.all = true; });
   }
 
   /** Rows change only where something did: a link that is replaced while it is pressed does nothing. */
-  update(footnotes: Footnotes): void {
+  update(footnotes: Footnotes, provisional = false): void {
     const { places } = footnotes;
     const rows = places.filter((place, index) => this.all || index < FEW || footnotes.numberOf(place) !== undefined);
-    const now = JSON.stringify([places.length, rows.map((row) => [row.label, footnotes.numberOf(row)])]);
+    const now = JSON.stringify([provisional, places.length, rows.map((row) => [row.label, footnotes.numberOf(row)])]);
     if (now === this.shown) return;
     this.shown = now;
     this.element.hidden = places.length === 0;
+    this.soFar.hidden = !provisional;
     const hidden = places.length - rows.length;
     this.more.hidden = hidden === 0;
     this.more.textContent = `${hidden} more`;

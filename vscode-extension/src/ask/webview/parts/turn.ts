@@ -29,14 +29,14 @@ export class TurnView {
   }
 
   /** Show an unfinished answer. */
-  follow({ kept, answer, sentences, progress }: RunningQuestion): void {
+  follow({ kept, provisional, answer, sentences, progress }: RunningQuestion): void {
     this.wait(answer === '' ? progress || 'Asking' : undefined);
     if (this.footnotes.kept !== kept) this.footnotes = new Footnotes(kept);
     this.streamed.follow(answer);
     const drawn = this.streamed.render();
     if (drawn || this.numbered !== sentences) numberSentences(this.answer, answer, sentences, this.footnotes);
     this.numbered = sentences;
-    this.places.update(this.footnotes);
+    this.places.update(this.footnotes, provisional);
   }
 
   /** Show the finished exchange; `notices` are those of it that were not told before. */
