@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import count
 from typing import TypeVar
@@ -119,42 +119,6 @@ def grow(start: S, expand: Expand[S], limit: int, least: float) -> DraftTree:
         if len(tokens) < limit:
             push(len(tokens) - 1, -negative, state)
     return DraftTree(tuple(tokens), tuple(parents), tuple(worths))
-
-
-_CHOICES = 4  # tokens at each depth
-
-
-Guess = tuple[float, int, int, bool]
-"""Worth (the probability of this token and all before it on the chain), token, depth (from 1), whether on the chain."""
-
-
-def guess_chain(
-    logits: NDArray[np.float32], behind: Callable[[int], NDArray[np.float32] | None], limit: int, least: float
-) -> Iterator[Guess]:
-    """Guess a chain of at most `limit` tokens with the runners-up at each depth, until it is worth less than `least`.
-
-    `logits`, shape (vocabulary,), choose the first token. `behind` evaluates the chain's next token and gives the
-    logits behind it, or None if aborted.
-    """
-    worth = 1.0
-    for depth in range(1, limit + 1):
-        tokens, probabilities = likeliest(logits, _CHOICES)
-        for rank, (token, probability) in enumerate(zip(tokens.tolist(), probabilities.tolist(), strict=True)):
-            if worth * probability >= least and probability > 0:
-                yield worth * probability, token, depth, rank == 0
-        worth *= float(probabilities[0])
-        following = behind(int(tokens[0])) if worth >= least and depth < limit else None
-        if following is None:
-            return
-        logits = following
-
-
-def best_tree(guesses: Iterable[Guess], limit: int) -> DraftTree:
-    """The tree of the `limit` guesses worth most. Ties stay in order, so that a parent stands before its children."""
-    best = sorted(guesses, key=lambda guess: -guess[0])[:limit]
-    chain = {depth: node for node, (_, _, depth, on_chain) in enumerate(best) if on_chain}
-    parents = tuple(chain.get(depth - 1, ROOT) for _, _, depth, _ in best)
-    return DraftTree(tuple(token for _, token, _, _ in best), parents, tuple(worth for worth, _, _, _ in best))
 
 
 def likeliest(logits: NDArray[np.float32], choices: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Prompt
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.context import LlamaContext
-from winnow_engine.llama.draft_tree import NOTHING, DraftTree, best_tree, guess_chain
+from winnow_engine.llama.draft_tree import NOTHING, DraftTree, grow, likeliest
 from winnow_engine.llama.kv_cache import KvCache
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.targets.drafts.base import FileMethod
@@ -21,6 +19,8 @@ _WINDOW = 512
 """Tokens of the prompt's end that the draft model reads. Reading all of a long prompt would take it longer than the
 answer takes the target."""
 _ANSWER = 512  # tokens there is room for at first
+_CHOICES = 4  # tokens at each depth
+_READ, _BESIDE = -1, -2  # in place of a token: what is read already, and a runner-up, behind which nothing is guessed
 
 
 class SmallModelDraft:
@@ -45,7 +45,18 @@ class SmallModelDraft:
         cache = self._cache_for(len(self._tokens) + limit)
         if not cache.hold(np.array(self._tokens, np.int32)):
             return NOTHING
-        return best_tree(guess_chain(cache.context.logits(), partial(_behind, cache), limit, least), limit)
+
+        def choices(behind: int) -> Iterator[tuple[int, float, int]]:
+            """The likeliest tokens behind a token of the chain."""
+            if behind == _BESIDE or (
+                behind != _READ and not cache.extend(np.array([behind], np.int32), want_logits=True)
+            ):
+                return
+            tokens, chances = likeliest(cache.context.logits(), _CHOICES)
+            for rank, (token, chance) in enumerate(zip(tokens.tolist(), chances.tolist(), strict=True)):
+                yield token, chance, _BESIDE if rank else token
+
+        return grow(_READ, choices, limit, least)
 
     def accept(self, tokens: Sequence[int]) -> None:
         """Append `tokens` to the answer."""
@@ -66,11 +77,6 @@ class SmallModelDraft:
             self._cache = KvCache(LlamaContext(self._model, tokens + _ANSWER, self._options))
         self._cache.context.abort_with(self._abort)
         return self._cache
-
-
-def _behind(cache: KvCache, token: int) -> NDArray[np.float32] | None:
-    done = cache.extend(np.array([token], np.int32), want_logits=True)
-    return cache.context.logits() if done else None
 
 
 METHOD = FileMethod(architecture=None, open=lambda file: SmallModelDraft(file.model, file.options))
