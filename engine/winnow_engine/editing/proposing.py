@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from winnow_engine.assistant import Assistant
@@ -113,22 +113,6 @@ def _overlaps(span: Span, lines: Cursor) -> bool:
     return span.path == lines.path and span.start_line <= lines.end_line and lines.start_line <= span.end_line
 
 
-@dataclass(frozen=True, slots=True)
-class _EnoughOr(Cancellation):
-    """Set once the answer has all that is needed, or when the user cancels."""
-
-    users: Cancellation = field(default_factory=Cancellation)
-
-    @property
-    def cancelled(self) -> bool:
-        """True if the target may stop."""
-        return self._event.is_set() or self.users.cancelled
-
-    def check(self) -> None:
-        """Raise CancelledError if the user cancelled."""
-        self.users.check()
-
-
 def _generated(
     target: Target,
     prompt: Any,
@@ -138,7 +122,7 @@ def _generated(
     cancellation: Cancellation,
 ) -> Generation:
     """The answer as far as its first block that changes something: what models say below it takes as long again."""
-    stop, heard = _EnoughOr(users=cancellation), [""]
+    stop, heard = cancellation.part(), [""]
 
     def hear(piece: str) -> None:
         heard[0] += piece
