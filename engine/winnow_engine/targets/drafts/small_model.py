@@ -40,17 +40,14 @@ class SmallModelDraft:
 
     def propose(self, limit: int, least: float = 0.0) -> DraftTree:
         """The likeliest chain and the runners-up beside it, as many as are worth most."""
-        if not limit:
-            return NOTHING
         cache = self._cache_for(len(self._tokens) + limit)
         if not cache.hold(np.array(self._tokens, np.int32)):
             return NOTHING
 
         def choices(behind: int) -> Iterator[tuple[int, float, int]]:
             """The likeliest tokens behind a token of the chain."""
-            if behind == _BESIDE or (
-                behind != _READ and not cache.extend(np.array([behind], np.int32), want_logits=True)
-            ):
+            ids = np.array([behind], np.int32)
+            if behind == _BESIDE or (behind != _READ and not cache.extend(ids, want_logits=True)):
                 return
             tokens, chances = likeliest(cache.context.logits(), _CHOICES)
             for rank, (token, chance) in enumerate(zip(tokens.tolist(), chances.tolist(), strict=True)):
