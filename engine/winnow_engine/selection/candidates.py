@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Scores
 
-_LOOKED_AT = 1 << 16  # scores by which a threshold for the best is guessed
-
 
 @dataclass(frozen=True)
 class Candidates:
@@ -55,17 +53,9 @@ def best(scores: Scores, most: int) -> NDArray[np.int64]:
 
 def highest(scores: Scores, most: int) -> NDArray[np.int64]:
     """The places of the highest scores, at most so many, int64. Of equal scores the first come first."""
-    above = np.flatnonzero(scores >= _guessed_threshold(scores, most))
-    if len(above) < min(most, len(scores)):
-        above = np.arange(len(scores))
+    last = len(scores) - most
+    above = np.flatnonzero(scores >= np.partition(scores, last)[last]) if last > 0 else np.arange(len(scores))
     return above[np.argsort(-scores[above], kind="stable")[:most]]
-
-
-def _guessed_threshold(scores: Scores, most: int) -> float:
-    """A score that probably a few more than `most` reach, guessed from every n-th score."""
-    few = scores[:: max(len(scores) // _LOOKED_AT, 1)]
-    wanted = 2 * most * len(few) // max(len(scores), 1) + 64
-    return float(np.partition(few, len(few) - wanted)[len(few) - wanted]) if wanted < len(few) else -np.inf
 
 
 def united(units: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
