@@ -1,13 +1,14 @@
-"""Targets that can be suggested, with the figures that say where one fits and how fast it is: `targets.toml`."""
+"""Models known by name, with the figures that say where one fits and how fast it is as a target: `targets.toml`."""
 
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,11 @@ class KnownTarget:
     state_bytes: int = 0
     tied: bool = False
     narrow: bool = False
+    file: str = ""
+    sha256: str = ""
+    url: str = ""
+    drafter: bool = False
+    wheels: Sequence[Mapping[str, Any]] = field(default=(), compare=False)
 
     @property
     def experts(self) -> bool:
