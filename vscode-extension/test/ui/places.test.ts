@@ -1,10 +1,29 @@
 /** The places of an answer: in sight from the moment they are known. */
 import { describe, expect, test } from 'vitest';
-import type { HostMessage, Location } from '../../src/ask/contract';
+import type { HostMessage, Location, ShownExchange } from '../../src/ask/contract';
 import { exchange, location, opener } from './harness';
 import { ANSWER, KEPT, sample } from './samples';
 
 const STARTED: HostMessage = { type: 'started', question: 'How are prices rounded?', conversation: 'c1' };
+
+const LONG = ANSWER.repeat(3);
+const NOTICES = ['the index is not complete: this rests on 8,903 of about 12,173 tokens of code; ask again once it is', 'less code than it seems to need is kept, as much as the target reads in 10 s: `winnow.patience`'];
+/** All the ways in which an answer ends. */
+const ENDS: Record<string, Partial<ShownExchange>> = {
+  answered: {},
+  'answered at length': { answer: LONG },
+  'answered in a line': { answer: 'Up, in `round_up`.', links: [], citations: [] },
+  'answered with more places': { kept: KEPT },
+  'answered with one place': { kept: KEPT.slice(0, 1) },
+  'answered after a thought': { thinking: { text: 'Hm. '.repeat(200), seconds: 12, tokens: 340 } },
+  'answered with notices': { answer: LONG, notices: NOTICES },
+  'cut off': { answer: LONG, finish: 'length' },
+  empty: { answer: '', links: [], citations: [] },
+  stopped: { outcome: 'cancelled', answer: LONG },
+  'stopped before it began': { outcome: 'cancelled', answer: '', links: [], citations: [] },
+  failed: { outcome: 'failed', answer: '', error: 'The server ended. '.repeat(9), links: [], citations: [] },
+  'failed in the middle': { outcome: 'failed', answer: LONG, error: 'The server ended.', links: [], citations: [] },
+};
 
 const open = opener();
 
@@ -51,10 +70,18 @@ describe('the places', () => {
     expect(await kept.getByRole('listitem').count()).toBe(10);
   });
 
-  test.each(['cancelled', 'failed'] as const)('a question that %s keeps its places', async (outcome) => {
-    const { page, tell } = await open();
-    await tell(STARTED, { type: 'kept', links: KEPT }, { type: 'finished', exchange: exchange({ outcome, answer: '', kept: KEPT }) });
-    expect(await page.getByRole('region', { name: 'Places' }).getByRole('listitem').count()).toBe(5);
+  test.each([[280, 640], [430, 533], [320, 740]])('at %i × %i places are in sight however an answer ends', async (width, height) => {
+    const { page, tell } = await open({ width, height });
+    for (const [name, end] of Object.entries(ENDS)) {
+      const done = sample({ id: name, conversation: name, ...end });
+      await tell({ type: 'new' }, { ...STARTED, conversation: name }, { type: 'kept', links: done.kept }, { type: 'delta', text: done.answer }, { type: 'finished', exchange: done });
+      const hidden = await page.evaluate(() => {
+        const log = document.querySelector('main')?.getBoundingClientRect();
+        const places = [...document.querySelectorAll('.places li')].map((one) => one.getBoundingClientRect());
+        return places.length === 0 || places.filter((one) => !log || one.top < log.top || one.bottom > log.bottom).length;
+      });
+      expect([name, hidden]).toEqual([name, 0]);
+    }
   });
 
   test.each([[280, 640], [430, 533], [320, 740]])('at %i × %i the last line of a growing answer and its first places are always in sight', async (width, height) => {
