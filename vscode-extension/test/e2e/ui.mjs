@@ -31,6 +31,14 @@ async function widen(pixels) {
   await page.mouse.move(x - 300, 400);
 }
 
+/** The share of the side bar's height that the answer has, in a window of that size. */
+async function answerShare(width, height) {
+  await page.setViewportSize({ width, height });
+  await page.waitForTimeout(1000); // the views follow
+  const [answer, bar] = await Promise.all([ask.locator('main').boundingBox(), page.locator('.part.auxiliarybar').boundingBox()]);
+  return answer.height / bar.height;
+}
+
 let ask;
 let recorded;
 
@@ -91,6 +99,12 @@ await step('all of that was recorded', async () => {
   if (CHANGES) await page.keyboard.press('Control+B');
   await page.setViewportSize({ width: 1280, height: 800 });
 });
+await step('most of the view is the answer, at 150 percent too', async () => {
+  const large = await answerShare(853, 533); // of 1280 × 800
+  const usual = await answerShare(1280, 800);
+  console.log(`the answer has ${Math.round(usual * 100)} and ${Math.round(large * 100)} percent`);
+  if (usual < 0.6 || large < 0.5) throw new Error('the answer has too little of the view');
+});
 await step('pictures of the Ask view', () => inBothThemes('ask'));
 await step('the spans view shows files and scores', async () => {
   await ask.getByRole('button', { name: 'Why these spans?' }).last().click();
@@ -108,6 +122,11 @@ await step('a click on the status bar shows details, in both themes', () =>
     await page.locator('.quick-input-list .monaco-list-row', { hasText: 'Drafter' }).waitFor();
     await page.waitForTimeout(1000); // it fades in
   }));
+await step('questions to begin with are made from the workspace', async () => {
+  await page.keyboard.press('Escape');
+  await page.locator('.part.auxiliarybar').getByRole('button', { name: 'New Conversation' }).click();
+  await ask.getByRole('button', { name: /^How does .* work\?$/ }).first().waitFor();
+});
 await step('the chat panel answers, and no account is asked for', async () => {
   await page.keyboard.press('Escape');
   await command('Chat: Open Chat');

@@ -100,7 +100,7 @@ class StrictProtocol(LanguageServerProtocol):
         known = self.get_message_type(data["method"]) if "method" in data else None
         if known is not None:
             return self._converter.structure(data, known)
-        return super().structure_message(data)
+        return super().structure_message({"params": None, **data} if "method" in data else data)
 
     @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
     async def lsp_workspace__execute_command(self, params: types.ExecuteCommandParams) -> Any:  # type: ignore[override]
