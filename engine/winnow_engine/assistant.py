@@ -192,13 +192,14 @@ class Assistant:
     def ranked(self, sources: Sources, question: Question, budget: Budget) -> Ranked:
         """The question with a score for each unit, to select for more budgets than one."""
         cancellation = Cancellation()
-        return begun_again(lambda: self._rank(sources, question, budget, Clock(), ignore, cancellation), cancellation)
+        ranking = partial(self._rank, sources, question, budget, Clock(), ignore, cancellation)
+        return begun_again(lambda: ranking().reranked, cancellation)
 
     def _selected(self, ranked: Ranked, budget: Budget) -> Selection:
         """The spans for a prompt of its own, by what is known of the target now."""
         target = self.target.loaded if self.target else None
         most = prefill_limit(target.prefill_tokens_per_s if target else None, budget.patience_s)
-        return ranked.select(ranked.tokens(budget, most))
+        return ranked.reranked.select(ranked.tokens(budget, most))
 
     def index(
         self, sources: Sources, progress: ProgressSink = ignore, cancellation: Cancellation | None = None
@@ -282,13 +283,13 @@ class Assistant:
             candidates = keys.units_in(question.scope)
             scores = fuse(asked, read_fusion_weights(cache.drafter.fusion)).among(candidates)
             own = keys.tokens_of(candidates)
+        again = None
         if reranker is not None and cache.drafter.place == "resident":  # its GPU may have failed since
-            with clock.stage("rerank"):
-                scores = rerank(asked, scores, own, cache.drafter, reranker, cancellation)
-        scores = with_rules(question, workspace, scores)
+            again = clock.stage("rerank")(partial(rerank, asked, scores, own, cache.drafter, reranker, cancellation))
         cancellation.check()
         notices = (*self._store.problems, *(question.change.notices if question.change else ()))
-        return Ranked(question, workspace, keys, own, scores, cache.drafter, notices)
+        scores = with_rules(question, workspace, scores)
+        return Ranked(question, workspace, keys, own, scores, cache.drafter, notices, again)
 
 
 def open_assistant(

@@ -24,7 +24,7 @@ class Clock:
 
     def __init__(self) -> None:
         self.stages: dict[str, float] = {}
-        self._started = time.perf_counter()
+        self._started, self._in_stages = time.perf_counter(), 0.0
 
     @property
     def elapsed(self) -> float:
@@ -33,10 +33,11 @@ class Clock:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Record the time inside the `with` block as that of a stage."""
-        started = time.perf_counter()
+        """Record the time inside the `with` block as that of a stage, less that of stages within it."""
+        started, before = time.perf_counter(), self._in_stages
         yield
-        self.stages[name] = time.perf_counter() - started
+        took = time.perf_counter() - started
+        self.stages[name], self._in_stages = took - (self._in_stages - before), before + took
 
 
 def mapped_ahead(

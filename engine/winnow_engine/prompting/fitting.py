@@ -90,8 +90,11 @@ class Limits:
 
 
 def fit(ranked: Ranked, conversation: Conversation | None, limits: Limits) -> Fitted:
-    """The last prompt continued where the question follows it, else a fresh one. BudgetError if it cannot fit."""
-    return _continued(ranked, conversation, limits) or _fresh(ranked, limits)
+    """The last prompt continued where the question follows it, else a fresh one. BudgetError if it cannot fit.
+
+    The reranker is not asked where the prompt goes on and already shows what the scores without it would keep.
+    """
+    return _continued(ranked, conversation, limits) or _fresh(ranked.reranked, limits)
 
 
 def _continued(ranked: Ranked, conversation: Conversation | None, limits: Limits) -> Fitted | None:
@@ -102,8 +105,10 @@ def _continued(ranked: Ranked, conversation: Conversation | None, limits: Limits
     if limits.latest_turns(question) != question:
         return None
     useful = ranked.tokens(limits.budget)
-    share = follow_up_budget(useful, at_cursor=question.cursor is not None)
-    selection = ranked.select(min(share, limits.wanted(ranked)))
+    share = min(follow_up_budget(useful, at_cursor=question.cursor is not None), limits.wanted(ranked))
+    selection = ranked.select(share)
+    if conversation.unseen(selection.spans):
+        selection = ranked.reranked.select(share)
     new = conversation.unseen(selection.spans)
     spans = conversation.with_spans(new)
     if is_too_long(spans, useful):

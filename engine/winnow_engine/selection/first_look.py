@@ -69,14 +69,12 @@ def keys_for(
     parts = cache.stored(workspace)
     keys = keys_of(workspace, parts)
     # A second round, after the drafter has scored what the first one encoded, chose no better.
+    asked = without_drafter(workspace, question)
     if len(keys.units):
         asked = ask_drafter(workspace, keys, cache.drafter, question, cancellation)
-    else:
-        asked = without_drafter(workspace, question)
     units = [unit for unit in _best(question, asked, fuse(asked, _WEIGHTS), tokens) if not keys.unit_tokens[unit]]
     keys = keys_of(workspace, cache.encode_ahead(workspace, parts, units, progress, cancellation))
-    found = keys.units_in(question.scope)
-    return keys if len(found) else cache.of(workspace, progress, cancellation)
+    return keys if len(keys.units_in(question.scope)) else cache.of(workspace, progress, cancellation)
 
 
 def first_places(question: Question, workspace: Workspace) -> Kept:
@@ -93,8 +91,10 @@ def _best(question: Question, asked: ScoringInput, scores: FusedScores, tokens: 
     worth = density(scores.total + _BEST_OF_FILE * _best_of_file(asked), sizes)
     first = list(dict.fromkeys(_by_rule(question, asked.workspace, sizes, tokens)))
     wanted = question.scope.units if question.scope else np.arange(len(worth))
-    rest = np.setdiff1d(wanted, first)
-    return [*first, *_filling(rest[np.argsort(-worth[rest], kind="stable")], sizes, tokens - int(sizes[first].sum()))]
+    rest, room = np.setdiff1d(wanted, first), tokens - int(sizes[first].sum())
+    fit = rest[sizes[rest] <= _LARGEST_SHARE * room]
+    ranking = fit[np.argsort(-worth[fit], kind="stable")]
+    return [*first, *ranking[np.cumsum(sizes[ranking]) <= room].tolist()]
 
 
 def _best_of_file(asked: ScoringInput) -> Scores:
@@ -104,17 +104,10 @@ def _best_of_file(asked: ScoringInput) -> Scores:
     return asked.workspace.by_unit(np.asarray(best, np.float32))
 
 
-def _filling(ranking: NDArray[np.int64], sizes: NDArray[np.int32], tokens: int) -> list[int]:
-    """The first of some units that fit together into so many tokens, none of which takes more than half of them."""
-    fit = ranking[sizes[ranking] <= _LARGEST_SHARE * tokens]
-    return [int(unit) for unit in fit[np.cumsum(sizes[fit]) <= tokens]]
-
-
 def _by_rule(question: Question, workspace: Workspace, sizes: NDArray[np.int32], tokens: int) -> list[int]:
     """The units that are kept whatever their score: at the cursor, of an overview, and definitions asked for."""
     asked = [*defining(question.text, workspace), *overview_units(workspace, question)]
-    wanted = [unit for unit in asked if question.scope is None or unit in question.scope.units]
-    found = fitting(wanted, sizes, tokens)
+    found = fitting([n for n in asked if question.scope is None or n in question.scope.units], sizes, tokens)
     if question.cursor is None:
         return found
     focus = WorkspaceUnits(workspace, sizes, len).focus(question.cursor)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -17,7 +17,7 @@ from winnow_engine.question import Question, ShownChange
 from winnow_engine.selection.auto_budget import LEAST_TOKENS, MOST_TOKENS, UNSURE_LOG_ODDS, tokens_needed
 from winnow_engine.selection.budget import Focus, KeptUnit, choose, worth
 from winnow_engine.selection.fusion import FusedScores
-from winnow_engine.selection.order import DEFINITION, by_files
+from winnow_engine.selection.order import DEFINITION, by_files, with_rules
 from winnow_engine.selection.overview import asks_for_tests, fitting, overview_units
 from winnow_engine.selection.shown_change import budget_for, longest_fitting, spans_shown, units_shown
 from winnow_engine.selection.subquestions import subquestions_of
@@ -61,7 +61,7 @@ class Selection:
 class Ranked:
     """A question about a workspace, with a score for each unit, and notices for the user.
 
-    `unit_tokens`, int32 [U], are 0 for units that cannot be kept.
+    `unit_tokens`, int32 [U], are 0 for units that cannot be kept. `rerank` gives the scores with those of a reranker.
     """
 
     question: Question
@@ -71,6 +71,13 @@ class Ranked:
     scores: FusedScores
     drafter: Drafter
     notices: tuple[str, ...] = ()
+    rerank: Callable[[], FusedScores] | None = None
+
+    @cached_property
+    def reranked(self) -> Ranked:
+        """The same with the scores of the reranker, where there is one. How much to keep does not change."""
+        scores = self.rerank and with_rules(self.question, self.workspace, self.rerank())
+        return replace(self, scores=scores, rerank=None) if scores else self
 
     @property
     def workspace_tokens(self) -> int:

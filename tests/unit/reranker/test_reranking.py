@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from git_repositories import write
 
 from winnow_cuda.device import DeviceError
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import Budget, Cancellation, Folder
+from winnow_engine.core import Budget, Cancellation, Folder, Sampling, ignore
 from winnow_engine.encoder.profiles import RerankerUse
 from winnow_engine.errors import CancelledError, ModelDamagedError, ProfileError, UnsupportedModelError
 from winnow_engine.index.workspace import Sources, Workspace
-from winnow_engine.question import Question
+from winnow_engine.question import Question, Turn
 from winnow_engine.reranker.background import BackgroundReranker
 from winnow_engine.reranker.layout import UnitText
 from winnow_engine.reranker.reranking import addition, rerank, units_to_read
@@ -25,11 +26,13 @@ from winnow_engine.selection.fusion_weights import FusionWeights
 from winnow_engine.selection.scoring_input import ScoringInput
 from winnow_engine.storage.store import Store
 
+from ..editing.conftest import Scripted
 from ..encoder.fakes import Letters, Paths
 from ..selection.words import Words
 
 NEVER = Cancellation()
 USE = RerankerUse(Path("reranker"), 2.0, 2000)
+STEPS = {f"m{n}.py": f"def step_{n}(value):\n    return value + {10**n}\n" for n in range(9)}
 WEIGHTS = FusionWeights({"drafter": {"one": 1.0}}, {"one": 1.5})
 
 
@@ -93,11 +96,7 @@ def test_what_the_reranker_says_is_added_less_its_mean(workspace: Workspace) -> 
     assert after.total.max() == pytest.approx(before.log_odds)
     np.testing.assert_allclose(after.contributions["reranker"], 2 * (said - said.mean()), rtol=1e-5)
     assert after.contributions_to(0)["reranker"] == pytest.approx(2 * (said[0] - said.mean()), abs=0.01)
-
-
-def test_how_much_to_keep_is_decided_by_the_scores_without_the_reranker(workspace: Workspace) -> None:
-    before, after = read_again(asked(workspace, "what happens"))
-    assert before.sizing is None
+    assert before.sizing is None, "how much to keep is decided without the reranker"
     np.testing.assert_array_equal(after.sizing, before.total)
     assert not np.array_equal(after.total, before.total)
 
@@ -149,10 +148,7 @@ def test_of_a_list_each_question_is_asked_about_what_leads_for_it(workspace: Wor
     question, reranker = asked(workspace, "what happens"), LongestFirst()
     count = len(workspace.units)
     leads = [np.roll(np.arange(count, dtype=np.float32), by) for by in range(3)]
-    parts = [
-        ScoringInput(workspace, Question(f"question {number}"), {"drafter": scores})
-        for number, scores in enumerate(leads)
-    ]
+    parts = (ScoringInput(workspace, Question(f"question {n}"), {"drafter": lead}) for n, lead in enumerate(leads))
     room = int(tokens_of(workspace).max())
     use = replace(USE, tokens=6 * room)
     before, after = read_again(replace(question, subquestions=tuple(parts)), use, reranker)
@@ -299,17 +295,13 @@ def test_a_cancelled_question_is_not_read() -> None:
         background.scores(np.zeros(1, np.int32), [], cancellation)
 
 
+class Reading(Words):
+    vocabulary, template, place, has_two_levels = Letters(), Template(), "resident", False
+
+
 def test_the_assistant_reads_what_leads_and_says_how_long_that_took(tmp_path: Path) -> None:
-    root = tmp_path / "root"
-    root.mkdir()
-    for number in range(9):
-        (root / f"m{number}.py").write_text(f"def step_{number}(value):\n    return value + {10**number}\n")
-
-    class Reading(Words):
-        vocabulary, template, place = Letters(), Template(), "resident"
-
-    reranker = LongestFirst()
-    drafter = Reading()
+    root, reranker, drafter = tmp_path / "root", LongestFirst(), Reading()
+    write(root, STEPS)
     for background in (None, BackgroundReranker(USE, lambda: reranker, pytest.fail)):
         opened = Assistant(
             store := Store(tmp_path / "index.sqlite"), lambda: drafter, open_reranker=lambda _, it=background: it
@@ -322,13 +314,29 @@ def test_the_assistant_reads_what_leads_and_says_how_long_that_took(tmp_path: Pa
     assert len(reranker.shown) == 1
 
 
+def test_a_follow_up_is_not_read_again_unless_it_wants_code_that_is_not_shown(tmp_path: Path) -> None:
+    write(tmp_path / "root", STEPS)
+    reranker, sources, turns = LongestFirst(), Sources((Folder(tmp_path / "root"),)), list[Turn]()
+    background, target = BackgroundReranker(USE, lambda: reranker, pytest.fail), Scripted("So.")
+    vars(target).update(parameters=None, prefill_tokens_per_s=None, host=None, place="server", close=lambda: None)
+    with (
+        closing(Store(tmp_path / "index.sqlite")) as store,
+        closing(Assistant(store, Reading, lambda: target, open_reranker=lambda _: background)) as one,
+    ):
+        for text, read in (("what does `step_3` do", 1), ("what does `step_3` give?", 1), ("and `step_5`?", 2)):
+            question = Question(text, earlier=tuple(turns))
+            answer = one.ask(sources, question, Budget(6), Sampling(), ignore)
+            turns.append(Turn(text, answer.text))
+            assert len(reranker.shown) == read
+            assert ("rerank" in answer.stats.stages) == (len(turns) != 2)
+    assert len(target.asked[-1].prompt) > len(target.asked[0].prompt), "the prompt went on"
+    assert "step_5" in "".join(message.content for message in target.asked[-1].prompt)
+
+
 def test_a_gpu_that_fails_during_a_question_ranks_again_no_more(tmp_path: Path) -> None:
-    (tmp_path / "root").mkdir()
-    (tmp_path / "root" / "m.py").write_text("def step(value):\n    return value\n")
+    write(tmp_path / "root", STEPS)
 
-    class Failing(Words):
-        vocabulary, template, place = Letters(), Template(), "resident"
-
+    class Failing(Reading):
         def score(self, *args: Any, **kwargs: Any) -> Any:
             self.place = "cpu"
             return super().score(*args, **kwargs)

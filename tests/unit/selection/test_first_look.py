@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from git_repositories import write
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Folder
@@ -30,12 +31,9 @@ def module(number: int) -> str:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "root"
-    folder.mkdir()
-    for number in range(30):
-        (folder / f"m{number:02}.py").write_text(module(number))
-    (folder / "tax.py").write_text("def add_tax(amount):\n    return amount * 2\n")
-    return folder
+    modules = {f"m{number:02}.py": module(number) for number in range(30)}
+    write(tmp_path / "root", modules | {"tax.py": "def add_tax(amount):\n    return amount * 2\n"})
+    return tmp_path / "root"
 
 
 @pytest.fixture
@@ -118,8 +116,7 @@ def test_the_keys_of_whole_files_do_not_come_from_a_first_look(
 
 def test_an_indexed_file_is_not_encoded_again(assistant: Assistant, root: Path, tmp_path: Path, drafter: Words) -> None:
     alone = tmp_path / "alone"
-    alone.mkdir()
-    (alone / "m07.py").write_text(module(7))
+    write(alone, {"m07.py": module(7)})
     assistant.index(Sources((Folder(alone),)))
     drafter.encoded.clear()
     assert "step_7_3" in names(ask(assistant, root, "what does step_7_3 do?"))
@@ -139,8 +136,8 @@ def test_the_code_at_the_cursor_and_what_it_uses_come_first(assistant: Assistant
 def test_the_definition_that_is_asked_about_is_kept_before_longer_code_that_uses_it(
     assistant: Assistant, root: Path, look: int
 ) -> None:
-    (root / "rate.py").write_text("class Rate:\n    size = 1\n")
-    (root / "use.py").write_text("def rate(value):\n    return Rate(Rate(value) + Rate(2))\n")
+    used = "def rate(value):\n    return Rate(Rate(value) + Rate(2))\n"
+    write(root, {"rate.py": "class Rate:\n    size = 1\n", "use.py": used})
     question, budget = Question("How does `Rate` work?"), Budget(7, first_look_tokens=look)
     assert [span.path for span in assistant.select(Sources((Folder(root),)), question, budget).spans] == ["rate.py"]
 
@@ -188,11 +185,8 @@ def test_without_a_first_look_the_index_is_completed(assistant: Assistant, root:
 
 
 def test_where_no_unit_is_small_enough_the_index_is_completed(assistant: Assistant, tmp_path: Path) -> None:
-    root = tmp_path / "large"
-    root.mkdir()
-    for name in "ab":
-        (root / f"{name}.py").write_text(f"def {name}():\n" + "    value = value + 1\n" * 500)
-    assert ask(assistant, root, "what is `a`?").stats.complete
+    write(tmp_path / "large", {f"{name}.py": f"def {name}():\n" + "    value = value + 1\n" * 500 for name in "ab"})
+    assert ask(assistant, tmp_path / "large", "what is `a`?").stats.complete
 
 
 def test_what_is_open_then_what_questions_led_to_is_indexed(assistant: Assistant, root: Path, drafter: Words) -> None:
@@ -205,9 +199,7 @@ def test_what_is_open_then_what_questions_led_to_is_indexed(assistant: Assistant
     assert drafter.encoded.index(tax) < len(drafter.encoded) / 3, "by its path, tax.py comes last"
 
 
-@pytest.mark.parametrize(
-    "budget", [Budget(LOOK + 1, first_look_tokens=LOOK), Budget(None, 1.0, first_look_tokens=LOOK)]
-)
+@pytest.mark.parametrize("budget", [Budget(LOOK + 1, None, 10, LOOK), Budget(None, 1.0, 10, LOOK)])
 def test_a_budget_that_a_first_look_cannot_fill_waits(assistant: Assistant, root: Path, budget: Budget) -> None:
     assert assistant.select(Sources((Folder(root),)), Question("what does step_7_3 do?"), budget).stats.complete
 
