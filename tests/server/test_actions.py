@@ -1,12 +1,10 @@
-"""`textDocument/codeAction` and its resolve, over both transports and for each editor."""
+"""`textDocument/codeAction`, over both transports."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lsprotocol import types
-
-from .capabilities import EDITORS, PLAIN
 
 pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
 
@@ -36,7 +34,6 @@ async def test_three_things_are_offered_about_the_code_at_the_cursor(client, fil
         "What would break if this changed?",
     ]
     assert {action.kind for action in actions} == {"winnow.explain"}
-    assert [action.command for action in actions] == [None] * 3
 
 
 async def test_in_a_repository_the_history_can_be_asked_for(client, file: Path) -> None:
@@ -45,8 +42,7 @@ async def test_in_a_repository_the_history_can_be_asked_for(client, file: Path) 
     try:
         last = (await offered(client, file))[-1]
         assert last.title == "Why is this so?"
-        resolved = await client.code_action_resolve_async(last)
-        assert resolved.command.arguments[0]["about"] == "why"
+        assert last.command.arguments[0]["about"] == "why"
     finally:
         git.rmdir()
 
@@ -59,20 +55,19 @@ async def test_each_problem_at_the_cursor_can_be_explained(client, file: Path) -
     assert len(second.title) <= 60
 
 
-async def test_resolving_adds_the_command(client, file: Path) -> None:
+async def test_each_has_its_command(client, file: Path) -> None:
     for action, about in zip(
         await offered(client, file, PROBLEM), ("diagnostic", "code", "usage", "impact"), strict=True
     ):
-        resolved = await client.code_action_resolve_async(action)
-        (argument,) = resolved.command.arguments
-        assert (resolved.title, resolved.command.command) == (action.title, "winnow.explain")
+        (argument,) = action.command.arguments
+        assert (action.command.title, action.command.command) == (action.title, "winnow.explain")
         assert (argument["textDocument"], argument["about"]) == ({"uri": file.as_uri()}, about)
     assert argument["range"] == {"start": {"line": 11, "character": 4}, "end": {"line": 11, "character": 4}}
 
 
 async def test_a_problem_is_explained_where_it_is_in_its_own_words(client, file: Path) -> None:
     action, *_ = await offered(client, file, PROBLEM)
-    (argument,) = (await client.code_action_resolve_async(action)).command.arguments
+    (argument,) = action.command.arguments
     assert argument["diagnostics"] == [{"message": PROBLEM.message}]
     assert argument["range"]["start"] == {"line": 6, "character": 0}
 
@@ -97,26 +92,7 @@ async def test_only_the_kinds_asked_for_are_offered(client, file: Path, only: li
     assert len(await offered(client, file, PROBLEM, only=only)) == count
 
 
-@pytest.mark.parametrize(("editor", "lazy"), [("neovim", True), ("vscode", True), ("eglot", False)])
-async def test_only_editors_that_resolve_commands_get_actions_without(connect, file: Path, editor: str, lazy) -> None:
-    client = await connect(capabilities=EDITORS[editor])
-    actions = await offered(client, file, PROBLEM)
-    assert [action.command is None for action in actions] == [lazy] * 4
-
-
-async def test_a_client_that_promises_nothing_gets_commands(connect, file: Path) -> None:
-    client = await connect(capabilities=PLAIN)
-    commands = await offered(client, file)
-    assert [(type(one), one.command) for one in commands] == [(types.Command, "winnow.explain")] * 3
-    assert client.started.capabilities.code_action_provider is True
-
-
 @pytest.mark.parametrize("uri", ["file:///etc/passwd", "untitled:Untitled-1", "file://[half", "nonsense"])
 async def test_nothing_is_offered_outside_the_workspace(client, uri: str) -> None:
     params = {"textDocument": {"uri": uri}, "range": PLACE, "context": {"diagnostics": []}}
     assert await client.start(types.TEXT_DOCUMENT_CODE_ACTION, params)[1] == []
-
-
-async def test_an_action_that_is_not_ours_is_resolved_to_itself(client) -> None:
-    action = types.CodeAction("Rename", kind="refactor")
-    assert await client.code_action_resolve_async(action) == action

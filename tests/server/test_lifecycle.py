@@ -131,7 +131,6 @@ async def test_what_the_server_offers_is_announced(client) -> None:
     assert offered.text_document_sync.change == types.TextDocumentSyncKind.Incremental
     kinds = ["winnow.explain", "quickfix.winnow", "refactor.rewrite.winnow"]
     assert list(offered.code_action_provider.code_action_kinds) == kinds
-    assert offered.code_action_provider.resolve_provider
     assert offered.code_lens_provider
     assert offered.workspace.workspace_folders.supported
     assert offered.hover_provider is None

@@ -8,7 +8,6 @@ local api = vim.api
 local workspace = vim.env.WINNOW_WORKSPACE
 local messages = harness.record_messages()
 local client ---@type vim.lsp.Client
-local asked = {} -- methods of the requests sent, in order
 local results = {} -- of winnow/ask
 local kept -- what was kept for the last question, and what the buffer showed then
 local streams = {} -- by request: what was streamed before the result came
@@ -53,13 +52,6 @@ local function listen()
     end
     return send(to, method, params, bufnr, listener)
   end
-  api.nvim_create_autocmd("LspRequest", {
-    callback = function(event)
-      if event.data.request.type == "pending" then
-        table.insert(asked, event.data.request.method)
-      end
-    end,
-  })
 end
 
 local function attaching()
@@ -122,7 +114,6 @@ local function acting()
     end,
   })
   check("a code action is answered", answered(3), text())
-  check("its command came with codeAction/resolve", vim.list_contains(asked, "codeAction/resolve"), asked)
   check("its answer streams into an answer buffer", text():find(results[3].answer, 1, true) and #streams[3] > 1, text())
 end
 

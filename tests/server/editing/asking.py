@@ -38,5 +38,4 @@ async def picked(client, file: Path, title: str) -> types.Command:
     )
     actions = await client.text_document_code_action_async(params)
     (action,) = [one for one in actions if one.title == title]
-    action = action if action.command else await client.code_action_resolve_async(action)
     return action.command

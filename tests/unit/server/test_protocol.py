@@ -170,9 +170,7 @@ async def test_bad_parameters_are_explained(started: Talk, method: str, params: 
     assert words in answer["error"]["message"]
 
 
-@pytest.mark.parametrize(
-    "method", ["codeAction/resolve", *sorted(m for m in types.METHOD_TO_TYPES if m.startswith("textDocument/"))]
-)
+@pytest.mark.parametrize("method", sorted(m for m in types.METHOD_TO_TYPES if m.startswith("textDocument/")))
 @pytest.mark.parametrize("params", [None, 5, [], "x", {"textDocument": 5}])
 async def test_malformed_parameters_of_the_standards_own_requests_are_refused(started, method, params) -> None:
     (answer,) = await started.say(request(method, params)).hear()
@@ -219,7 +217,6 @@ JSON = st.recursive(
 )
 HARMLESS = [
     "textDocument/codeAction",
-    "codeAction/resolve",
     "textDocument/codeLens",
     "textDocument/didOpen",
     "textDocument/didClose",

@@ -34,23 +34,15 @@ _LONGEST_TITLE = 60
 
 def register(server: WinnowServer) -> None:
     """Offer code actions, and code lenses where the setting asks for them."""
-    options = types.CodeActionOptions(code_action_kinds=[KIND, PROBLEM_KIND, CHANGE_KIND], resolve_provider=True)
+    options = types.CodeActionOptions(code_action_kinds=[KIND, PROBLEM_KIND, CHANGE_KIND])
 
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, options)
-    async def code_action(params: types.CodeActionParams) -> list[types.CodeAction] | list[types.Command]:
+    async def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
         if server.editor.folders.find(params.text_document.uri) is None:
             return []
         topics = _topics(file_path(params.text_document.uri))
         actions = [*_actions(params, topics), *await _changes(server, params)]
-        wanted = [action for action in actions if _is_wanted(action, params.context.only)]
-        if _resolves_commands(server):
-            return wanted
-        whole = [_resolved(action) for action in wanted]
-        return whole if takes_actions(server.client_capabilities) else [one.command for one in whole if one.command]
-
-    @server.feature(types.CODE_ACTION_RESOLVE)
-    def resolve(action: types.CodeAction) -> types.CodeAction:
-        return _resolved(action) if action.data is not None else action
+        return [action for action in actions if _is_wanted(action, params.context.only)]
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
     async def code_lens(params: types.CodeLensParams) -> list[types.CodeLens]:
@@ -68,13 +60,11 @@ def _topics(file: Path) -> dict[Topic, str]:
 
 def _actions(params: types.CodeActionParams, topics: Mapping[Topic, str]) -> Iterator[types.CodeAction]:
     for problem in params.context.diagnostics:
-        title = f"Explain this problem: {problem.message}"
-        data = _data(params.text_document, problem.range, Topic.DIAGNOSTIC) | {
-            "diagnostics": [{"message": problem.message}]
-        }
-        yield types.CodeAction(_cut(title), kind=PROBLEM_KIND, diagnostics=[problem], data=data)
+        about = _argument(params.text_document, problem.range, Topic.DIAGNOSTIC)
+        about["diagnostics"] = [{"message": problem.message}]
+        yield _action(f"Explain this problem: {problem.message}", PROBLEM_KIND, EXPLAIN, about, problem)
     for topic, title in topics.items():
-        yield types.CodeAction(title, kind=KIND, data=_data(params.text_document, params.range, topic))
+        yield _action(title, KIND, EXPLAIN, _argument(params.text_document, params.range, topic))
 
 
 async def _changes(server: WinnowServer, params: types.CodeActionParams) -> list[types.CodeAction]:
@@ -91,21 +81,28 @@ async def _changes(server: WinnowServer, params: types.CodeActionParams) -> list
 
 
 def _change_actions(params: types.CodeActionParams, digest: str) -> Iterator[types.CodeAction]:
-    def data(at: types.Range, change: EditKind, *problems: str) -> dict[str, Any]:
+    def argument(at: types.Range, change: EditKind, *problems: str) -> dict[str, Any]:
         listed = {"diagnostics": [{"message": problem} for problem in problems]} if problems else {}
         place = {"textDocument": {"uri": params.text_document.uri}, "range": _range_json(at)}
         return {**place, "change": change.value, "digest": digest, **listed}
 
     for problem in params.context.diagnostics:
-        title, fix = _cut(f"Fix this problem: {problem.message}"), data(problem.range, EditKind.FIX, problem.message)
-        yield types.CodeAction(title, kind=PROBLEM_KIND, diagnostics=[problem], data=fix)
+        fix = argument(problem.range, EditKind.FIX, problem.message)
+        yield _action(f"Fix this problem: {problem.message}", PROBLEM_KIND, EDIT, fix, problem)
     language = for_path(params.text_document.uri)
     if language and language.documentation:
-        yield types.CodeAction("Document this", kind=CHANGE_KIND, data=data(params.range, EditKind.DOCUMENT))
+        yield _action("Document this", CHANGE_KIND, EDIT, argument(params.range, EditKind.DOCUMENT))
 
 
-def _data(document: types.TextDocumentIdentifier, at: types.Range, topic: Topic) -> dict[str, Any]:
-    """The argument of `winnow.explain`, which an action carries until it is resolved."""
+def _action(
+    title: str, kind: str, command: str, argument: dict[str, Any], problem: types.Diagnostic | None = None
+) -> types.CodeAction:
+    title, problems = _cut(title), None if problem is None else [problem]
+    return types.CodeAction(title, kind, problems, command=types.Command(title, command, arguments=[argument]))
+
+
+def _argument(document: types.TextDocumentIdentifier, at: types.Range, topic: Topic) -> dict[str, Any]:
+    """The argument of `winnow.explain`."""
     return {"textDocument": {"uri": document.uri}, "range": _range_json(at), "about": topic.value}
 
 
@@ -114,12 +111,6 @@ def _range_json(at: types.Range) -> dict[str, Any]:
         name: {"line": position.line, "character": position.character}
         for name, position in (("start", at.start), ("end", at.end))
     }
-
-
-def _resolved(action: types.CodeAction) -> types.CodeAction:
-    changes = isinstance(action.data, dict) and "change" in action.data
-    action.command = types.Command(action.title, EDIT if changes else EXPLAIN, arguments=[action.data])
-    return action
 
 
 def _is_wanted(action: types.CodeAction, only: Sequence[types.CodeActionKind | str] | None) -> bool:
@@ -131,19 +122,6 @@ def _value(kind: types.CodeActionKind | str) -> str:
     return kind.value if isinstance(kind, types.CodeActionKind) else kind
 
 
-def takes_actions(client: types.ClientCapabilities) -> bool:
-    """Whether a client takes code actions, and options of them, and not only commands."""
-    action = client.text_document and client.text_document.code_action
-    return bool(action and action.code_action_literal_support)
-
-
-def _resolves_commands(server: WinnowServer) -> bool:
-    documents = server.client_capabilities.text_document
-    action = documents.code_action if documents else None
-    support = action.resolve_support if action else None
-    return bool(action and action.data_support and support and "command" in support.properties)
-
-
 def _cut(title: str) -> str:
     line = title.partition("\n")[0]
     return line if len(line) <= _LONGEST_TITLE else f"{line[: _LONGEST_TITLE - 1]}…"
@@ -151,4 +129,4 @@ def _cut(title: str) -> str:
 
 def _lens(document: types.TextDocumentIdentifier, line: int, topic: Topic) -> types.CodeLens:
     at = types.Range(types.Position(line, 0), types.Position(line, 0))
-    return types.CodeLens(at, types.Command(_LENSES[topic], EXPLAIN, arguments=[_data(document, at, topic)]))
+    return types.CodeLens(at, types.Command(_LENSES[topic], EXPLAIN, arguments=[_argument(document, at, topic)]))

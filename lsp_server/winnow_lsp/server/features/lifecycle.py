@@ -11,7 +11,6 @@ from pygls.exceptions import JsonRpcException
 
 from winnow_engine.errors import PositionError
 from winnow_lsp.host.settings import SECTION, Settings
-from winnow_lsp.server.features.actions import takes_actions
 from winnow_lsp.server.server import WinnowServer
 
 _ANSWER_TIMEOUT_S = 10
@@ -25,8 +24,6 @@ def register(server: WinnowServer) -> None:
         server.editor.initial_options = params.initialization_options
         server.editor.settings, _ = Settings.read(server.editor.initial_options)
         _change_folders(server, _folders(params))
-        if not takes_actions(params.capabilities):
-            server.protocol.fm.feature_options[types.TEXT_DOCUMENT_CODE_ACTION] = True  # instead of options
 
     @server.feature(types.INITIALIZED)
     async def initialized(_params: types.InitializedParams) -> None:
