@@ -58,13 +58,6 @@ async def test_a_fix_is_shown_and_made(editing, hostile: Hostile, file: Path, ed
     assert question.message.startswith("Fix `unit_price` in shop/pricing.py?\n@@")
     assert FIXED in question.message
     assert [action.title for action in question.actions] == ["Apply", "Discard"]
-    annotations = client.applied[0].change_annotations
-    if editor == "vscode":
-        (annotation,) = annotations.values()
-        assert (annotation.label, annotation.needs_confirmation) == ("Fix `unit_price`", False)
-        assert {edit.annotation_id for edit in change.edits} == set(annotations)
-    else:
-        assert annotations is None
 
 
 @pytest.mark.parametrize("choice", ["Discard", None])

@@ -1,11 +1,8 @@
-"""Answers, selections and edits as the JSON that docs/protocol.md describes.
-
-Edits have versions and annotations where the client takes them.
-"""
+"""Answers, selections and edits as the JSON that docs/protocol.md describes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -21,18 +18,15 @@ from winnow_engine.selection.ranking import Selection, SelectionStats
 from winnow_engine.targets.answer import Answer, Stats
 from winnow_lsp.host.reply import flat_stats, for_wire
 
-_ANNOTATION = "winnow"
-
 Locate = Callable[[Citation | Span], types.Location]
 
 
 @dataclass(frozen=True, slots=True)
 class EditSupport:
-    """A client's support for edits: any, with versions, with annotations that name the change."""
+    """A client's support for edits: any, and with versions."""
 
     applies: bool
     versions: bool
-    annotates: bool
 
     @classmethod
     def of(cls, capabilities: types.ClientCapabilities) -> EditSupport:
@@ -43,30 +37,18 @@ class EditSupport:
         return cls(
             applies=bool(workspace and workspace.apply_edit),
             versions=bool(edit and (edit.document_changes or operations)),
-            annotates=bool(edit and edit.document_changes and edit.change_annotation_support),
         )
 
 
 def workspace_edit(
-    edit: FileEdit, uri: str, version: int | None, title: str, support: EditSupport, codec: PositionCodec
+    edit: FileEdit, uri: str, version: int | None, support: EditSupport, codec: PositionCodec
 ) -> types.WorkspaceEdit:
-    """The edit for a client. The user has seen it: a preview by annotations leaves it out until they tick it."""
+    """The edit for a client."""
     edits = list(_text_edits(edit, codec))
     if not support.versions:
         return types.WorkspaceEdit(changes={uri: edits})
-    annotation = _ANNOTATION if support.annotates else None
     identifier = types.OptionalVersionedTextDocumentIdentifier(uri, version)
-    change = types.TextDocumentEdit(identifier, _annotated(edits, annotation))
-    annotations = {_ANNOTATION: types.ChangeAnnotation(title, needs_confirmation=False, description="Winnow")}
-    return types.WorkspaceEdit(document_changes=[change], change_annotations=annotations if annotation else None)
-
-
-def _annotated(
-    edits: Sequence[types.TextEdit], annotation: str | None
-) -> list[types.TextEdit | types.AnnotatedTextEdit | types.SnippetTextEdit]:
-    if annotation is None:
-        return list(edits)
-    return [types.AnnotatedTextEdit(annotation_id=annotation, range=e.range, new_text=e.new_text) for e in edits]
+    return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(identifier, edits)])
 
 
 def _text_edits(edit: FileEdit, codec: PositionCodec) -> Iterator[types.TextEdit]:
