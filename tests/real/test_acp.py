@@ -87,7 +87,7 @@ async def test_answers_stream_with_their_places_in_two_sessions_at_once(user: Us
         for session, answer in zip(sessions, answers, strict=True):
             assert answer.stop_reason in ("end_turn", "max_tokens")
             assert one.text(session).strip()
-            searched = next(call for call in one.calls(session) if call.locations)
+            *_, searched = (call for call in one.calls(session) if call.locations)
             assert one.kinds(session).index("agent_message_chunk") > one.kinds(session).index("tool_call")
             assert (searched.kind or "search", searched.status) == ("search", "completed")
             assert {Path(place.path) for place in searched.locations} <= {*project.iterdir()}
