@@ -130,9 +130,9 @@ def replies_to(
                 show(notes.feed(text), nl=False)
                 streamed = True
 
-        listener = Listener(stream, view.kept, view.say, view.think)
+        listener = Listener(stream, view.kept, view.say)
         try:
-            for number, found in enumerate(answered(asked, options, server, listener, view, cancellation), 2):
+            for number, found in enumerate(answered(asked, options, server, listener, cancellation), 2):
                 yield found
                 view.part = f"{number} of {len(asked)}: "
         finally:

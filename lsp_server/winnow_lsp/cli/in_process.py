@@ -1,28 +1,32 @@
-"""Models and answers in the command's own process."""
+"""Models in the command's own process."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import socket
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, wait
 from contextlib import closing, contextmanager
+from threading import Thread
 from typing import Any
 
 import click
 
 from winnow_engine.assistant import Assistant, open_assistant
 from winnow_engine.config import Config, ModelConfig
-from winnow_engine.core import Cancellation, ProgressSink
 from winnow_engine.index.workspace import Sources
 from winnow_engine.keys.encoders import OpenFleet
 from winnow_engine.models.cache import locate
-from winnow_engine.question import Question
 from winnow_engine.sharing.index import attach
 from winnow_engine.storage.store import Store, default_path
 from winnow_engine.targets.opening import check_target
 from winnow_engine.targets.remote.address import sent_to
 from winnow_lsp.cli.options import folders_of
 from winnow_lsp.cli.setting_options import config_of
-from winnow_lsp.client.connection import Listener
-from winnow_lsp.host.reply import Reply, flat_stats
+from winnow_lsp.host.engines import Engines
+from winnow_lsp.server.serving import server_maker
+from winnow_lsp.server.wire.transport import converse
 
 
 @contextmanager
@@ -53,30 +57,36 @@ def check_models(models: ModelConfig, *, answers: bool) -> None:
         click.echo(f"winnow: answers come from {host}; your code is sent there", err=True)
 
 
-def answer(
-    helper: Assistant,
-    question: Question,
-    options: Mapping[str, Any],
-    listener: Listener,
-    progress: ProgressSink,
-    cancellation: Cancellation,
-) -> Reply:
-    """The assistant's answer. Raises what the engine raises."""
-    sources, config, heard = sources_of(options), config_of(options), listener
-    answered = helper.ask(
-        sources, question, config.budget, config.sampling, heard.on_text, progress, cancellation, heard.on_kept,
-        heard.on_thought,
-    )  # fmt: skip
-    return Reply(
-        answer=answered.text,
-        citations=answered.citations,
-        spans=answered.spans,
-        stats=flat_stats(answered.stats),
-        finish=answered.finish,
-        notices=answered.notices,
-        thinking=answered.thought,
-        sentences=answered.sentences,
-    )
+class OwnServer:
+    """The language server on a thread of this process, where no shared one is asked. Any thread may connect."""
+
+    def __init__(self, models: ModelConfig) -> None:
+        """Raise what is wrong with the models. They load with the first question, and stay until `close`."""
+        check_models(models, answers=True)
+        logging.getLogger("pygls").setLevel(logging.CRITICAL)  # it logs every refused request with a traceback
+        self._store, self._loop = Store(default_path()), asyncio.new_event_loop()
+        self._engines = Engines(self._store, keep_last=True)
+        self._make_server, self._clients = server_maker(self._engines), list[Future[None]]()
+        self._thread = Thread(target=self._loop.run_forever, name="winnow-server")
+        self._thread.start()
+
+    def connect(self) -> socket.socket:
+        """A connection to it."""
+        ours, theirs = socket.socketpair()
+        self._clients.append(asyncio.run_coroutine_threadsafe(self._converse(theirs), self._loop))
+        return ours
+
+    def close(self) -> None:
+        """Free the models, once the clients have left."""
+        wait(self._clients)
+        asyncio.run_coroutine_threadsafe(self._engines.close(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+        self._store.close()
+
+    async def _converse(self, theirs: socket.socket) -> None:
+        await converse(self._make_server(), *await asyncio.open_connection(sock=theirs))
 
 
 def _say_compiling(kernel: str) -> None:

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from winnow_engine.core import Kept, Progress, Span, counted
 from winnow_lsp.cli.terminal import harmless
-from winnow_lsp.host.reply import Waiting, indexing_line, place
+from winnow_lsp.host.reply import indexing_line, place
 
 _SECONDS_BETWEEN_LINES = 5.0
 _MOST_PLACES = 8
@@ -69,8 +69,7 @@ class ProgressView(AbstractContextManager["ProgressView"]):
 
     def __init__(self, quiet: bool = False) -> None:
         self._spans: tuple[Span, ...] = ()
-        self._waiting, self._index = Waiting(), "reading the workspace"
-        self._ranked, self._said = False, ""
+        self._provisional, self._said = False, "reading the workspace"
         self.part = ""  # in front of each line
         self._spinner = Spinner("dots", style="status.spinner")
         on_terminal = sys.stderr is not None and sys.stderr.isatty()  # None: the caller closed it
@@ -78,31 +77,19 @@ class ProgressView(AbstractContextManager["ProgressView"]):
         self._quiet, self._last_line = quiet, time.monotonic()
 
     def __call__(self, progress: Progress) -> None:
-        """Show one report."""
-        if progress.stage == "prefill":
-            self._ranked = True
-            self._waiting.read(progress)
-        else:
-            self._index = indexing_line(progress)
-        self._print_line()
+        """Show one report of the index."""
+        self.say(indexing_line(progress))
 
     def say(self, line: str) -> None:
-        """Show what is being waited for, in place of reports."""
+        """Show what is being waited for."""
         self._said = line
         self._print_line()
 
     def kept(self, kept: Kept) -> None:
         """Show the code that the answer will rest on, until the answer begins."""
-        self._spans, self._ranked = kept.spans, not kept.provisional
-        self._waiting.kept(kept)
+        self._spans, self._provisional = kept.spans, kept.provisional
         if self._live is not None:
             self._live.refresh()
-
-    def think(self, _text: str) -> None:
-        """Show that the target thinks, but not what."""
-        self._ranked, self._said = True, ""
-        self._waiting.think()
-        self._print_line()
 
     def stop(self) -> None:
         """Clear the live view for good."""
@@ -130,11 +117,11 @@ class ProgressView(AbstractContextManager["ProgressView"]):
 
     def _view(self) -> Group:
         self._spinner.update(text=Text(self._line()))
-        so_far = [] if self._ranked or not self._spans else [Text("found so far:", "dim")]
+        so_far = [Text("found so far:", "dim")] if self._provisional and self._spans else []
         return Group(*so_far, *_places(self._spans), self._spinner)
 
     def _line(self) -> str:
-        return self.part + (self._said or (self._waiting.line() if self._ranked else self._index))
+        return self.part + self._said
 
 
 def _places(spans: tuple[Span, ...]) -> Iterator[Text]:

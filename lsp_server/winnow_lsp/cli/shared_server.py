@@ -1,4 +1,4 @@
-"""The server that this user's commands share: found or started, shown, and stopped."""
+"""The server that this user's commands share: found or started, asked, shown, and stopped."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from winnow_engine.config import AUTO
-from winnow_engine.core import Cancellation, Folder, ProgressSink
+from winnow_engine.core import Cancellation, Folder
 from winnow_engine.git.repository import index_of_hook
 from winnow_engine.models.cache import installed, locate
 from winnow_engine.platform import has_private_sockets
@@ -24,6 +25,9 @@ from winnow_lsp.cli.setting_options import config_of
 from winnow_lsp.client.connection import Connection, ConnectionLostError, Listener, NoServerError, ask, running, started
 from winnow_lsp.host.reply import Reply
 from winnow_lsp.host.socket_path import Peer, ServerFiles, UnsafeFolderError, server_files
+
+if TYPE_CHECKING:
+    from winnow_lsp.cli.in_process import OwnServer
 
 _END_S = 30.0  # for a question in progress to stop
 
@@ -44,55 +48,67 @@ def connected(cancellation: Cancellation, *, agent: bool = False) -> socket.sock
         return None
 
 
+class AnsweringServer:
+    """The shared server or, where there is none, one of this process. Any thread may ask."""
+
+    def __init__(self, options: Mapping[str, Any], *, shared: bool) -> None:
+        """Answer with a command's options; `shared` says whether the shared server is asked first."""
+        self._options, self._shared = options, shared
+        self._starting = Lock()
+        self._own: OwnServer | None = None
+
+    def answer(
+        self, folders: Sequence[Folder], question: Question, listener: Listener, cancellation: Cancellation
+    ) -> tuple[Reply, bool]:
+        """The reply, and whether the shared server gave it. Raises what the engine raises, and ConnectionLostError."""
+        server = self._connected(cancellation) if self._shared else None
+        with closing(server or self._connected_here()) as connection:
+            try:
+                settings = self._options["settings"]
+                reply = ask(Connection(connection), folders, question, settings, listener, cancellation)
+            except ConnectionLostError as error:
+                raise ConnectionLostError(f"the {'shared ' if server else ''}server failed: {error}") from error
+        return reply, server is not None
+
+    def close(self) -> None:
+        """Free the models of this process."""
+        if self._own is not None:
+            self._own.close()
+
+    def _connected(self, cancellation: Cancellation) -> socket.socket | None:
+        models = config_of(self._options).models
+        locate(models.drafter)
+        if models.target == AUTO:
+            next(installed(models.drafter))
+        else:
+            locate(models.target)  # ModelNotFoundError now: the server would give up the models that it has loaded
+        return connected(cancellation)
+
+    def _connected_here(self) -> socket.socket:
+        from winnow_lsp.cli.in_process import OwnServer
+
+        with self._starting:
+            self._own = self._own or OwnServer(config_of(self._options).models)
+        return self._own.connect()
+
+
 def answered(
     questions: Sequence[Question],
     options: Mapping[str, Any],
     server: bool,
     listener: Listener,
-    view: ProgressSink,
     cancellation: Cancellation,
 ) -> Iterator[tuple[Reply, bool]]:
     """The reply to each question, and whether the shared server gave it. Raises what the engine raises."""
-    done = 0
-    in_hook = questions[0].changes and any(index_of_hook(folder.root) for folder in folders_of(options))
-    if uses_server(server, options) and not in_hook:  # the server does not know what is staged for it
-        try:
-            while reply := answer_shared(folders_of(options), questions[done], options, listener, cancellation):
-                yield reply, True
-                done += 1
-                if done == len(questions):
-                    return
-        except ConnectionLostError as error:
-            raise click.ClickException(f"{error}; ask again, or with --no-server") from error
-    from winnow_lsp.cli.in_process import answer, assistant
-
-    with assistant(config_of(options), answers=True) as helper:
-        for one in questions[done:]:
-            yield answer(helper, one, options, listener, view, cancellation), False
-
-
-def answer_shared(
-    folders: Sequence[Folder],
-    question: Question,
-    options: Mapping[str, Any],
-    listener: Listener,
-    cancellation: Cancellation,
-) -> Reply | None:
-    """The shared server's answer, None if there is none. Raises what the engine raises, and ConnectionLostError."""
-    models = config_of(options).models
-    locate(models.drafter)
-    if models.target == AUTO:
-        next(installed(models.drafter))
-    else:
-        locate(models.target)  # ModelNotFoundError now: the server would give up the models that it has loaded
-    server = connected(cancellation)
-    if server is None:
-        return None
-    with closing(server):
-        try:
-            return ask(Connection(server), folders, question, options["settings"], listener, cancellation)
-        except ConnectionLostError as error:
-            raise ConnectionLostError(f"the shared server failed: {error}") from error
+    folders = folders_of(options)
+    in_hook = questions[0].changes and any(index_of_hook(folder.root) for folder in folders)
+    shared = uses_server(server, options) and not in_hook  # the server does not know what is staged for it
+    with closing(AnsweringServer(options, shared=shared)) as answering:
+        for question in questions:
+            try:
+                yield answering.answer(folders, question, listener, cancellation)
+            except ConnectionLostError as error:
+                raise click.ClickException(f"{error}; ask again, or with --no-server") from error
 
 
 def show() -> int:

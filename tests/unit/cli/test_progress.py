@@ -38,7 +38,7 @@ def test_the_best_places_are_listed_and_the_others_counted(
         assert len(shown) == 8
         assert "shop/part10.py:10-19" in shown[0]
         assert shown[0].endswith("function part10\x1b[0m")
-        view(Progress("prefill", 0, 2_900))
+        view.say("reading 2,900 tokens, about 18 s")
         view.kept(Kept.of(spans(10), 18.0))
         err = capsys.readouterr().err
         assert "and 2 more" in err
@@ -64,7 +64,7 @@ def test_without_a_terminal_there_is_a_line_now_and_then(
         view(INDEXING)
         view.kept(Kept.of(spans(2), 18.0))
         view.part = "2 of 9: "
-        view(Progress("prefill", 0, 2_900))
+        view.say("reading 2,900 tokens, about 18 s")
     assert capsys.readouterr().err.splitlines() == [
         "indexing 3 of 10 files, 1,000 tokens/s, about 4 s",
         "2 of 9: reading 2,900 tokens, about 18 s",
