@@ -41,8 +41,7 @@ async def test_what_is_no_json_and_what_is_no_message_gets_its_error(started: Ra
 async def test_a_request_without_params_is_one(started: RawClient) -> None:
     started.send({"jsonrpc": "2.0", "method": "initialized", "params": {}})
     started.send({"jsonrpc": "2.0", "id": 1, "method": "winnow/starters"})
-    answer = await started.receive()
-    assert answer is not None
+    answer = await started.receive() or {}
     assert answer["error"]["data"] == {"kind": "WorkspaceError"}  # no folder is open
 
 

@@ -8,11 +8,13 @@ from typing import Any
 
 from winnow_engine.core import Budget, Thinking, counted
 from winnow_engine.errors import BudgetError
+from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.conversation import LEAST_BUDGET, Conversation, follow_up_budget, is_too_long
 from winnow_engine.prompting.layout import (
     OVERVIEW_CONTRACT,
     SMALL_CONTRACT,
     TESTS_CONTRACT,
+    UNTESTED_CONTRACT,
     asks,
     build_messages,
     continued_messages,
@@ -21,7 +23,7 @@ from winnow_engine.prompting.layout import (
 from winnow_engine.prompting.messages import Message, PromptReader
 from winnow_engine.question import Question
 from winnow_engine.selection.auto_budget import is_small, prefill_limit, useful_tokens
-from winnow_engine.selection.overview import asks_for_overview, asks_for_tests
+from winnow_engine.selection.overview import asks_for_overview, asks_for_tests, starts_somewhere, units_running_tests
 from winnow_engine.selection.overview_words import topics_of
 from winnow_engine.selection.ranking import Ranked, Selection
 
@@ -71,14 +73,14 @@ class Limits:
         """Tokens of code that `auto` would keep with time to spare."""
         return ranked.tokens(self.budget, useful_tokens(self.reader.parameters))
 
-    def contract(self, question: Question) -> str:
+    def contract(self, question: Question, workspace: Workspace) -> str:
         """How the target is to answer, for one that is too small to see it in the system's message."""
         if not is_small(self.reader.parameters) or not asks(question.text):
             return ""
         if asks_for_tests(question):
-            return TESTS_CONTRACT
-        about_all = asks_for_overview(question) and "start" not in topics_of(question.text)
-        return OVERVIEW_CONTRACT if about_all else SMALL_CONTRACT
+            return TESTS_CONTRACT if units_running_tests(workspace) else UNTESTED_CONTRACT
+        in_code = "start" in topics_of(question.text) and starts_somewhere(workspace)
+        return SMALL_CONTRACT if in_code or not asks_for_overview(question) else OVERVIEW_CONTRACT
 
     def prompt(self, messages: Sequence[Message]) -> Any:
         """The messages as the reader's own prompt."""
@@ -128,7 +130,7 @@ def _fresh(ranked: Ranked, limits: Limits) -> Fitted:
     question = limits.latest_turns(ranked.question)
     while tokens >= min(wanted, LEAST_BUDGET):
         selection = ranked.select(tokens)
-        contract = limits.contract(question) if selection.change is None else ""
+        contract = limits.contract(question, selection.workspace) if selection.change is None else ""
         messages = build_messages(selection.workspace, selection.spans, question, selection.change, contract=contract)
         prompt = limits.prompt(messages)
         if len(prompt) <= limits.room:

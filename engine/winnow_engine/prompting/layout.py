@@ -39,6 +39,8 @@ TESTS_CONTRACT = (
     "files has it. Leave out its options."
 )
 """The same for a question about how tests are run."""
+UNTESTED_CONTRACT = 'Begin with "No command that runs tests is in the code shown.", and write nothing else.'
+"""The same where nothing tells how tests are run."""
 _ASKS = re.compile(r"[?？]|^\W*(?:how|what|where|which|who|why|when|explain|describe)\b", re.IGNORECASE)
 _NOTHING = "(Nothing in the repository was found for this question.)"
 _NUMBER_APART = 10  # lines, at least, from one number to the next in a run of lines

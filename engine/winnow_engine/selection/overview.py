@@ -31,9 +31,7 @@ _CONFIGURATION = r"""(gnu)?makefile justfile taskfile\.ya?ml tox\.ini noxfile\.p
 
 _MARKUP = re.compile(r"<[^>]*>|!?\[[^\]]*\](\([^)]*\))*|\]?\(https?:[^)]*\)")  # logos and badges, which say nothing
 _LONGEST_ENTRY = 1600  # bytes, which fit beside README and manifest into the smallest budget
-_PATH = re.compile(
-    r"\.?[\w@-][\w@./-]*/[\w@./-]+|(?<=\")[\w@./-]+(?=\")|[\w.]+(?=:[a-z])"
-)  # or a module: `tax.cli:run`
+_PATH = re.compile(r"\.?[\w@-][\w@./-]*/[\w@./-]+|(?<=\")[\w@./-]+(?=\")|[\w.]+(?=:[a-z])")  # or `tax.cli:run`
 _IN_MANIFEST = {
     "purpose": re.compile(r"\bdescription\b"),
     "start": re.compile(r"\b(main|bin|exports|module|entry_points|mainClass)\b|scripts\]"),
@@ -55,7 +53,8 @@ _RUNS_TESTS = re.compile(
     r"\b(?:npm|yarn|pnpm|bun|deno|cargo|go(?! to\b)|g?make(?! sure)|manage\.py|mvn|gradlew?|dotnet|swift|mix"
     r"|cabal|zig build|rake|sbt|lein|dune)"
     r" (?:[\w:$.{}-]+ ){0,4}(?:tests?|check)\b"
-    r"|(?<![\w./-])(?:py\.?test|unittest|tox|nox|ctest|rspec|phpunit|jest|vitest|mocha|busted)\b|\"test\"\s*:|^(?:tests?|check)\s*:|\b(?:scripts?|bin)/tests?\b|\brun_?tests?\b",
+    r"|(?<![\w./-])(?-i:py\.?test|unittest|tox|nox|ctest|rspec|phpunit|jest|vitest|mocha|busted)\b(?!\.\w)"
+    r"|\"test\"\s*:|^(?:tests?|check)\s*:|\b(?:scripts?|bin)/tests?\b|\brun_?tests?\b",
     re.IGNORECASE,
 )
 _NAMES_TOOL = re.compile(
@@ -124,8 +123,7 @@ def overview_units(workspace: Workspace, question: Question) -> list[int]:
     """The units that answer an overview question, the most telling first; none for any other question."""
     if not asks_for_overview(question):
         return []
-    topics = topics_of(question.text)
-    topics = [one for one in topics if one != "purpose"] or ["purpose"]  # what does it do; but also: how does it start
+    topics = [one for one in topics_of(question.text) if one != "purpose"] or ["purpose"]  # the rest says more
     found = units_running_tests(workspace) if asks_for_tests(question) else []
     if not found:
         kinds = dict.fromkeys(kind for topic in topics for kind in _ORDER[topic])
@@ -143,12 +141,9 @@ def asks_for_tests(question: Question) -> bool:
 
 def starts_somewhere(workspace: Workspace) -> bool:
     """True if there is a function to start with that is short enough to be kept."""
-    for number in files_of_kind(workspace, "entry"):
-        units = workspace.files[number].units
-        short = (unit for unit in units if unit.end_byte - unit.start_byte <= _LONGEST_ENTRY)
-        if any(_KINDS["entry"].is_first(unit.kind, unit.name, set()) for unit in short):
-            return True
-    return False
+    units = (unit for number in files_of_kind(workspace, "entry") for unit in workspace.files[number].units)
+    short = (unit for unit in units if unit.end_byte - unit.start_byte <= _LONGEST_ENTRY)
+    return any(_KINDS["entry"].is_first(unit.kind, unit.name, set()) for unit in short)
 
 
 def units_running_tests(workspace: Workspace) -> list[int]:
@@ -190,25 +185,26 @@ def _units_of(workspace: Workspace, kind: str, topics: set[str]) -> Iterator[int
     for number in files_of_kind(workspace, kind):
         file, start = workspace.files[number], int(workspace.unit_starts[number])
         is_first = _KINDS[kind].is_first
-        units = [n for n, unit in enumerate(file.units) if kind != "readme" or _says_something(file.text_of(unit))]
+        texts = [file.text_of(unit) for unit in file.units]
+        units = [n for n, text in enumerate(texts) if kind != "readme" or re.search(r"\w\w", _MARKUP.sub("", text))]
         if kind == "manifest":
             wanted = [_IN_MANIFEST[one] for one in topics if one in _IN_MANIFEST]
-            first = [n for n in units if any(one.search(file.text_of(file.units[n])) for one in wanted)]
+            first = [n for n in units if any(one.search(texts[n]) for one in wanted)]
         else:
             first = [n for n in units if is_first(file.units[n].kind, file.units[n].name, topics)]
         lead = () if first and kind == "entry" else units[:1]
         yield from (start + place for place in list(dict.fromkeys([*lead, *first, *units]))[:_MOST_UNITS])
 
 
-def _says_something(text: str) -> bool:
-    """True for a text with words, unlike a logo."""
-    return re.search(r"\w\w", _MARKUP.sub("", text)) is not None
-
-
 def files_of_kind(workspace: Workspace, kind: str) -> Sequence[int]:
-    """Numbers of at most three files of a kind, entry points that a manifest names first."""
-    named = _in_manifests(workspace) if kind == "entry" else []
-    return list(dict.fromkeys([*named, *_matching(workspace, _KINDS[kind].path)]))[:_MOST_FILES]
+    """Numbers of at most three files of a kind; entry points that a manifest names first, else those with a `main`."""
+    found = [*(_in_manifests(workspace) if kind == "entry" else []), *_matching(workspace, _KINDS[kind].path)]
+    if kind == "entry" and not found:
+        defining = {*workspace.files_of(workspace.symbols.defining("main"))}
+        found = [one for one in _matching(workspace, _named(rf"[^/]+\.{_CODE}")) if one in defining]
+    if kind == "readme" and not found:  # it may be a link to this
+        found = list(_matching(workspace, _named(r"docs?/(source/)?index\.\w+")))
+    return list(dict.fromkeys(found))[:_MOST_FILES]
 
 
 def _in_manifests(workspace: Workspace) -> list[int]:

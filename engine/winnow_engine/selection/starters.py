@@ -49,8 +49,8 @@ def _central_symbols(workspace: Workspace, cancellation: Cancellation) -> list[s
 
 
 def _tells_of_itself(file: IndexedFile, unit: Unit) -> bool:
-    """True for a class or function with documentation that a small target reads whole."""
-    if unit.kind not in (UnitKind.CLASS_HEADER, UnitKind.FUNCTION):
+    """True for a class or function with documentation that a small target reads whole; none of a page's scripts."""
+    if unit.kind not in (UnitKind.CLASS_HEADER, UnitKind.FUNCTION) or file.path.startswith(("doc/", "docs/")):
         return False
     text = file.text_of(unit)
     return len(text) <= _MOST_CHARACTERS and _DOCUMENTED.search(text[:_FIRST_CHARACTERS]) is not None

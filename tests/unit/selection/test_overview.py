@@ -2,6 +2,7 @@
 
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -9,63 +10,63 @@ import pytest
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Folder
 from winnow_engine.index.workspace import Sources, read_workspace
+from winnow_engine.prompting.fitting import Limits
+from winnow_engine.prompting.layout import SMALL_CONTRACT, TESTS_CONTRACT, UNTESTED_CONTRACT
 from winnow_engine.question import Cursor, Question, Turn
-from winnow_engine.selection.overview import asks_for_overview, asks_for_tests, overview_units, without_idle_cursor
+from winnow_engine.selection.overview import (
+    asks_for_overview,
+    asks_for_tests,
+    files_of_kind,
+    overview_units,
+    without_idle_cursor,
+)
 from winnow_engine.selection.starters import starter_questions
 from winnow_engine.storage.store import Store
 
 from .words import Words
 
 OVERVIEW = """What does this do?|What does it do?|Where does it start?|How is it built and tested?
-Which modules are there?
-Walk me through the codebase.|Hi, could you explain what this app is about? Thanks!|How do I install and run it locally?
-Was macht das hier?|Wo fängt es an?|Wie wird es gebaut und getestet?|Welche Module gibt es?|Wozu dient dieses Programm?
-¿Qué hace este proyecto?|¿Dónde empieza?|¿Cómo se compila y se prueba?|¿Qué módulos hay?|¿Cuál es el punto de entrada?
-Que fait ce projet ?|Où commence-t-il ?|Comment le compiler et le tester ?|Quels modules y a-t-il ?
-À quoi sert ce dépôt ?
+Which modules are there?|Walk me through the codebase.|Hi, could you explain what this app is about? Thanks!
+How do I install and run it locally?|Was macht das hier?|Wo fängt es an?|Wie wird es gebaut und getestet?
+Welche Module gibt es?|Wozu dient dieses Programm?|¿Qué hace este proyecto?|¿Dónde empieza?
+¿Cómo se compila y se prueba?|¿Qué módulos hay?|¿Cuál es el punto de entrada?|Que fait ce projet ?
+Où commence-t-il ?|Comment le compiler et le tester ?|Quels modules y a-t-il ?|À quoi sert ce dépôt ?
 Что это делает?|Где точка входа?|Как его собрать и протестировать?|Какие модули есть?|Как устроен код?
-これは何をするものですか？|どこから始まりますか？|どうやってビルドしてテストしますか？|どんなモジュールがありますか？
-这个项目是做什么的？|它从哪里开始？|如何构建和测试？|有哪些模块？
-Give me an overview of this project|What problem does this solve?
-Where is the entry point?|Which file is executed first?
-How do I build and run this?|What are the main components?
+これは何をするものですか？|どこから始まりますか？|どうやってビルドしてテストしますか？
+どんなモジュールがありますか？|这个项目是做什么的？|它从哪里开始？|如何构建和测试？|有哪些模块？
+Give me an overview of this project|What problem does this solve?|Where is the entry point?
+Which file is executed first?|How do I build and run this?|What are the main components?
 I'm new here, where should I start reading?|What does this codebase do and how is it structured?
-Tell me what this tool is good for|Summarize the repo in a few sentences
-Gib mir einen Überblick über das Projekt|Welches Problem löst das Programm?
-Welche Datei wird zuerst ausgeführt?|Wie baue und starte ich das?
-Wie führe ich die Tests aus?|Was sind die wichtigsten Komponenten?
-Ich bin neu hier, wo fange ich an zu lesen?|Worum geht es in diesem Projekt?
-Fasse das Repository kurz zusammen|Was kann dieses Werkzeug?
-Dame un resumen del proyecto|¿Qué problema resuelve?
-¿Qué archivo se ejecuta primero?|¿Cómo lo compilo y lo ejecuto?
-¿Cuáles son los componentes principales?|¿Cómo está organizado el código?
-Soy nuevo, ¿por dónde empiezo a leer?|¿De qué trata este proyecto?
-¿Cómo se instala?|Explícame la estructura del repositorio
-Donne-moi un aperçu du dépôt|Quel problème résout-il ?
-Quel fichier est exécuté en premier ?|Comment le compiler et le lancer ?
+Tell me what this tool is good for|Summarize the repo in a few sentences|Gib mir einen Überblick über das Projekt
+Welches Problem löst das Programm?|Welche Datei wird zuerst ausgeführt?|Wie baue und starte ich das?
+Wie führe ich die Tests aus?|Was sind die wichtigsten Komponenten?|Ich bin neu hier, wo fange ich an zu lesen?
+Worum geht es in diesem Projekt?|Fasse das Repository kurz zusammen|Was kann dieses Werkzeug?
+Dame un resumen del proyecto|¿Qué problema resuelve?|¿Qué archivo se ejecuta primero?|¿Cómo lo compilo y lo ejecuto?
+¿Cuáles son los componentes principales?|¿Cómo está organizado el código?|Soy nuevo, ¿por dónde empiezo a leer?
+¿De qué trata este proyecto?|¿Cómo se instala?|Explícame la estructura del repositorio|Donne-moi un aperçu du dépôt
+Quel problème résout-il ?|Quel fichier est exécuté en premier ?|Comment le compiler et le lancer ?
 Quels sont les composants principaux ?|Comment le code est-il organisé ?
-Je suis nouveau, par où commencer la lecture ?|De quoi parle ce projet ?
-Résume le dépôt en quelques phrases|Quelle est l'architecture du projet ?
-Дай обзор проекта|Какую проблему он решает?
-Какой файл выполняется первым?|Как собрать и запустить проект?
-Каковы основные компоненты?|Как организован код?
-Я здесь новичок, с чего начать читать?|О чём этот проект?
-Кратко опиши репозиторий|Что умеет эта программа?
-プロジェクトの概要を教えてください|どんな問題を解決しますか？
-最初に実行されるファイルはどれですか？|どうやってビルドして実行しますか？
-テストはどうやって実行しますか？|主なコンポーネントは何ですか？
-コードはどのように構成されていますか？|インストール方法を教えて
-アーキテクチャを説明してください|ソースコードの全体像を知りたい
-给我介绍一下这个项目|它解决了什么问题？
-哪个文件最先执行？|怎么构建和运行？
-怎么运行测试？|主要组件有哪些？
-我是新手，应该从哪里开始看？|这个项目的目的是什么？
-请总结一下这个仓库|这个工具能做什么？"""
-SPECIFIC = """Where is the retry policy set?|What does `main` do?|What does main() do?|Which modules import the logger?
-Thanks!|How is the cache built?|What does the scheduler do?|Was macht der Parser?|¿Dónde se valida el campo?|Why?
-Que fait le planificateur ?|Где проверяется подпись?|割引はどこで計算されますか？|折扣在哪里检查？
-How does Python 2 start?|What is the problem with this code?|Wo ist das Problem in diesem Code?
+Je suis nouveau, par où commencer la lecture ?|De quoi parle ce projet ?|Résume le dépôt en quelques phrases
+Quelle est l'architecture du projet ?|Дай обзор проекта|Какую проблему он решает?|Какой файл выполняется первым?
+Как собрать и запустить проект?|Каковы основные компоненты?|Как организован код?
+Я здесь новичок, с чего начать читать?|О чём этот проект?|Кратко опиши репозиторий|Что умеет эта программа?
+プロジェクトの概要を教えてください|どんな問題を解決しますか？|最初に実行されるファイルはどれですか？
+どうやってビルドして実行しますか？|テストはどうやって実行しますか？|主なコンポーネントは何ですか？
+コードはどのように構成されていますか？|インストール方法を教えて|アーキテクチャを説明してください
+ソースコードの全体像を知りたい|给我介绍一下这个项目|它解决了什么问题？|哪个文件最先执行？|怎么构建和运行？
+怎么运行测试？|主要组件有哪些？|我是新手，应该从哪里开始看？|这个项目的目的是什么？|请总结一下这个仓库
+这个工具能做什么？"""
+SPECIFIC = """Where is the retry policy set?|What does `main` do?|What does main() do?
+Which modules import the logger?|Thanks!|How is the cache built?|What does the scheduler do?|Was macht der Parser?
+¿Dónde se valida el campo?|Why?|Que fait le planificateur ?|Где проверяется подпись?|割引はどこで計算されますか？
+折扣在哪里检查？|How does Python 2 start?|What is the problem with this code?|Wo ist das Problem in diesem Code?
 ¿Cuál es el problema de este código?|В чём проблема этого кода?|这段代码有什么问题？"""
+
+
+def write(root: Path, files: dict[str, str]) -> None:
+    for path, content in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(content)
 
 
 def lines(text: str) -> list[str]:
@@ -77,9 +78,8 @@ def test_questions_about_the_whole(text: str) -> None:
     assert asks_for_overview(Question(text))
 
 
-HOW_TESTED = """How do I run its tests?|How are tests run?|How is it tested?
-Wie führe ich die Tests aus?|¿Cómo se prueba?|Comment lancer les tests ?|Как запустить тесты?|怎么运行测试？
-テストはどうやって実行しますか？"""
+HOW_TESTED = """How do I run its tests?|How are tests run?|How is it tested?|Wie führe ich die Tests aus?
+¿Cómo se prueba?|Comment lancer les tests ?|Как запустить тесты?|怎么运行测试？|テストはどうやって実行しますか？"""
 OF_TESTS = """What does this testing library do?|How does this test tool work?|What is tested?|Where are the tests?
 How many tests are there?|How do I run and test it?|Wie baue und teste ich das?|Was wird getestet?"""
 
@@ -136,9 +136,7 @@ def test_the_files_that_tell_are_kept(tmp_path: Path, text: str, wanted: set[str
         "src/tax/__main__.py": "def main():\n    print(1)\n",
         **{f"src/tax/m{n}.py": "def step(value):\n" + "    value = value + 1\n" * 9 for n in range(20)},
     }
-    for path, content in files.items():
-        (tmp_path / "root" / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "root" / path).write_text(content)
+    write(tmp_path / "root", files)
     drafter: Any = Words
     with closing(Store(tmp_path / "index.sqlite")) as store, closing(Assistant(store, drafter)) as assistant:
         sources, budget = Sources((Folder(tmp_path / "root"),)), Budget(60, first_look_tokens=look)
@@ -154,12 +152,11 @@ def test_starter_questions_are_made_of_what_there_is(tmp_path: Path) -> None:
         "src/rate.py": 'class TaxRate:\n    """The rate of a tax, by country and year."""\n\n\n'
         "class TaxForm:\n    pass\n"
         "\ndef range(value):\n    return value\n\ndef of_none():\n    pass\n",
-        **{f"src/m{n}.py": "def step():\n    return TaxRate(), range(3), TaxForm()\n" for n in range(6)},
+        "docs/_static/query.js": "/** Selects elements of a page, by its rules. */\nfunction pageQuery() {\n}\n",
+        **{f"src/m{n}.py": "def step():\n    return TaxRate(), range(3), TaxForm(), pageQuery()\n" for n in range(6)},
         "tests/test_rate.py": "def test_one():\n    assert TaxRate()\n",
     }
-    for path, content in files.items():
-        (tmp_path / "root" / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "root" / path).write_text(content)
+    write(tmp_path / "root", files)
     with closing(Store(tmp_path / "index.sqlite")) as store:
         workspace = read_workspace(Sources((Folder(tmp_path / "root"),)), store, Cancellation())
         found = starter_questions(workspace, Cancellation())
@@ -168,3 +165,18 @@ def test_starter_questions_are_made_of_what_there_is(tmp_path: Path) -> None:
     tests = overview_units(workspace, Question("How do I run its tests?"))
     assert "pytest" in workspace.units[tests[0]][0].text_of(workspace.units[tests[0]][1])
     assert found == ["What does this repository do?", "How do I run its tests?", "How does `TaxRate` work?"]
+
+
+def test_a_target_is_asked_for_a_command_or_function_that_is_there(tmp_path: Path) -> None:
+    limits = Limits(Budget(), cast("Any", SimpleNamespace(parameters=10**9)), 100)
+    readme = "# Queue\n\n## How do I test it with Jest?\n\nJest has to know.\n\n    jest.useFakeTimers()\n"
+    write(tmp_path / "root", {"docs/index.md": readme, "queue.c": "int main(void) {\n    return 0;\n}\n"})
+    with closing(Store(tmp_path / "index.sqlite")) as store:
+        untested = read_workspace(Sources((Folder(tmp_path / "root"),)), store, Cancellation())
+        write(tmp_path / "root", {"package.json": '{\n  "scripts": {\n    "test": "ava"\n  }\n}\n'})
+        tested = read_workspace(Sources((Folder(tmp_path / "root"),)), store, Cancellation())
+    for kind, path in {"readme": "docs/index.md", "entry": "queue.c"}.items():  # a README may be a link
+        assert [tested.files[one].path for one in files_of_kind(tested, kind)] == [path]
+    contracts = [limits.contract(Question("How do I run its tests?"), one) for one in (untested, tested)]
+    assert contracts == [UNTESTED_CONTRACT, TESTS_CONTRACT]
+    assert limits.contract(Question("Where does it start?"), tested) == SMALL_CONTRACT

@@ -12,13 +12,7 @@ import pytest
 
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Cancellation, Progress, Prompt, Sampling
-from winnow_engine.errors import (
-    BudgetError,
-    ModelDamagedError,
-    ModelNotFoundError,
-    TargetError,
-    UnsupportedModelError,
-)
+from winnow_engine.errors import BudgetError, ModelDamagedError, ModelNotFoundError, TargetError, UnsupportedModelError
 from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.base import Generation, Request, Target
 from winnow_engine.targets.local.chat_template import LocalPrompt
@@ -44,10 +38,7 @@ def target(model: Path) -> Iterator[LlamaTarget]:
 
 
 def ask(
-    target: Target,
-    prompt: Prompt,
-    sampling: Sampling = SHORT,
-    on_text: Callable[[str], None] = lambda _: None,
+    target: Target, prompt: Prompt, sampling: Sampling = SHORT, on_text: Callable[[str], None] = lambda _: None
 ) -> Generation:
     return target.generate(Request(LocalPrompt(prompt), sampling, on_text))
 
@@ -114,9 +105,7 @@ def test_a_growing_prompt_gets_a_larger_context(model: Path, target: LlamaTarget
     assert ask(target, long).text == fresh(model, long)
 
 
-def test_prompt_and_answer_beyond_the_models_context_are_refused_with_the_numbers(
-    target: LlamaTarget,
-) -> None:
+def test_prompt_and_answer_beyond_the_models_context_are_refused_with_the_numbers(target: LlamaTarget) -> None:
     assert target.context_limit == 4096
     with pytest.raises(BudgetError, match=r"4000 tokens .* 97 of the answer .* 4096: lower the budget"):
         ask(target, np.full(4000, 65, np.int32), Sampling(max_tokens=97))
