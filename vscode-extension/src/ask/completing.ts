@@ -12,15 +12,17 @@ export interface NamedSymbol {
   path: string;
 }
 
-/** The best completions of a word: changes at the start of a question, then files and folders, then symbols. */
+/** The best completions of a word: changes at the start of a question, then files, folders and symbols, those first that begin with it. */
 export function completed(word: string, first: boolean, paths: readonly string[], symbols: readonly NamedSymbol[]): Completion[] {
   const mentions = first ? MENTIONS.filter(([name]) => name.startsWith(`@${word.toLowerCase()}`)) : [];
   const places = [...paths.map((path) => entry('file', path)), ...foldersOf(paths).map((path) => entry('folder', path))];
   const named = symbols.map(({ name, path }): Completion => ({ kind: 'symbol', label: name, detail: path, text: `\`${name}\`` }));
+  const found = [...best(places, word), ...best(named, word)];
+  const begins = (item: Completion): boolean => rankOf(item, word.toLowerCase()) === 0;
   return [
     ...mentions.map(([name, detail]): Completion => ({ kind: 'changes', label: name, detail, text: name })),
-    ...best(places, word),
-    ...best(named, word),
+    ...found.filter(begins),
+    ...found.filter((item) => !begins(item)),
   ].slice(0, MOST);
 }
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { HostMessage } from '../../src/ask/contract';
 import { location, opener } from './harness';
-import { ANSWER, sample } from './samples';
+import { ANSWER, sample, STATS } from './samples';
 
 const FILE = { uri: 'file:///repo/shop/pricing.py', label: 'shop/pricing.py' };
 const SELECTION = { ...FILE, label: 'shop/pricing.py:12-14', range: location(12, 14).range };
@@ -44,7 +44,8 @@ describe('before a question', () => {
     expect(await box.inputValue()).toBe('What is `price` shop/pricing.py ');
     expect(await page.getByRole('listbox').isVisible()).toBe(false);
     await box.pressSequentially('@p');
-    await tell({ type: 'completions', word: 'p', items });
+    await tell({ type: 'completions', word: 'p', items: [{ kind: 'file', label: `${'price_'.repeat(20)}.py`, detail: 'shop', text: 'p.py' }] });
+    expect(await page.getByRole('listbox').evaluate((list) => list.scrollWidth - list.clientWidth)).toBe(0);
     await box.press('Escape');
     expect(await page.getByRole('listbox').isVisible()).toBe(false);
   });
@@ -55,6 +56,8 @@ describe('before a question', () => {
     expect(await page.locator('.before').innerText()).toBe('1.5B');
     await answer(ANSWER, sample());
     expect(await page.locator('.before').innerText()).toBe('1.5B · 7 places · about 2 s');
+    await answer(ANSWER, sample({ id: 'e0', stats: { ...STATS, ttft: 40 } }));
+    expect(await page.locator('.before').innerText()).toContain('about 2 s'); // one of them has loaded the model
     await page.getByRole('button', { name: '1.5B' }).click();
     expect(await said()).toEqual([{ type: 'choose-model' }]);
     for (const [name, shown] of [['http://127.0.0.1:11434/v1#org/coder:7b', '7B'], ['http://far:8000/v1#org/coder', 'coder'], ['https://far/v1', 'far'], ['https://far/v1#100%', '100%']] as const) {

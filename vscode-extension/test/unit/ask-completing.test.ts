@@ -7,7 +7,7 @@ const SYMBOLS = [{ name: 'App', path: 'src/flask/sansio/app.py' }, { name: 'make
 test.each([
   ['cha', true, ['@changes']],
   ['cha', false, []],
-  ['app', false, ['src/flask/app.py', 'src/flask/sansio/app.py', 'tests/test_apps.py', '`App`', '`make_app`']],
+  ['app', false, ['src/flask/app.py', 'src/flask/sansio/app.py', '`App`', 'tests/test_apps.py', '`make_app`']],
   ['sansio', false, ['src/flask/sansio', 'src/flask/sansio/app.py']],
   ['src/flask/j', false, ['src/flask/json', 'src/flask/json/provider.py']],
   ['sfjp', false, ['src/flask/json/provider.py']],

@@ -93,7 +93,7 @@ const RECENT = 5;
 /** What the last questions cost here, half of them less: places, and seconds to the first word. */
 export function expected({ exchanges }: PageState): { places: number; seconds: number } | undefined {
   const measured = exchanges.filter(({ outcome, stats }) => outcome === 'answered' && stats?.ttft !== undefined).slice(-RECENT);
-  const middle = (values: number[]): number => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+  const middle = (values: number[]): number => values.sort((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? 0; // of two the less: the first has loaded the model
   if (measured.length === 0) return undefined;
   return { places: middle(measured.map(({ kept }) => kept.length)), seconds: middle(measured.map(({ stats }) => stats?.ttft ?? 0)) };
 }

@@ -3,8 +3,8 @@ import { h, prose } from '../dom';
 import { askedPlace, type PageState } from '../state';
 import { content } from './banner';
 
-/** Until the server has made others from the workspace. */
-const USUAL = ['What does this repository do?', 'Where does it start?', 'How do I run its tests?'];
+/** Until the server has made others from the workspace: what any workspace tells, if only that it has no tests. */
+const USUAL = ['What does this repository do?', 'How do I run its tests?'];
 
 /** The start of a new conversation: an introduction, and what is to be done first, or questions to begin with. */
 export class Welcome {
