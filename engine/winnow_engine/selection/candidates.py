@@ -1,4 +1,4 @@
-"""Candidates: the units of a large workspace that are scored in full, and a sample that stands for all others.
+"""Candidates: the units of a workspace that are scored in full, and a sample that stands for all others, if any.
 
 The mean, deviation and shares of all units are estimated as for a stratified sample (Cochran 1977, ch. 5): the chosen
 candidates are one stratum, counted in full, the rest of the workspace is the other.
@@ -31,18 +31,30 @@ class Candidates:
     @cached_property
     def units(self) -> NDArray[np.int64]:
         """Chosen units and sample."""
-        return np.union1d(self.chosen, self.sample)
+        return self._with(self.sample)
 
     @cached_property
     def weights(self) -> NDArray[np.float32]:
         """The number of units of the workspace that each of `units` stands for."""
-        others = ~np.isin(self.units, self.chosen, assume_unique=True)
+        others = np.ones(len(self.units), np.bool_)
+        others[np.searchsorted(self.units, self.chosen)] = False
         share = (self.total - len(self.chosen)) / max(int(others.sum()), 1)
         return np.where(others, share, 1).astype(np.float32)
 
     def with_more(self, units: NDArray[np.int64]) -> Candidates:
         """These, and more that are chosen."""
-        return Candidates(np.union1d(self.chosen, units), self.sample, self.total)
+        return Candidates(self._with(units), self.sample, self.total)
+
+    def _with(self, units: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The chosen ones and these, in ascending order."""
+        among = np.zeros(self.total, np.bool_)
+        among[self.chosen] = among[units] = True
+        return np.flatnonzero(among)
+
+
+def every(total: int) -> Candidates:
+    """All units of a workspace."""
+    return Candidates(np.arange(total), np.empty(0, np.int64), total)
 
 
 def best(scores: Scores, most: int) -> NDArray[np.int64]:

@@ -68,7 +68,7 @@ class FusedScores:
 
     `total` are log-odds up to a constant, float32 [U]; -inf for units that were not scored. The constant makes the
     highest equal `log_odds`, the log-odds that anything in the workspace answers: below 0 probably nothing does.
-    `units`, int64 [C] in ascending order, were scored, each for `weights` units like it, float32 [C] or [1].
+    `units`, int64 [C] in ascending order, were scored, each for `weights` units like it, float32 [C].
     `contributions` has what each feature adds to their totals, float32 [C] each; of a question with sub-questions, in
     the one with the largest share of the unit. `log_shares`, float32 [1 + P, C], are the logarithms of the shares of
     the whole question and of its P sub-questions, if it is a list of these. `sizing` are the scores by which `auto`
@@ -129,18 +129,18 @@ class FusedScores:
 
 @dataclass(frozen=True, slots=True)
 class _Fused:
-    """The scores of C units, as in `FusedScores`, with the candidates they are; None for all units."""
+    """The scores of C units, as in `FusedScores`, with the candidates they are."""
 
     total: Scores
     contributions: Mapping[str, Scores]
     log_odds: float
-    candidates: Candidates | None
+    candidates: Candidates
     log_shares: NDArray[np.float32] | None = None
 
     @property
     def log_weights(self) -> Scores:
-        """Logarithm of how many units each stands for, float32 [C] or [1]."""
-        return np.log(self.candidates.weights) if self.candidates else np.zeros(1, np.float32)
+        """Logarithm of how many units each stands for, float32 [C]."""
+        return np.log(self.candidates.weights)
 
 
 def fuse(asked: ScoringInput, weights: FusionWeights) -> FusedScores:
@@ -152,12 +152,9 @@ def fuse(asked: ScoringInput, weights: FusionWeights) -> FusedScores:
     fused = _add_words(fused, asked)
     if asked.question.change is not None:
         fused = _add_related(fused, asked.question.change.related)
-    if fused.candidates is None:
-        return FusedScores(
-            fused.total, fused.contributions, fused.log_odds, asked.units, asked.weights, fused.log_shares
-        )
-    units, total = fused.candidates.units, _spread(fused.total, fused.candidates.units, fused.candidates.total)
-    return FusedScores(total, fused.contributions, fused.log_odds, units, fused.candidates.weights, fused.log_shares)
+    scored = fused.candidates
+    total = _spread(fused.total, scored.units, scored.total)
+    return FusedScores(total, fused.contributions, fused.log_odds, scored.units, scored.weights, fused.log_shares)
 
 
 def gained(log_shares: NDArray[np.float32], added: NDArray[np.float32]) -> Scores:
@@ -187,15 +184,15 @@ def _fuse_one(asked: ScoringInput, weights: FusionWeights) -> _Fused:
     of_question, of_units = question_features(asked), unit_features(asked)
     contributions = weigh(of_units, of_question, weights)
     total = np.asarray(np.sum(list(contributions.values()), axis=0), np.float32)
-    match = match_features(asked, of_question, of_units) | total_features(total, asked.weights)
+    match = match_features(asked, of_question, of_units) | total_features(total, asked.scored.weights)
     log_odds = weights.log_odds(match)
-    return _Fused(_raised(total, log_odds), contributions, log_odds, asked.candidates)
+    return _Fused(_raised(total, log_odds), contributions, log_odds, asked.scored)
 
 
 def _combine(whole: _Fused, subquestions: list[_Fused]) -> _Fused:
     """The scores of a question with sub-questions. If anything answers one of them, something answers."""
     all_scores = [whole, *subquestions]
-    candidates = _all_candidates([scores.candidates for scores in all_scores])
+    candidates = reduce(Candidates.with_more, (one.candidates.chosen for one in subquestions), whole.candidates)
     shares = np.stack(
         [_among(_log_shares(scores.total, scores.log_weights), scores.candidates, candidates) for scores in all_scores]
     )
@@ -211,16 +208,8 @@ def _combine(whole: _Fused, subquestions: list[_Fused]) -> _Fused:
     return _Fused(_raised(np.logaddexp.reduce(shares), log_odds), contributions, log_odds, candidates, shares)
 
 
-def _all_candidates(of_each: Sequence[Candidates | None]) -> Candidates | None:
-    """The candidates of several questions together."""
-    known = [candidates for candidates in of_each if candidates is not None]
-    return reduce(lambda some, other: some.with_more(other.chosen), known) if known else None
-
-
-def _among(scores: Scores, own: Candidates | None, candidates: Candidates | None) -> Scores:
+def _among(scores: Scores, own: Candidates, candidates: Candidates) -> Scores:
     """Scores of a question's own candidates as those of all, -inf for the others."""
-    if own is None or candidates is None:
-        return scores
     return _spread(scores, np.searchsorted(candidates.units, own.units), len(candidates.units))
 
 
@@ -243,8 +232,8 @@ def _add_words(fused: _Fused, asked: ScoringInput) -> _Fused:
 
     λ is 0.2 (1 − P(answer)), or a P-th of it for a question with P sub-questions.
     """
-    words = asked.matches.words[fused.candidates.units] if fused.candidates else asked.matches.words
-    log_weights = np.broadcast_to(fused.log_weights, words.shape)
+    words = asked.matches.words[fused.candidates.units]
+    log_weights = fused.log_weights
     (units,) = np.nonzero(words)
     log_lambda = math.log(_WORDS_SHARE / max(len(asked.subquestions), 1)) - np.logaddexp(0, fused.log_odds)
     by_words = log_lambda + _log_word_shares(words, log_weights, units)
@@ -259,7 +248,7 @@ def _add_words(fused: _Fused, asked: ScoringInput) -> _Fused:
 def _add_related(fused: _Fused, related: Scores) -> _Fused:
     """Add what the units gain that use what changed, or that it uses. A change that has such units is answered."""
     log_odds = max(fused.log_odds, 0.0) if related.any() else fused.log_odds
-    added = related if fused.candidates is None else related[fused.candidates.units]
+    added = related[fused.candidates.units]
     contributions = {**fused.contributions, "change": added}
     return replace(fused, total=_raised(fused.total + added, log_odds), contributions=contributions, log_odds=log_odds)
 

@@ -17,7 +17,7 @@ from winnow_engine.index.names import AskedNames, identifiers
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.keys.workspace_keys import WorkspaceKeys
 from winnow_engine.question import Question
-from winnow_engine.selection.candidates import Candidates
+from winnow_engine.selection.candidates import Candidates, every
 from winnow_engine.selection.subquestions import subquestions_of
 
 T = TypeVar("T", bound=np.generic)
@@ -144,26 +144,18 @@ class ScoringInput:
         return self.matches.text
 
     @cached_property
-    def units(self) -> NDArray[np.int64]:
-        """The units that are scored, int64 [C]."""
-        return self.candidates.units if self.candidates else np.arange(self.workspace.unit_starts[-1])
-
-    @cached_property
-    def weights(self) -> NDArray[np.float32]:
-        """The number of units that each of them stands for, float32 [C], or [1] if all are scored."""
-        return self.candidates.weights if self.candidates else np.ones(1, np.float32)
+    def scored(self) -> Candidates:
+        """The units that are scored."""
+        return self.candidates or every(int(self.workspace.unit_starts[-1]))
 
     @cached_property
     def file_numbers(self) -> NDArray[np.int64]:
         """The number of the file of each of them, int64 [C]."""
-        starts = self.workspace.unit_starts
-        if self.candidates is None:
-            return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        return np.searchsorted(starts, self.units, side="right") - 1
+        return np.searchsorted(self.workspace.unit_starts, self.scored.units, side="right") - 1
 
     def pick(self, of_units: NDArray[T]) -> NDArray[T]:
         """The values of scored units, [C], among those of all, [U]."""
-        return of_units if self.candidates is None else of_units[self.units]
+        return of_units[self.scored.units]
 
 
 def about(question: Question) -> Question:

@@ -53,7 +53,7 @@ def _direct_features(asked: ScoringInput) -> dict[str, Scores]:
 def _standardised(asked: ScoringInput, name: str) -> Scores:
     """One of the drafter's scores as deviations from the mean of all units, estimated from candidates."""
     scores, moments = asked.drafter_scores[name], asked.moments.get(name)
-    return zscore(scores, asked.weights) if moments is None else _deviations(scores, moments)
+    return zscore(scores, asked.scored.weights) if moments is None else _deviations(scores, moments)
 
 
 def zscore(scores: Scores, weights: Scores = _EACH) -> Scores:
@@ -156,7 +156,8 @@ def _leaders(features: Mapping[str, Scores], drafter_features: int) -> dict[int,
 def _links(asked: ScoringInput, features: Mapping[str, Scores]) -> Links:
     """The leaders by these features, and the code that they lead to."""
     places = _leaders(features, len(asked.drafter_scores))
-    leaders, symbols = {int(asked.units[place]): share for place, share in places.items()}, asked.workspace.symbols
+    units, symbols = asked.scored.units, asked.workspace.symbols
+    leaders = {int(units[place]): share for place, share in places.items()}
     return Links(leaders, _file_shares(asked, leaders), symbols.used_by(leaders), symbols.using(leaders))
 
 
@@ -171,8 +172,9 @@ def _file_shares(asked: ScoringInput, leaders: Mapping[int, float]) -> NDArray[n
 
 def _neighbour_features(asked: ScoringInput, links: Links) -> dict[str, Scores]:
     """The features of units that leaders lead to: in their files, used by them, or using them."""
-    own = np.zeros(len(asked.units), np.float32)
-    own[np.searchsorted(asked.units, list(links.leaders))] = list(links.leaders.values())
+    units = asked.scored.units
+    own = np.zeros(len(units), np.float32)
+    own[np.searchsorted(units, list(links.leaders))] = list(links.leaders.values())
     return {
         "file": np.asarray(np.log1p(np.maximum(links.files[asked.file_numbers] - own, 0)), np.float32),
         "used": _capped(asked.pick(links.used)),

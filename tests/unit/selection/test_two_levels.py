@@ -113,7 +113,7 @@ def test_what_one_of_two_parts_may_mean_is_scored_for_the_whole(workspace: Works
     asked = two_levels(workspace, Question(QUESTIONS[2]), NARROW)
     assert len(asked.subquestions) == 2
     for part in asked.subquestions:
-        assert np.isin(part.units, asked.units).all()
+        assert np.isin(part.scored.units, asked.scored.units).all()
 
 
 @pytest.mark.parametrize("text", QUESTIONS)
@@ -148,7 +148,7 @@ def test_units_at_the_cursor_and_in_the_paths_asked_about_are_scored(workspace: 
 def test_names_at_the_cursor_lead_to_their_definitions(workspace: Workspace) -> None:
     question = workspace.located(Question("Explain this code.", Cursor("m03.py", 6, 7)))
     found = two_levels(workspace, question, replace(NARROW, coarse=1, words=1))
-    assert workspace.unit_at("m00.py", 18) in found.units  # step_0_3
+    assert workspace.unit_at("m00.py", 18) in found.scored.units  # step_0_3
 
 
 def test_the_small_the_incomplete_and_the_much_kept_are_scored_whole(
