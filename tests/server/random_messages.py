@@ -78,7 +78,7 @@ _SETTINGS = {
     "maxTokens": (4, -4, 2**64, "long"),
     "answer": ({"maxTokens": 4}, {"temperature": 1e308}, "long"),
     "files": ({"include": ["*.py"]}, {"exclude": ["!["]}, {"include": "*"}, {"maxBytes": 10}),
-    "index.automatic": (True, False, "no"),
+    "index.automatic": ("always", "off", "no"),
     "codeLens.enabled": (True, False, 0),
     "unknown": ({"deep": {"er": 1}},),
 }

@@ -216,7 +216,7 @@ def _introduce(
         "rootUri": None,
         "capabilities": _CAPABILITIES,
         "workspaceFolders": [{"uri": one.root.as_uri(), "name": one.name or one.root.name} for one in folders],
-        "initializationOptions": {**settings, "index.automatic": True},
+        "initializationOptions": {**settings, "index.automatic": "always"},
     }
     connection.result("initialize", params, cancellation)
     connection.notify("initialized", {})

@@ -134,9 +134,7 @@ class Waiting:
         self._end_s = None if seconds is None else self._now() + seconds
 
     def _left(self) -> str:
-        if self._end_s is None:
-            return ""
-        return _about(self._end_s - self._now())
+        return "" if self._end_s is None else _about(self._end_s - self._now())
 
 
 def indexing_line(progress: Progress) -> str:

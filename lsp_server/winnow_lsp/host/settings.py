@@ -12,7 +12,7 @@ import reprlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from winnow_engine.config import AUTO, Config, KvType, Wanted
 from winnow_engine.core import Budget, Thinking
@@ -39,6 +39,8 @@ def renewed(name: str, value: Any, document: Mapping[str, Any]) -> tuple[str, An
     if name in _MEGABYTES and _is_whole(value):
         parts = {part: found if _is_whole(found := document.get(part)) else usual for part, usual in _MEGABYTES.items()}
         return RENAMED[name], sum(parts.values()) if parts["snapshotMegabytes"] else 0
+    if name == "index.automatic" and isinstance(value, bool):  # as it was before
+        return name, "idle" if value else "off"
     return RENAMED.get(name, name), value
 
 
@@ -105,7 +107,7 @@ BUDGET = Rule("auto, a whole number of at least 1, or a share such as 5%", _is_b
 class Settings(Config):
     """The configuration of one client, with the settings that only concern editors."""
 
-    index_automatic: bool = True
+    index_automatic: Literal["idle", "always", "off"] = "idle"
     code_lens: bool = False
 
     @classmethod
@@ -162,7 +164,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("files.include", "files.include", PATTERNS),
     Setting("files.exclude", "files.exclude", PATTERNS),
     Setting("index.shared", "shared_indexes", LOCATIONS, of_user=True),
-    Setting("index.automatic", "index_automatic", FLAG),
+    Setting("index.automatic", "index_automatic", choice("idle", "always", "off")),
     Setting("cacheMegabytes", "models.cache_megabytes", whole(0), of_user=True),
     Setting("codeLens.enabled", "code_lens", FLAG),
 )

@@ -60,7 +60,7 @@ def test_lists_add_up_and_take_what_looks_like_anything(file: Path) -> None:
     [
         (("--budget", "0"), "must be auto, a whole number of at least 1, or a share such as 5%, not '0'"),
         (("--set", "kvType=f64"), "kvType must be one of f16, q8_0, q4_0, not 'f64'"),
-        (("--set", "index.automatic=perhaps"), "must be true or false"),
+        (("--set", "index.automatic=perhaps"), "must be one of idle, always, off"),
         (("--set", "patience"), "is not NAME=VALUE"),
         (("--set", "seed=3"), "is not NAME=VALUE, with one of these names: drafter, target,"),
     ],
@@ -162,7 +162,7 @@ def test_only_what_names_a_file_becomes_a_path(
 
 
 def test_settings_are_written_as_options_that_mean_the_same(file: Path) -> None:
-    settings = {"drafter": "a", "budget": 5, "files.exclude": ["*.md", "x"], "index.automatic": False, "patience": 0.5}
+    settings = {"drafter": "a", "budget": 5, "files.exclude": ["*.md", "x"], "index.automatic": "off", "patience": 0.5}
     assert parsed(*written(settings))[0] == Settings.of(settings)
 
 

@@ -81,7 +81,7 @@ def test_an_answer_with_everything_that_happens_on_the_way() -> None:
     assert [message["method"] for message in sent] == [
         "initialize", "initialized", "winnow/ask", "shutdown", "exit",
     ]  # fmt: skip
-    assert sent[0]["params"]["initializationOptions"]["index.automatic"] is True
+    assert sent[0]["params"]["initializationOptions"]["index.automatic"] == "always"
 
 
 @pytest.mark.parametrize(

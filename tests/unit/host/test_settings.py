@@ -27,7 +27,7 @@ CHANGED = {
     "files.include": ["*.py"],
     "files.exclude": ["/docs"],
     "index.shared": ["https://ci.example.org/index"],
-    "index.automatic": False,
+    "index.automatic": "off",
     "cacheMegabytes": 30,
     "codeLens.enabled": True,
 }
@@ -91,7 +91,9 @@ def test_the_defaults_are_the_engines_own() -> None:
     assert DEFAULTS.models == ModelConfig(DEFAULT_DRAFTER, "auto", TargetOptions().kv_type, "auto")
     assert DEFAULTS.budget == Budget(first_look_tokens=8000)
     assert (DEFAULTS.sampling, DEFAULTS.files) == (Sampling(), FileRules())
-    assert (DEFAULTS.index_automatic, DEFAULTS.code_lens) == (True, False)
+    assert (DEFAULTS.index_automatic, DEFAULTS.code_lens) == ("idle", False)
+    before = [Settings.read({"index": {"automatic": value}}) for value in (True, False)]
+    assert [(settings.index_automatic, problems) for settings, problems in before] == [("idle", ()), ("off", ())]
 
 
 def test_every_default_is_a_value_its_rule_allows() -> None:
@@ -99,15 +101,13 @@ def test_every_default_is_a_value_its_rule_allows() -> None:
 
 
 def test_these_tests_know_every_setting() -> None:
-    names = [setting.name for setting in SETTINGS]
-    assert (list(CHANGED), list(BAD)) == (names, names)
+    assert list(CHANGED) == list(BAD) == [setting.name for setting in SETTINGS]
 
 
 @pytest.mark.parametrize("name", CHANGED)
 def test_each_setting_changes_something(name: str) -> None:
     settings, problems = Settings.read({name: CHANGED[name]})
-    assert problems == ()
-    assert settings != DEFAULTS
+    assert (settings != DEFAULTS, problems) == (True, ())
 
 
 def assert_changed(settings: Settings) -> None:
@@ -115,7 +115,7 @@ def assert_changed(settings: Settings) -> None:
     assert settings.budget == Budget(keep_ratio=0.25, patience_s=2.5, first_look_tokens=8000)
     assert settings.sampling == Sampling(max_tokens=7, thinking="on")
     assert settings.files == FileRules(include=("*.py",), exclude=("/docs",))
-    assert (settings.index_automatic, settings.code_lens) == (False, True)
+    assert (settings.index_automatic, settings.code_lens) == ("off", True)
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ async def indexer(assistant: Slow):
     editor = SimpleNamespace(
         sources=lambda _folders: None,
         folders=SimpleNamespace(roots=("root",)),
-        settings=SimpleNamespace(index_automatic=True),
+        settings=SimpleNamespace(index_automatic="always"),
     )
     bars = ProgressBars(
         SimpleNamespace(client_capabilities=types.ClientCapabilities(), work_done_progress=None), lambda: None
@@ -122,11 +122,12 @@ async def test_changes_that_never_cease_neither_end_a_run_nor_put_it_off_for_eve
             await asyncio.sleep(0.01)
 
 
-async def test_indexing_stops_where_it_is_turned_off(indexer: Indexer, assistant: Slow) -> None:
+@pytest.mark.parametrize("setting", ["idle", "off"])
+async def test_indexing_stops_where_it_is_off_and_on_battery(indexer, assistant, monkeypatch, setting: str) -> None:
+    monkeypatch.setattr("psutil.sensors_battery", lambda: SimpleNamespace(power_plugged=setting == "off"))
     indexer.start()
     assert await asyncio.to_thread(assistant.started.wait, PATIENCE_S)
-    indexer._editor.settings.index_automatic = False
+    indexer._editor.settings.index_automatic = setting
     indexer.start()
-    async with asyncio.timeout(PATIENCE_S):
-        while indexer.state.working:
-            await asyncio.sleep(0.01)
+    while indexer.state.working:
+        await asyncio.sleep(0.01)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-import psutil
 from lsprotocol import types
 
 from winnow_engine.core import Budget, Cancellation, Citation, Kept, Sentence, ignore
@@ -27,6 +26,7 @@ from winnow_lsp.server.render.progress_bars import ProgressBar
 from winnow_lsp.server.render.results import answer_json, kept_json, selection_json, sentence_json
 from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.session.editor import Folders, symbol_at
+from winnow_lsp.server.session.indexing import on_battery
 from winnow_lsp.server.wire.messages import ASK, PREPARE, SPANS, STARTERS, SYMBOLS, AskParams, ask_about
 from winnow_lsp.server.wire.protocol import parsing, protocol_errors
 
@@ -93,17 +93,9 @@ async def answered_in(server: WinnowServer, params: AskParams, conversation: str
 
                 def work(cancellation: Cancellation) -> Answer:
                     return assistant.ask(
-                        sources,
-                        question,
-                        budget,
-                        sampling,
-                        deltas.add,
-                        bar.report,
-                        cancellation,
-                        on_kept,
-                        deltas.think,
-                        on_sentence,
-                    )
+                        sources, question, budget, sampling, deltas.add, bar.report, cancellation, on_kept,
+                        deltas.think, on_sentence,
+                    )  # fmt: skip
 
                 return work
 
@@ -171,7 +163,7 @@ async def read_ahead(server: WinnowServer, text: str) -> bool:
     """
 
     def prepare() -> Work[bool]:
-        if engine is not server.engine or server.conversations or is_url(engine.models.target) or _on_battery():
+        if engine is not server.engine or server.conversations or is_url(engine.models.target) or on_battery():
             return lambda _: False
         sources, assistant = server.editor.sources(server.editor.folders), engine.assistant()
         budget, sampling = settings_budget(server), replace(server.editor.settings.sampling, max_tokens=1)
@@ -186,12 +178,6 @@ async def read_ahead(server: WinnowServer, text: str) -> bool:
     with protocol_errors(), server.questions.unfinished(supersedes=False):
         await server.editor.configured.wait()
         return await (engine := server.engine).queue.background(prepare)
-
-
-def _on_battery() -> bool:
-    sensors = getattr(psutil, "sensors_battery", None)
-    battery = sensors() if sensors else None
-    return battery is not None and battery.power_plugged is False
 
 
 async def _question(server: WinnowServer, params: AskParams) -> Question:
@@ -223,7 +209,7 @@ def _budget(server: WinnowServer, params: AskParams) -> Budget:
 def settings_budget(server: WinnowServer) -> Budget:
     """The settings' budget. Where nothing indexes later, a question waits for the index."""
     budget = server.editor.settings.budget
-    return budget if server.editor.settings.index_automatic else replace(budget, first_look_tokens=0)
+    return replace(budget, first_look_tokens=0) if server.editor.settings.index_automatic == "off" else budget
 
 
 def moved(server: WinnowServer, engine: Engine, bar: ProgressBar) -> Callable[[int], None]:

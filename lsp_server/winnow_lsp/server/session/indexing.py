@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+import psutil
+
 from winnow_engine.core import Cancellation, Progress, ProgressSink
 from winnow_engine.errors import WinnowError
 from winnow_engine.index.workspace import Workspace
@@ -19,6 +21,13 @@ from winnow_lsp.server.session.editor import EditorState
 
 _SETTLE_S = 1.0  # after the last change; a checkout changes many files, a user types
 _MOST_S = 10.0  # after the first change, however many follow
+
+
+def on_battery() -> bool:
+    """True for a machine that is not on mains."""
+    sensors = getattr(psutil, "sensors_battery", None)
+    battery = sensors() if sensors else None
+    return battery is not None and battery.power_plugged is False
 
 
 class Indexer:
@@ -54,12 +63,11 @@ class Indexer:
         self._begin_unless_running()
 
     def start(self) -> None:
-        """Index now, from the beginning if that was under way; only stop if the user has turned indexing off."""
+        """Index now, from the beginning if that was under way; only stop where nothing is to be indexed unasked."""
         if self._task is not None:
             self._task.cancel()
-        if self._editor.settings.index_automatic:
-            self._quiet_at = 0.0
-            self._begin()
+        self._quiet_at = 0.0
+        self._begin()
         self._changed()
 
     def answered(self, seen: frozenset[str], selection: SelectionStats) -> None:
@@ -120,13 +128,15 @@ class Indexer:
             await asyncio.wait((self._task,))
 
     def _begin_unless_running(self) -> None:
-        """Index soon, unless that is under way or the user has turned it off."""
-        if self._editor.settings.index_automatic and (self._task is None or self._task.done()):
+        if self._task is None or self._task.done():
             self._begin()
 
     def _begin(self) -> None:
-        self._task = asyncio.create_task(self._follow())
-        self._task.add_done_callback(lambda _: self._changed())
+        """Index soon, if that is wanted unasked: on battery each question encodes what it needs."""
+        wanted = self._editor.settings.index_automatic
+        if wanted == "always" or (wanted == "idle" and not on_battery()):
+            self._task = asyncio.create_task(self._follow())
+            self._task.add_done_callback(lambda _: self._changed())
 
     async def _follow(self) -> None:
         """Index until nothing has changed meanwhile; files that change all the time do not put it off for ever."""
