@@ -10,9 +10,9 @@ from winnow_engine.core import counted
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.languages.table import LANGUAGES
 from winnow_engine.index.lines import Lines
+from winnow_engine.prompting.markdown import FENCE, fenced
 from winnow_engine.prompting.messages import Message, Role
 
-_FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)
 # The lookbehind lets a path start only at its first character: a word of 100,000 took a minute.
 _PATH = re.compile(r"(?<![\w./-])[\w./-]*[\w-]\.\w{1,8}")
 
@@ -60,7 +60,7 @@ def passages(messages: Sequence[Message]) -> list[Passage]:
     found = []
     for number in compressible(messages):
         result = _result_path(messages, number)
-        for place, (opening, text, closing) in enumerate(_parts(messages[number].content)):
+        for place, (opening, text, closing) in enumerate(fenced(messages[number].content)):
             local = result if result and not opening else _local_path(opening, number, place)
             found.append(Passage(number, f"{number}/{place}/{local}", local, text, opening, closing))
     return found
@@ -80,25 +80,7 @@ def rebuilt(messages: Sequence[Message], all_passages: Sequence[Passage], kept: 
 
 def prose(content: str) -> str:
     """A message without its blocks of code."""
-    return "".join(text for opening, text, _ in _parts(content) if not opening)
-
-
-def _parts(content: str) -> Iterator[tuple[str, str, str]]:
-    """(opening fence, text, closing fence) for each block and each text between blocks."""
-    text, opening, fence = list[str](), "", ""
-    for line in content.splitlines(keepends=True):
-        match = _FENCE.fullmatch(line)
-        if not fence and match:
-            if text:
-                yield "", "".join(text), ""
-            text, opening, fence = [], line, match["fence"]
-        elif fence and match and match["fence"].startswith(fence) and not match["info"].strip():
-            yield opening, "".join(text), line
-            text, opening, fence = [], "", ""
-        else:
-            text.append(line)
-    if text or opening:
-        yield opening, "".join(text), ""
+    return "".join(text for opening, text, _ in fenced(content) if not opening)
 
 
 def _result_path(messages: Sequence[Message], number: int) -> str:
@@ -113,7 +95,7 @@ def _result_path(messages: Sequence[Message], number: int) -> str:
 
 def _local_path(opening: str, number: int, place: int) -> str:
     """The path in a fence's line (```python src/a.py, ```src/a.py), or one that has its language's suffix."""
-    match = _FENCE.fullmatch(opening)
+    match = FENCE.fullmatch(opening)
     if match is None:
         return f"message-{number}-{place}.md"
     info = match["info"].strip()

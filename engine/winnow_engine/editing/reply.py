@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from winnow_engine.editing.changes import FileEdit
 from winnow_engine.errors import AmbiguousCodeError, NoCodeError, UnchangedError
 from winnow_engine.index.lines import text_lines
+from winnow_engine.prompting.markdown import fenced
 
 _WIDTH = 4  # spaces that a tab stands for where nothing tells
 
@@ -55,26 +55,15 @@ def _width(code: Sequence[str]) -> int:
     return min((deeper - depth for depth, deeper in pairwise(depths)), default=0) or _WIDTH
 
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-
 Read = Callable[[str], FileEdit]
 """Makes an edit, which may be empty, of a block of code. Raises NoCodeError if the block has not what was asked for."""
 
 
 def code_blocks(text: str, *, closed: bool = False) -> Iterator[str]:
     """The contents of the fenced blocks, each ended by a line end; with `closed` without one that has no end yet."""
-    fence, lines = "", list[str]()
-    for line in text_lines(text):
-        found = _FENCE.match(line)
-        if not fence:
-            fence, lines = (found[1], []) if found else ("", lines)
-        elif found and found[1].startswith(fence) and not line.strip().strip(fence[0]):
-            yield _content(lines)
-            fence = ""
-        else:
-            lines.append(line)
-    if fence and lines and not closed:
-        yield _content(lines)
+    for opening, code, closing in fenced(text):
+        if opening and (closing or (code and not closed)):
+            yield "".join(f"{line}\n" for line in text_lines(code))
 
 
 def edit_of(reply: str, read: Read, *, whole: bool = True) -> FileEdit:
@@ -107,7 +96,3 @@ def _edits(blocks: Iterator[str] | list[str], read: Read) -> Iterator[FileEdit]:
             yield read(block)
         except NoCodeError:
             continue
-
-
-def _content(lines: list[str]) -> str:
-    return "".join(f"{line}\n" for line in lines)

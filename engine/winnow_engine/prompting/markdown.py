@@ -1,8 +1,12 @@
-"""Code in Markdown, whatever backticks are in it."""
+"""Code in Markdown, whatever backticks are in it, and back."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+
+FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)
+"""A line that begins a block of code, or ends it."""
 
 
 def code(text: str) -> str:
@@ -20,3 +24,21 @@ def block(text: str, language: str) -> str:
 
 def _fence(text: str) -> str:
     return "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
+
+
+def fenced(content: str) -> Iterator[tuple[str, str, str]]:
+    """(opening fence, text, closing fence) for each block and each text between blocks; together the whole content."""
+    text, opening, fence = list[str](), "", ""
+    for line in content.splitlines(keepends=True):
+        match = FENCE.fullmatch(line)
+        if not fence and match:
+            if text:
+                yield "", "".join(text), ""
+            text, opening, fence = [], line, match["fence"]
+        elif fence and match and match["fence"].startswith(fence) and not match["info"].strip():
+            yield opening, "".join(text), line
+            text, opening, fence = [], "", ""
+        else:
+            text.append(line)
+    if text or opening:
+        yield opening, "".join(text), ""
