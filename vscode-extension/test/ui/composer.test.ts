@@ -60,6 +60,8 @@ describe('before a question', () => {
     expect(await page.locator('.before').innerText()).toContain('about 2 s'); // one of them has loaded the model
     await page.getByRole('button', { name: '1.5B' }).click();
     expect(await said()).toEqual([{ type: 'choose-model' }]);
+    await tell({ type: 'model' }, { type: 'model', name: 'smollm2-135m' });
+    expect(await page.locator('.before').innerText()).toBe('135M'); // which has answered nothing yet
     for (const [name, shown] of [['http://127.0.0.1:11434/v1#org/coder:7b', '7B'], ['http://far:8000/v1#org/coder', 'coder'], ['https://far/v1', 'far'], ['https://far/v1#100%', '100%']] as const) {
       await tell({ type: 'model', name });
       expect(await page.locator('.before button').innerText()).toBe(shown);

@@ -1,6 +1,6 @@
 /** The places of an answer: in sight from the moment they are known. */
 import { describe, expect, test } from 'vitest';
-import type { HostMessage, Location, ShownExchange } from '../../src/ask/contract';
+import type { HostMessage, KeptLink, Location, ShownExchange } from '../../src/ask/contract';
 import { exchange, location, opener } from './harness';
 import { ANSWER, KEPT, sample } from './samples';
 
@@ -97,6 +97,13 @@ describe('the places', () => {
     }
     const share = await page.evaluate(() => (document.querySelector('main')?.clientHeight ?? 0) / innerHeight);
     expect(share).toBeGreaterThan(0.75);
+  });
+
+  test('a method that any class has is named with its class', async () => {
+    const { page, tell } = await open();
+    const [first] = KEPT;
+    await tell(STARTED, { type: 'kept', links: ['Cart.__init__', 'Cart.total', '__init__'].map((name) => ({ ...first, name, label: `shop/cart.py:${name.length}` }) as KeptLink) });
+    expect(await page.locator('.places .name').allInnerTexts()).toEqual(['Cart.__init__', 'total', '__init__']);
   });
 
   test('the code of a place is shown while the pointer rests on it', async () => {

@@ -35,6 +35,8 @@ export interface PageState {
   starters: readonly string[];
   /** The name of the model that answers. */
   model?: string;
+  /** The last model that had a name; what it costs is told by the answers after this one, if another answered before. */
+  measured?: { model: string; after?: string };
   historyOpen: boolean;
 }
 
@@ -60,7 +62,7 @@ export function reduce(state: PageState, event: PageEvent): PageState {
     case 'starters':
       return { ...state, starters: event.questions };
     case 'model':
-      return { ...state, model: event.name };
+      return withModel(state, event.name);
     case 'completions':
     case 'peeked':
       return state;
@@ -88,11 +90,18 @@ export function reduce(state: PageState, event: PageEvent): PageState {
   }
 }
 
+function withModel(state: PageState, model: string | undefined): PageState {
+  const { measured, exchanges } = state;
+  if (model === undefined || model === measured?.model) return { ...state, model };
+  return { ...state, model, measured: { model, after: measured && exchanges.at(-1)?.id } };
+}
+
 const RECENT = 5;
 
 /** What the last questions cost here, half of them less: places, and seconds to the first word. */
-export function expected({ exchanges }: PageState): { places: number; seconds: number } | undefined {
-  const measured = exchanges.filter(({ outcome, stats }) => outcome === 'answered' && stats?.ttft !== undefined).slice(-RECENT);
+export function expected({ exchanges, measured: by }: PageState): { places: number; seconds: number } | undefined {
+  const own = exchanges.slice(exchanges.findIndex(({ id }) => id === by?.after) + 1);
+  const measured = own.filter(({ outcome, stats }) => outcome === 'answered' && stats?.ttft !== undefined).slice(-RECENT);
   const middle = (values: number[]): number => values.sort((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? 0; // of two the less: the first has loaded the model
   if (measured.length === 0) return undefined;
   return { places: middle(measured.map(({ kept }) => kept.length)), seconds: middle(measured.map(({ stats }) => stats?.ttft ?? 0)) };

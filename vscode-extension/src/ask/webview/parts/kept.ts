@@ -55,7 +55,7 @@ function item(row: KeptLink): HTMLElement {
   const path = row.label.replace(/:[\d-]+$/, '');
   const cut = path.lastIndexOf('/');
   const where = `${path.slice(cut + 1)}:${lineLabel(row.location.range)}`;
-  const [, owner = '', name = row.name] = /^(\S+)(?:\.|::)([^\s.:]+)$/.exec(row.name) ?? [];
+  const [, owner = '', name = row.name] = /^(\S+)(?:\.|::)(?!__\w+__$)([^\s.:]+)$/.exec(row.name) ?? []; // any class has an `__init__`
   const link = placeLink(row.location, svg(ICONS[row.kind] ?? 'file'), ...(name ? [h('span', { class: 'name' }, name)] : []),
     h('span', { class: name ? 'where' : 'name' }, where), h('span', { class: 'where folder' }, [owner, path.slice(0, Math.max(cut, 0))].filter(Boolean).join(' · ')));
   link.title = row.name ? `${row.name}, ${row.label}` : row.label;
