@@ -19,7 +19,6 @@ from winnow_engine.storage.store import Store
 from winnow_lsp.server.features import reviewing
 from winnow_lsp.server.session.editor import Folders
 from winnow_lsp.server.wire.messages import AskParams
-from winnow_lsp.server.wire.protocol import protocol_errors
 
 
 @pytest.fixture
@@ -100,9 +99,8 @@ async def test_what_was_answered_counts_where_the_change_is_committed(
     first = reviewing.answered_in
 
     async def answer(_: object, params: AskParams, conversation: str) -> Any:
-        with protocol_errors():
-            if server.asked:
-                raise NothingChangedError("nothing changed")
+        if server.asked:
+            raise NothingChangedError("nothing changed")
         return await first(server, params, conversation)
 
     monkeypatch.setattr(reviewing, "answered_in", answer)
@@ -118,8 +116,7 @@ async def test_a_message_has_the_repositorys_manner(server: Any) -> None:
 
 async def test_nothing_changed_is_an_empty_review_and_a_notice(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     async def answer(*_: object) -> None:
-        with protocol_errors():
-            raise NothingChangedError("nothing changed: so it is")
+        raise NothingChangedError("nothing changed: so it is")
 
     monkeypatch.setattr(reviewing, "answered_in", answer)
     result = await reviewing._review(server, call("winnow.review"))

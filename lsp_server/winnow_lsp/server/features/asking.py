@@ -28,7 +28,7 @@ from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.session.editor import Folders, symbol_at
 from winnow_lsp.server.session.indexing import on_battery
 from winnow_lsp.server.wire.messages import ASK, PREPARE, SPANS, STARTERS, SYMBOLS, AskParams, ask_about
-from winnow_lsp.server.wire.protocol import parsing, protocol_errors
+from winnow_lsp.server.wire.protocol import parsing
 
 _MOST_SYMBOLS = 50
 
@@ -66,7 +66,7 @@ async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
 
 async def answered_in(server: WinnowServer, params: AskParams, conversation: str) -> tuple[Answer, Question, Folders]:
     """The answer with the question and the folders that it is about, as the next turn of a conversation."""
-    with protocol_errors(), server.questions.unfinished(params.supersedes):
+    with server.questions.unfinished(params.supersedes):
         await server.editor.configured.wait()
         budget, engine, folders = _budget(server, params), server.engine, server.editor.folders
         async with server.bars.show(params.work_done_token, "Winnow") as bar:
@@ -110,7 +110,7 @@ async def answered_in(server: WinnowServer, params: AskParams, conversation: str
 
 async def select(server: WinnowServer, params: AskParams) -> dict[str, Any]:
     """Queue a question, and return what the target would see for it."""
-    with protocol_errors(), server.questions.unfinished(params.supersedes):
+    with server.questions.unfinished(params.supersedes):
         await server.editor.configured.wait()
         budget, engine, folders = _budget(server, params), server.engine, server.editor.folders
         async with server.bars.show(params.work_done_token, "Winnow") as bar:
@@ -135,7 +135,7 @@ async def starters_of(server: WinnowServer) -> list[str]:
         sources, assistant = server.editor.sources(server.editor.folders), engine.assistant()
         return lambda cancellation: starter_questions(assistant.read(sources, cancellation), cancellation)
 
-    with protocol_errors(), server.questions.unfinished(supersedes=False):
+    with server.questions.unfinished(supersedes=False):
         await server.editor.configured.wait()
         return await (engine := server.engine).queue.background(prepare)
 
@@ -149,11 +149,10 @@ async def symbols_of(server: WinnowServer, word: str) -> list[dict[str, Any]]:
         places = [(name, Citation(file.path, unit.start_line, unit.end_line)) for name, file, unit in defined]
         return [{"name": name, "location": folders.location(place)} for name, place in places]
 
-    with protocol_errors():
-        await server.editor.configured.wait()
-        folders = server.editor.folders
-        workspace = server.engine.latest(server.editor.sources(folders))
-        return await asyncio.to_thread(found, workspace) if workspace else []
+    await server.editor.configured.wait()
+    folders = server.editor.folders
+    workspace = server.engine.latest(server.editor.sources(folders))
+    return await asyncio.to_thread(found, workspace) if workspace else []
 
 
 async def read_ahead(server: WinnowServer, text: str) -> bool:
@@ -175,7 +174,7 @@ async def read_ahead(server: WinnowServer, text: str) -> bool:
 
         return work
 
-    with protocol_errors(), server.questions.unfinished(supersedes=False):
+    with server.questions.unfinished(supersedes=False):
         await server.editor.configured.wait()
         return await (engine := server.engine).queue.background(prepare)
 

@@ -13,30 +13,19 @@ from winnow_lsp.server.features.editing import change
 from winnow_lsp.server.render.markdown import answer_page, spans_page
 from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.wire.messages import AskParams, EditParams
-from winnow_lsp.server.wire.protocol import parsing, protocol_errors
+from winnow_lsp.server.wire.protocol import parsing
 
 ASK, EXPLAIN, SHOW_SPANS = "winnow.ask", "winnow.explain", "winnow.showSpans"
 EDIT = "winnow.edit"
 REINDEX, CANCEL = "winnow.reindex", "winnow.cancel"
 
-Reply = Coroutine[None, None, Any]
-Handler = Callable[[WinnowServer, types.ExecuteCommandParams], Reply]
+Handler = Callable[[WinnowServer, types.ExecuteCommandParams], Coroutine[None, None, Any]]
 
 
 def register(server: WinnowServer) -> None:
     """Offer the commands."""
     for name, handler in _HANDLERS.items():
-        server.command(name)(bound(server, handler))
-
-
-def bound(server: WinnowServer, handler: Handler) -> Callable[[types.ExecuteCommandParams], Reply]:
-    """The handler of a command, whose errors become the protocol's."""
-
-    async def run(params: types.ExecuteCommandParams) -> Any:
-        with protocol_errors():
-            return await handler(server, params)
-
-    return run
+        server.command(name)(handler)
 
 
 async def _ask(server: WinnowServer, params: types.ExecuteCommandParams) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from winnow_lsp.server.render.results import EditSupport, proposal_json, workspa
 from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.session.editor import Folders, check_within, check_writable, text_now
 from winnow_lsp.server.wire.messages import EDIT, EditParams
-from winnow_lsp.server.wire.protocol import parsing, protocol_errors
+from winnow_lsp.server.wire.protocol import parsing
 
 _APPLY, _DISCARD = "Apply", "Discard"
 _MOST_SHOWN = 60  # lines of a difference in a message
@@ -29,35 +29,31 @@ def register(server: WinnowServer) -> None:
     """Offer the request."""
 
     @server.feature(EDIT)
-    async def edit(params: EditParams) -> dict[str, Any]:
-        with protocol_errors():
-            proposal, folders = await proposed(server, params)
-            return {
-                **proposal_json(proposal, folders.location),
-                "edit": await _workspace_edit(server, proposal, folders),
-            }
+    async def edit_code(params: EditParams) -> dict[str, Any]:
+        proposal, folders = await proposed(server, params)
+        edit = await _workspace_edit(server, proposal, folders)
+        return {**proposal_json(proposal, folders.location), "edit": edit}
 
 
 async def change(server: WinnowServer, params: EditParams) -> dict[str, Any]:
     """Propose a change, show it to the user, and have the client make it; `applied` says whether it did."""
-    with protocol_errors():
-        server.editor.folders.path(params.text_document.uri)  # PositionError, whatever the client can do
-        support = EditSupport.of(server.client_capabilities)
-        if not support.applies:
-            raise EditError("this editor takes no edits from a server: use the request winnow/edit")
-        proposal, folders = await proposed(server, params)
-        await _workspace_edit(server, proposal, folders)  # what is wrong with it shows before the user is asked
-        result = proposal_json(proposal, folders.location)
-        if "rejected" in result:
-            await server.pages.show("Rejected change", rejected_page(result))
-            return {**result, "applied": False}
-        agreed = await _agreed(server, proposal)
-        return {**result, "applied": agreed and await _applied(server, proposal, folders)}
+    server.editor.folders.path(params.text_document.uri)  # PositionError, whatever the client can do
+    support = EditSupport.of(server.client_capabilities)
+    if not support.applies:
+        raise EditError("this editor takes no edits from a server: use the request winnow/edit")
+    proposal, folders = await proposed(server, params)
+    await _workspace_edit(server, proposal, folders)  # what is wrong with it shows before the user is asked
+    result = proposal_json(proposal, folders.location)
+    if "rejected" in result:
+        await server.pages.show("Rejected change", rejected_page(result))
+        return {**result, "applied": False}
+    agreed = await _agreed(server, proposal)
+    return {**result, "applied": agreed and await _applied(server, proposal, folders)}
 
 
 async def proposed(server: WinnowServer, params: EditParams) -> tuple[Proposal, Folders]:
     """Queue a change, and return what the target proposes with the folders that its path is in."""
-    with protocol_errors(), server.questions.unfinished(False):
+    with server.questions.unfinished(False):
         await server.editor.configured.wait()
         engine, folders = server.engine, server.editor.folders
         async with server.bars.show(params.work_done_token, "Winnow") as bar:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException
 
 from winnow_engine.changes.changed import Changes
 from winnow_engine.changes.reading import read_changes
@@ -22,7 +21,7 @@ from winnow_engine.review.message import Manner, manner_of, message_of, message_
 from winnow_engine.review.review import reviewed, unchanged
 from winnow_engine.targets.answer import Answer
 from winnow_lsp.server.features.asking import answered_in
-from winnow_lsp.server.features.commands import bound, with_token
+from winnow_lsp.server.features.commands import with_token
 from winnow_lsp.server.render.markdown import review_page
 from winnow_lsp.server.render.results import review_json
 from winnow_lsp.server.server import WinnowServer
@@ -35,8 +34,8 @@ REVIEW, COMMIT_MESSAGE = "winnow.review", "winnow.commitMessage"
 
 def register(server: WinnowServer) -> None:
     """Offer the commands."""
-    server.command(REVIEW)(bound(server, _review))
-    server.command(COMMIT_MESSAGE)(bound(server, _commit_message))
+    server.command(REVIEW)(_review)
+    server.command(COMMIT_MESSAGE)(_commit_message)
 
 
 async def _review(server: WinnowServer, params: types.ExecuteCommandParams) -> dict[str, Any]:
@@ -44,8 +43,8 @@ async def _review(server: WinnowServer, params: types.ExecuteCommandParams) -> d
     try:
         first = await with_token(server, params, AskParams(question=QUESTION, changes=asked))
         answered, folders, sources = await _answered(server, first)
-    except JsonRpcException as error:
-        made, folders = unchanged(_unchanged(error)), server.editor.folders
+    except NothingChangedError as error:
+        made, folders = unchanged(str(error)), server.editor.folders
     else:
         workspace = answered.selection.workspace
         changes, repeated = await asyncio.to_thread(_repetitions, sources, workspace, asked)
@@ -72,8 +71,7 @@ async def _repeated(server: WinnowServer, repeated: Sequence[Repetition], asked:
             bar.say(f"repeating changed code, {number} of {len(repeated)}", 100 * number // len(repeated))
             try:
                 answered, *_ = await _answered(server, AskParams(question=one.question, changes=asked))
-            except JsonRpcException as error:
-                _unchanged(error)
+            except NothingChangedError:
                 break
             found.append(answered.text)
     return found
@@ -86,17 +84,10 @@ async def _commit_message(server: WinnowServer, params: types.ExecuteCommandPara
     try:
         question = AskParams(question=message_question(manner), changes=asked)
         answered, *_ = await _answered(server, await with_token(server, params, question))
-    except JsonRpcException as error:
-        server.tell(types.MessageType.Info, f"Winnow: no message: {_unchanged(error)}")
+    except NothingChangedError as error:
+        server.tell(types.MessageType.Info, f"Winnow: no message: {error}")
         return {"message": ""}
     return {"message": message_of(answered.text, manner)}
-
-
-def _unchanged(error: JsonRpcException) -> str:
-    """The words for a change without files. Raises every other error."""
-    if isinstance(error.__cause__, NothingChangedError):
-        return str(error.__cause__)
-    raise error
 
 
 async def _answered(server: WinnowServer, asked: AskParams) -> tuple[Answer, Folders, Sources]:

@@ -140,6 +140,15 @@ class StrictProtocol(LanguageServerProtocol):
         super()._check_handler_result(future)
         self._request_futures = {name: kept for name, kept in self._request_futures.items() if kept is not future}
 
+    def _send_handler_result(self, future: Future[Any], *, msg_id: Any) -> None:
+        """Answer a request with its handler's result. An error of the engine's is the user's to read, not a crash."""
+        error = None if future.cancelled() else future.exception()
+        if isinstance(error, WinnowError):
+            self._request_futures.pop(msg_id, None)
+            self._send_response(msg_id, error=_told(error).to_response_error())
+        else:
+            super()._send_handler_result(future, msg_id=msg_id)
+
     def _run_generator(self, future: Future[Any] | None, *, gen: Any, result_future: Future[Any]) -> None:
         """Go on with a handler, unless it was cancelled because the client left; pygls would log a crash."""
         if future is not None and future.cancelled():
@@ -219,23 +228,12 @@ def _reason(error: BaseException, expected: type | None) -> str:
 
 
 @contextmanager
-def protocol_errors() -> Iterator[None]:
-    """Turn the engine's errors into responses that a user can read; `data.kind` names the error's class."""
-    try:
-        yield
-    except PositionError as error:
-        raise _invalid(error) from error
-    except WinnowError as error:
-        raise JsonRpcException(str(error), LSPErrorCodes.RequestFailed.value, _kind(error)) from error
-
-
-@contextmanager
 def parsing() -> Iterator[None]:
     """Turn a ValueError into InvalidParams. For reading requests only: elsewhere a ValueError is a bug of ours."""
     try:
         yield
     except ValueError as error:
-        raise _invalid(error) from error
+        raise _told(error) from error
 
 
 def superseded() -> JsonRpcException:
@@ -243,9 +241,9 @@ def superseded() -> JsonRpcException:
     return JsonRpcException("superseded by a newer question", LSPErrorCodes.ServerCancelled.value)
 
 
-def _invalid(error: Exception) -> JsonRpcInvalidParams:
-    return JsonRpcInvalidParams(str(error), data=_kind(error))
-
-
-def _kind(error: Exception) -> dict[str, str]:
-    return {"kind": type(error).__name__}
+def _told(error: Exception) -> JsonRpcException:
+    """An error in words that a user can read; `data.kind` names its class."""
+    kind = {"kind": type(error).__name__}
+    if isinstance(error, WinnowError) and not isinstance(error, PositionError):
+        return JsonRpcException(str(error), LSPErrorCodes.RequestFailed.value, kind)
+    return JsonRpcInvalidParams(str(error), data=kind)
