@@ -166,7 +166,7 @@ def spans(question: str | None, **options: Any) -> None:
     config, as_json = config_of(options), options["as_json"]
     with (
         cancel_on_interrupt() as cancellation,
-        assistant(config, answers=False) as helper,
+        assistant(config) as helper,
         ProgressView(as_json) as view,
     ):
         selection = helper.select(sources_of(options), asked, config.budget, view, cancellation)

@@ -30,13 +30,13 @@ from winnow_lsp.server.wire.transport import converse
 
 
 @contextmanager
-def assistant(config: Config, *, answers: bool, open_fleet: OpenFleet | None = None) -> Iterator[Assistant]:
-    """An assistant so configured; its target is only opened if it `answers`. A fleet encodes instead of its drafter."""
+def assistant(config: Config, *, open_fleet: OpenFleet | None = None) -> Iterator[Assistant]:
+    """An assistant so configured, without a target. A fleet encodes instead of its drafter."""
     models = config.models
-    check_models(models, answers=answers)
+    locate(models.drafter)  # an error now, before anything starts
     with closing(Store(default_path())) as store:
         attach(store, config.shared_indexes)
-        opened = open_assistant(models, store, answers=answers, on_compile=_say_compiling, open_fleet=open_fleet)
+        opened = open_assistant(models, store, answers=False, on_compile=_say_compiling, open_fleet=open_fleet)
         with closing(opened) as made:
             yield made
         store.trim(models.index_bytes)
@@ -47,11 +47,9 @@ def sources_of(options: Mapping[str, Any]) -> Sources:
     return Sources(folders_of(options), config_of(options).files)
 
 
-def check_models(models: ModelConfig, *, answers: bool) -> None:
+def check_models(models: ModelConfig) -> None:
     """Raise what is wrong with the models before anything starts; say if prompts are going to another machine."""
     locate(models.drafter)
-    if not answers:
-        return
     check_target(models)
     if host := sent_to(models.target):
         click.echo(f"winnow: answers come from {host}; your code is sent there", err=True)
@@ -62,7 +60,7 @@ class OwnServer:
 
     def __init__(self, models: ModelConfig) -> None:
         """Raise what is wrong with the models. They load with the first question, and stay until `close`."""
-        check_models(models, answers=True)
+        check_models(models)
         logging.getLogger("pygls").setLevel(logging.CRITICAL)  # it logs every refused request with a traceback
         self._store, self._loop = Store(default_path()), asyncio.new_event_loop()
         self._engines = Engines(self._store, keep_last=True)

@@ -69,7 +69,7 @@ def index(
         return
     indexed = []
     open_fleet = _fleet(config.models, workers, address)
-    with cancel_on_interrupt() as cancellation, assistant(config, answers=False, open_fleet=open_fleet) as helper:
+    with cancel_on_interrupt() as cancellation, assistant(config, open_fleet=open_fleet) as helper:
         for folder in folders:
             one, workspace = _index(helper, folder, config.files, cancellation, as_json)
             indexed.append(one)

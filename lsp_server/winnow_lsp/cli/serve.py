@@ -124,7 +124,7 @@ def _serve_http(address: Address, options: dict[str, Any]) -> int:
         if not BY_NAME[name].field.startswith("models."):
             raise click.UsageError(f"--set {name} has no effect with --http, which takes settings of models only")
     models = Settings.of(user_settings() | options["settings"]).models
-    check_models(models, answers=True)  # models that are not there must not wait for the first request
+    check_models(models)  # models that are not there must not wait for the first request
     with closing(Store(default_path())) as store, bound(*address):
         store.max_bytes = models.index_bytes
         serve_http(models, store, options["budget"], *address, guard, say_ready, options["model_alias"])
