@@ -143,11 +143,6 @@ def watches_single_folders() -> bool:
     return PLATFORM == "linux"
 
 
-def has_pollable_pipes() -> bool:
-    """True if asyncio can wait for standard input and output. On Windows it cannot."""
-    return PLATFORM != "win32"
-
-
 def path_of_uri(path: str) -> str:
     """The path in a `file:` URI as this system writes it: on Windows /C:/x is C:/x."""
     return path[1:] if PLATFORM == "win32" and re.match("/[A-Za-z]:", path) else path

@@ -85,9 +85,9 @@ def test_macos_tells_who_is_at_the_other_end(on: On) -> None:
 
 
 @pytest.mark.parametrize(("name", "has"), [("linux", True), ("darwin", True), ("win32", False)])
-def test_only_windows_lacks_private_sockets_and_pipes_to_wait_for(on: On, name: str, has: bool) -> None:
+def test_only_windows_lacks_private_sockets(on: On, name: str, has: bool) -> None:
     on(name)
-    assert (system.has_private_sockets(), system.has_pollable_pipes()) == (has, has)
+    assert system.has_private_sockets() == has
 
 
 def test_a_file_on_windows_has_no_owner_by_number(on: On, monkeypatch: pytest.MonkeyPatch) -> None:

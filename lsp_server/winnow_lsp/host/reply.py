@@ -21,8 +21,6 @@ _OF_SELECTION = ("workspace_tokens", "indexed_tokens", "kept_tokens", "budget_to
 _OF_GENERATION = (
     "prompt_tokens", "reused_tokens", "restored_tokens", "decode_tokens", "drafted_tokens", "accepted_tokens", "draft",
 )  # fmt: skip
-
-
 _LONG_S = 100  # from here on in minutes
 _TOKENS_FOR_A_PACE = 1000  # the first file to be done is a short one, and has waited for its batch
 ON_THE_WIRE: Mapping[str, str] = {

@@ -36,12 +36,13 @@ def pass_on(source: BufferedReader, connection: socket.socket) -> None:
         connection.shutdown(socket.SHUT_WR)
 
 
-def bridged(source: BufferedReader, sink: RawIOBase) -> socket.socket:
-    """A socket for two streams that asyncio cannot wait for. Threads pass their bytes on until it is closed."""
+def bridged(source: BufferedReader, sink: RawIOBase) -> tuple[socket.socket, Thread]:
+    """A socket for two streams that asyncio cannot wait for, and the thread that writes until that is closed."""
     near, far = socket.socketpair()
+    writing = Thread(target=_pass_back, args=(far, sink), daemon=True)
+    writing.start()
     Thread(target=pass_on, args=(source, far), daemon=True).start()
-    Thread(target=_pass_back, args=(far, sink)).start()  # no daemon: what was sent last is written, too
-    return near
+    return near, writing
 
 
 def _pass_back(connection: socket.socket, sink: RawIOBase) -> None:

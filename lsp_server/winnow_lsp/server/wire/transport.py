@@ -10,14 +10,12 @@ import logging
 import os
 import re
 import socket
-import stat
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager, suppress
 from functools import partial
 from typing import Any, Protocol
 
-from winnow_engine.platform import has_pollable_pipes
 from winnow_lsp.host.socket_path import LONGEST_LINE, Peer
 from winnow_lsp.host.standard_output import bridged, take_standard_output
 from winnow_lsp.server.wire.protocol import StrictProtocol
@@ -28,6 +26,7 @@ _LENGTH = re.compile(rb"content-length:\s*(\d{1,18})", re.IGNORECASE)
 LONGEST_BODY = 256 << 20
 """Bytes. No editor sends more; a stream that announces more is out of step and cannot be read on."""
 
+_LAST_WORDS_S = 5.0  # for a client to read what was sent last
 MOST_UNREAD = 64 << 20  # bytes written that a client may leave unread before it counts as gone
 
 _log = logging.getLogger(__name__)
@@ -97,26 +96,11 @@ MakeServer = Callable[[], ClientServer]  # called on the event loop for each cli
 
 async def serve_stdio(make_server: MakeServer) -> int:
     """Serve the client on standard streams until it leaves. Returns 0 if it shut down in order, else 1."""
-    streams = await _standard_streams()
+    connection, writing = bridged(os.fdopen(sys.stdin.fileno(), "rb", closefd=False), take_standard_output())
     server = make_server()
-    await converse(server, *streams)
+    await converse(server, *await asyncio.open_connection(sock=connection))
+    await asyncio.to_thread(writing.join, _LAST_WORDS_S)
     return 0 if server.protocol.orderly else 1
-
-
-async def _standard_streams() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    loop, output = asyncio.get_running_loop(), take_standard_output()
-    if not (has_pollable_pipes() and _is_pollable(sys.stdin.fileno()) and _is_pollable(output.fileno())):
-        return await asyncio.open_connection(sock=bridged(os.fdopen(sys.stdin.fileno(), "rb", closefd=False), output))
-    reader = asyncio.StreamReader()
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer)
-    transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, output)
-    return reader, asyncio.StreamWriter(transport, protocol, None, loop)
-
-
-def _is_pollable(descriptor: int) -> bool:
-    """True for a pipe, a socket or a terminal. The system cannot wait for a file, nor for /dev/null."""
-    mode = os.fstat(descriptor).st_mode
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)
 
 
 async def serve_tcp(make_server: MakeServer, host: str, port: int, ready: Callable[[str, int], None]) -> None:
