@@ -41,6 +41,7 @@ _NEAR_CODE = {"maxsim": 30.0, "pooled": 14.0}  # usual scores of kept code, wher
 _MOST_PLACES, _BEHIND_BEST = 3, 1.5  # log-odds
 _LONG_WORD, _FEWEST_LONG = 4, 3  # letters, and words of a sentence that prose holds
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]{3,80})[\"”]|\b(\d{2,})\b")
+_COMMAND = re.compile(r"`(\w[\w./-]* [^`\n]+)`")
 _SAME_SUBJECT = re.compile(
     r"\W*(?:it|its|they|these|this|that|if|when|then|otherwise|finally|the (?:function|method|class|code|result))\b",
     re.IGNORECASE,
@@ -136,10 +137,15 @@ class Attribution:
             return Sentence(start, end, tuple(dict.fromkeys(written)), None, unknown)
         log_odds = self._log_odds(sentence, names)
         support = 1 / (1 + math.exp(-float(log_odds.max(initial=-np.inf))))
-        found = self._best(log_odds) if support >= FOUND else []
+        found = self._best(log_odds) if support >= FOUND else self._quoted(sentence)
         self._subject = found[0] if found else None
-        places = tuple(dict.fromkeys(self._shown[number].place for number in found))
-        return Sentence(start, end, places, round(support, 3), unknown)
+        places = dict.fromkeys(self._shown[number].place for number in found[:_MOST_PLACES])
+        return Sentence(start, end, tuple(places), round(support, 3), unknown)
+
+    def _quoted(self, sentence: str) -> list[int]:
+        """The numbers of spans that have a command of the sentence, or other code of several words, as it stands."""
+        code = _COMMAND.findall(sentence)
+        return [number for number, one in enumerate(self._shown) if any(text in one.text for text in code)]
 
     def _foreign(self, names: Sequence[CodeName]) -> Iterator[CodeName]:
         """The names that no span has as its own."""

@@ -184,14 +184,13 @@ def _units_of(workspace: Workspace, kind: str, topics: set[str]) -> Iterator[int
     """The units of the files of a kind, file by file: the first one of each, then those that come first, then more."""
     for number in files_of_kind(workspace, kind):
         file, start = workspace.files[number], int(workspace.unit_starts[number])
-        is_first = _KINDS[kind].is_first
         texts = [file.text_of(unit) for unit in file.units]
         units = [n for n, text in enumerate(texts) if kind != "readme" or re.search(r"\w\w", _MARKUP.sub("", text))]
         if kind == "manifest":
             wanted = [_IN_MANIFEST[one] for one in topics if one in _IN_MANIFEST]
             first = [n for n in units if any(one.search(texts[n]) for one in wanted)]
         else:
-            first = [n for n in units if is_first(file.units[n].kind, file.units[n].name, topics)]
+            first = [n for n in units if _KINDS[kind].is_first(file.units[n].kind, file.units[n].name, topics)]
         lead = () if first and kind == "entry" else units[:1]
         yield from (start + place for place in list(dict.fromkeys([*lead, *first, *units]))[:_MOST_UNITS])
 

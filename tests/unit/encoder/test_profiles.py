@@ -52,10 +52,7 @@ def found(name: str) -> ProfileFolder:
 
 @pytest.mark.parametrize(
     ("name", "drafter", "identity"),
-    [
-        (QWEN, shape(896, 14, 2), "adapter-9573c11f599c2839"),
-        (SMOLLM2, shape(576, 9, 3), "heads-50358a04b1d65f33"),
-    ],
+    [(QWEN, shape(896, 14, 2), "adapter-9573c11f599c2839"), (SMOLLM2, shape(576, 9, 3), "heads-50358a04b1d65f33")],
 )
 def test_shipped_profiles_are_found_and_name_the_same_keys_as_ever(
     name: str, drafter: TransformerShape, identity: str
@@ -175,11 +172,7 @@ def test_two_profiles_of_one_drafter_are_refused_by_name(profiles: Path) -> None
         users_profile(QWEN)
 
 
-RERANKER: dict[str, object] = {
-    "file": "reranker.safetensors",
-    "weight": 0.75,
-    "tokens": 16000,
-}
+RERANKER: dict[str, object] = {"file": "reranker.safetensors", "weight": 0.75, "tokens": 16000}
 
 
 def test_a_profile_says_how_its_reranker_is_used(profiles: Path) -> None:

@@ -58,6 +58,9 @@ def test_citations(answer: str, expected: list[Citation]) -> None:
         ("Quickly and easily finished.", UnitKind.SECTION, False),
         ("This stands in the file `README.md` alone.", UnitKind.FUNCTION, True),
         ("It is made to get started quickly and easily.", UnitKind.FUNCTION, False),
+        ("To run it you can type `get started` here.", UnitKind.FUNCTION, True),
+        ("To run it you can type `get stopped` here.", UnitKind.FUNCTION, False),
+        ("To run it you can type `get` or `started` here.", UnitKind.FUNCTION, False),
     ],
 )
 def test_repeated_words_of_prose_are_cited(sentence: str, kind: UnitKind, cited: bool) -> None:

@@ -99,10 +99,7 @@ LANGUAGES = (
     _language("java", ".java", from_package("tree_sitter_java"), STARRED),
     _language("javascript", ".js .jsx .mjs .cjs", from_package("tree_sitter_javascript"), STARRED),
     _language(
-        "json",
-        ".json .jsonc .json5 .webmanifest",
-        from_package("tree_sitter_json"),
-        piece_bytes=DATA_PIECE_BYTES,
+        "json", ".json .jsonc .json5 .webmanifest", from_package("tree_sitter_json"), piece_bytes=DATA_PIECE_BYTES
     ),
     _language("kotlin", ".kt .kts", from_package("tree_sitter_kotlin"), STARRED),
     _language("lua", ".lua", from_package("tree_sitter_lua"), DocComment("--- "), keywords={"importer": "require"}),
@@ -123,13 +120,7 @@ LANGUAGES = (
     _language("tsx", ".tsx", from_package("tree_sitter_typescript", "language_tsx"), STARRED, queries="typescript"),
     _language("typescript", ".ts .mts .cts", _typescript, STARRED),
     _language("component", ".vue .svelte", _typescript, STARRED, blanked=_OUTSIDE_SCRIPTS),
-    _language(
-        "yaml",
-        ".yaml .yml",
-        from_package("tree_sitter_yaml"),
-        piece_bytes=DATA_PIECE_BYTES,
-        unsafe=_TOO_DEEP,
-    ),
+    _language("yaml", ".yaml .yml", from_package("tree_sitter_yaml"), piece_bytes=DATA_PIECE_BYTES, unsafe=_TOO_DEEP),
     _packed(
         "elixir",
         ".ex .exs",
