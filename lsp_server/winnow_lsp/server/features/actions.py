@@ -83,7 +83,7 @@ async def _changes(server: WinnowServer, params: types.CodeActionParams) -> list
 def _change_actions(params: types.CodeActionParams, digest: str) -> Iterator[types.CodeAction]:
     def argument(at: types.Range, change: EditKind, *problems: str) -> dict[str, Any]:
         listed = {"diagnostics": [{"message": problem} for problem in problems]} if problems else {}
-        place = {"textDocument": {"uri": params.text_document.uri}, "range": _range_json(at)}
+        place = {"textDocument": {"uri": params.text_document.uri}, "range": at}
         return {**place, "change": change.value, "digest": digest, **listed}
 
     for problem in params.context.diagnostics:
@@ -103,14 +103,7 @@ def _action(
 
 def _argument(document: types.TextDocumentIdentifier, at: types.Range, topic: Topic) -> dict[str, Any]:
     """The argument of `winnow.explain`."""
-    return {"textDocument": {"uri": document.uri}, "range": _range_json(at), "about": topic.value}
-
-
-def _range_json(at: types.Range) -> dict[str, Any]:
-    return {
-        name: {"line": position.line, "character": position.character}
-        for name, position in (("start", at.start), ("end", at.end))
-    }
+    return {"textDocument": {"uri": document.uri}, "range": at, "about": topic.value}
 
 
 def _is_wanted(action: types.CodeAction, only: Sequence[types.CodeActionKind | str] | None) -> bool:
