@@ -11,7 +11,6 @@ from .client import RawClient
 
 pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
 
-PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND = -32700, -32600, -32601
 INITIALIZE = {"capabilities": {}, "initializationOptions": {"drafter": "no-such-model", "target": "no-such-model"}}
 
 
@@ -20,22 +19,6 @@ async def started(raw: RawClient) -> RawClient:
     """A connection after `initialize`."""
     await raw.call("initialize", INITIALIZE)
     return raw
-
-
-async def is_alive(client: RawClient) -> bool:
-    return (await client.call("no/such", identity="alive?"))["error"]["code"] == METHOD_NOT_FOUND
-
-
-NO_JSON = (b"{", b"", b"\xff\xfe", b"[" * 200_000, b'{"jsonrpc": "2.0", "id": 1, "method": "shutdown"')
-NO_MESSAGE = (5, [], "x", {}, {"id": 1, "method": "shutdown"}, {"jsonrpc": "2.0", "id": 1})
-
-
-@pytest.mark.parametrize("message", [*NO_JSON, *NO_MESSAGE], ids=lambda message: str(message)[:50])
-async def test_what_is_no_json_and_what_is_no_message_gets_its_error(started: RawClient, message: object) -> None:
-    started.send(message)
-    answer = await started.receive()
-    assert (answer["id"], answer["error"]["code"]) == (None, PARSE_ERROR if message in NO_JSON else INVALID_REQUEST)
-    assert await is_alive(started)
 
 
 async def test_a_request_without_params_is_one(started: RawClient) -> None:

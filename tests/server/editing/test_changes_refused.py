@@ -179,20 +179,10 @@ async def test_a_file_that_does_not_count_says_so(editing, file: Path, own_folde
     assert (error.code, error.data) == (INVALID_PARAMS, {"kind": "PositionError"})
 
 
-BAD: list[dict[str, Any]] = [
-    {},
-    {"change": "fix"},
-    {"change": 5, "position": {"line": 0, "character": 0}, "textDocument": {"uri": "file:///etc/passwd"}},
-    {"change": "fix", "position": {"line": 0, "character": 0}, "textDocument": {"uri": "file:///etc/passwd"}},
-    {"change": "document", "position": {"line": 0, "character": 0}, "textDocument": {"uri": "file:///etc/passwd"}},
-    {"change": "document", "position": {"line": -1, "character": 0}, "textDocument": {"uri": "file:///etc/passwd"}},
-    {"change": "document", "position": {"line": 0, "character": 0}},
-    {"change": "document", "position": {"line": 0, "character": 0}, "attempt": -1},
-    {"change": "test", "position": {"line": 0, "character": 0}},
-]
+OUTSIDE = {"change": "fix", "position": {"line": 0, "character": 0}, "textDocument": {"uri": "file:///etc/passwd"}}
 
 
-@pytest.mark.parametrize("params", [None, 5, [], *BAD], ids=str)
+@pytest.mark.parametrize("params", [None, [], {"change": "fix"}, OUTSIDE], ids=str)
 async def test_requests_that_make_no_sense_are_refused(on_tcp, params: Any) -> None:
     assert (await on_tcp.refusal(on_tcp.start("winnow/edit", params)[1])).code == INVALID_PARAMS
 

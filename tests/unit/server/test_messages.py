@@ -39,6 +39,7 @@ BAD_ASK: list[tuple[str, Any]] = [
     ("budget", 1.5),
     ("budget", True),
     ("budget", "half"),
+    ("budget", "150%"),
     ("budget", {"tokens": 0}),
     ("budget", {"ratio": 2}),
     ("budget", {"ratio": True}),
