@@ -1,7 +1,6 @@
 """The API on a real socket in this process; what answers is a fake that says what a test wants."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 
 import pytest
@@ -137,18 +136,11 @@ async def test_an_answer_without_a_word_is_whole() -> None:
     assert events(answer.text)[-1] == "[DONE]"
 
 
-@pytest.mark.parametrize(("stream", "pieces"), [(False, ()), (True, ()), (True, ("Hel",))])
-async def test_a_client_that_leaves_stops_the_work(stream: bool, pieces: tuple[str, ...]) -> None:
-    fake = Fake(*pieces, hangs=True)
+async def test_a_client_that_leaves_a_stream_stops_the_work() -> None:
+    fake = Fake("Hel", hangs=True)
     async with serving(fake) as client:
-        if pieces:
-            async with client.stream("POST", CHAT, json={**HELLO, "stream": stream}):
-                pass
-        else:
-            asking = asyncio.create_task(client.post(CHAT, json={**HELLO, "stream": stream}))
-            assert await asyncio.to_thread(fake.asked.wait, PATIENCE_S)
-            asking.cancel()
-            await asyncio.wait([asking])
+        async with client.stream("POST", CHAT, json={**HELLO, "stream": True}):
+            pass
         assert await asyncio.to_thread(fake.cancelled.wait, PATIENCE_S)
 
 
@@ -234,13 +226,6 @@ async def test_with_the_token_any_name_will_do() -> None:
     async with serving(Fake("a"), token="secret") as client:
         headers = {"Authorization": "bearer secret", "Host": "gpu.example.org"}
         assert (await client.post(CHAT, json=HELLO, headers=headers)).status_code == 200
-
-
-async def test_a_page_cannot_send_what_needs_no_leave() -> None:
-    async with serving(Fake()) as client:
-        answer = await client.post(CHAT, content=json.dumps(HELLO), headers={"Content-Type": "text/plain"})
-    assert answer.status_code == 415
-    assert "access-control-allow-origin" not in answer.headers
 
 
 PAGE = "http://localhost:3000"

@@ -13,7 +13,7 @@ from winnow_engine.core import Finish
 from winnow_engine.errors import BudgetError, TargetError, TargetUnreachableError, WinnowError
 from winnow_engine.prompting.tools import CallDelta, ToolCall
 
-from .fake import PATIENCE_S, Fake, serving
+from .fake import CHAT, PATIENCE_S, Fake, serving
 
 HELLO: list[Any] = [{"role": "user", "content": "Hello you?"}]
 CALLS = (ToolCall("call_1", "look", '{"at": 1}'), ToolCall("call_2", "stop", "{}"))
@@ -301,12 +301,12 @@ async def test_who_may_not_ask_hears_it_in_their_apis_form() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/v1/responses", "/v1/responses/input_tokens", "/v1/messages", "/v1/messages/count_tokens"]
+    "path", [CHAT, "/v1/responses", "/v1/responses/input_tokens", "/v1/messages", "/v1/messages/count_tokens"]
 )
 @pytest.mark.parametrize("stream", [False, True])
 async def test_a_client_that_leaves_stops_the_work(path: str, stream: bool) -> None:
     fake = Fake("Hel", hangs=True)
-    body = message(stream=stream) if "messages" in path else {"model": "m", "input": "Hi", "stream": stream}
+    body = message(stream=stream, input="Hi")
     async with serving(fake) as client:
         sending = asyncio.ensure_future(client.post(path, json=body))
         while not fake.asked.is_set():
@@ -330,6 +330,7 @@ async def test_what_is_ignored_is_named_in_a_header() -> None:
 
 
 ROUTES: list[tuple[str, dict[str, Any]]] = [
+    (CHAT, message()),
     ("/v1/completions", {"prompt": "Hi"}),
     ("/v1/embeddings", {"input": "Hi"}),
     ("/v1/responses", {"input": "Hi"}),
@@ -344,7 +345,8 @@ async def test_every_route_has_the_same_guard(path: str, body: dict[str, Any]) -
     async with serving(Fake("a")) as client:
         assert (await client.post(path, json=body, headers={"Host": "evil.example.org"})).status_code == 403
         plain = {"Content-Type": "text/plain"}
-        assert (await client.post(path, content=b"{}", headers=plain)).status_code == 415
+        answer = await client.post(path, content=b"{}", headers=plain)  # which a page sends without leave
+        assert (answer.status_code, "access-control-allow-origin" in answer.headers) == (415, False)
         assert (await client.get(path)).status_code == 405
     async with serving(Fake("a"), token="secret") as client:
         for wrong in ({}, {"x-api-key": "no"}, {"Authorization": "Bearer no", "x-api-key": "secret"}):
