@@ -148,22 +148,20 @@ class Qwen2:
         parts = []
         for name, heads in (("q", self.shape.heads), ("k", self.shape.kv_heads), ("v", self.shape.kv_heads)):
             prefix = f"blk.{layer}.attn_{name}"
-            part = self.linear(prefix, x, self._weights[f"{prefix}.bias"])
+            part = functional.linear(x, self._weights[f"{prefix}.weight"], self._weights[f"{prefix}.bias"])
             parts.append(part.view(*part.shape[:-1], heads, -1).transpose(1, 2))
         cos, sin = rotary(positions, self.shape.head_dim, self.shape.rope_base)
         return rotated(parts[0], cos, sin), rotated(parts[1], cos, sin), parts[2]
 
     def after(self, layer: int, hidden: Tensor, mixed: Tensor) -> Tensor:
         """What a layer makes of [B, T, width], with what its heads [B, heads, T, head width] saw."""
-        hidden = hidden + self.linear(f"blk.{layer}.attn_output", mixed.transpose(1, 2).flatten(2))
+        weights = self._weights
+        out = functional.linear(mixed.transpose(1, 2).flatten(2), weights[f"blk.{layer}.attn_output.weight"])
+        hidden = hidden + out
         x = self._norm(hidden, f"blk.{layer}.ffn_norm.weight")
-        gate = functional.silu(self.linear(f"blk.{layer}.ffn_gate", x))
-        up = self.linear(f"blk.{layer}.ffn_up", x)
-        return hidden + self.linear(f"blk.{layer}.ffn_down", gate * up)
-
-    def linear(self, name: str, x: Tensor, bias: Tensor | None = None) -> Tensor:
-        """[..., in] → [..., out], by the matrix of that name."""
-        return functional.linear(x, self._weights[f"{name}.weight"], bias)
+        gate = functional.silu(functional.linear(x, weights[f"blk.{layer}.ffn_gate.weight"]))
+        up = functional.linear(x, weights[f"blk.{layer}.ffn_up.weight"])
+        return hidden + functional.linear(gate * up, weights[f"blk.{layer}.ffn_down.weight"])
 
     def _norm(self, x: Tensor, name: str) -> Tensor:
         return functional.rms_norm(x, x.shape[-1:], self._weights[name], self.shape.rms_eps)

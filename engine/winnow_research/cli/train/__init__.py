@@ -20,7 +20,6 @@ _COMMANDS = {
     "run": "Train an adapter on a data set.",
     "reranker": "Train a reranker on a data set.",
     "ship": "Write what ships of a trained draft.",
-    "target": "Teach a target to answer questions about code.",
 }
 _MODULES = {
     **dict.fromkeys(("ask", "commits", "join", "prepare"), "data"),
@@ -28,7 +27,6 @@ _MODULES = {
     **dict.fromkeys(("draft", "prompts", "ship"), "draft"),
     "judge": "judge",
     "reranker": "reranker",
-    "target": "target",
 }
 
 

@@ -23,14 +23,13 @@ _WORD = re.compile(r"\w+")
 _MARKUP = re.compile(r"`|\*\*")
 _SHOWN = r"(?:shown|provided|given|above)"
 _CODE = r"(?:code|snippets?|files?|context|excerpts?|information)"
-REFUSAL = re.compile(
+_REFUSAL = re.compile(
     rf"(?:\b(?:not|nothing|none|no)|n't)\b[^.\n]{{0,60}}\b(?:{_SHOWN} {_CODE}|{_CODE} {_SHOWN})\b"
     rf"|\b(?:{_SHOWN}|this|the) {_CODE}(?: snippets?)?(?: {_SHOWN})? (?:do|does|is|are)(?: not|n't)\b"
     r"[^.\n]{0,40}\b(?:answer|contain|include|show|specif|mention|provide|describe|address|explain)"
     r"|\A\W*(?:nothing in the workspace|there is no (?:code|information|mention)|i (?:can't|cannot|don't|do not))",
     re.IGNORECASE,
 )
-"""Of answers that say the code shown does not answer."""
 
 
 @dataclass(frozen=True)
@@ -120,4 +119,4 @@ def loops(answer: Answer) -> bool:
 
 def refuses(answer: Answer) -> bool:
     """True if an answer says that the code shown does not answer, or had no code to rest on."""
-    return not answer.spans or REFUSAL.search(answer.text) is not None
+    return not answer.spans or _REFUSAL.search(answer.text) is not None
