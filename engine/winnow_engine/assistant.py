@@ -153,7 +153,7 @@ class Assistant:
                 request = Request(fitted.prompt, sampling, guard.feed, until_repeated, progress, on_thought=on_thought)
                 generation = guard.ended(target.generate(request))
             else:
-                generation = without_code(ranked.select(LEAST_TOKENS).spans)
+                generation = without_code(ranked.reranked.select(LEAST_TOKENS).spans)
                 streamed.feed(generation.text)
             cancellation.check()
             sentences = streamed.end()

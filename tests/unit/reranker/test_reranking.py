@@ -329,6 +329,8 @@ def test_a_follow_up_is_not_read_again_unless_it_wants_code_that_is_not_shown(tm
             turns.append(Turn(text, answer.text))
             assert len(reranker.shown) == read
             assert ("rerank" in answer.stats.stages) == (len(turns) != 2)
+        nearest = one.ask(sources, Question("what do they give?"), Budget(1), Sampling(), ignore).text
+        assert "m8.py" in nearest, "places are named by the reranker's scores, where nothing is kept"
     assert len(target.asked[-1].prompt) > len(target.asked[0].prompt), "the prompt went on"
     assert "step_5" in "".join(message.content for message in target.asked[-1].prompt)
 
