@@ -13,7 +13,7 @@ from winnow_engine.core import Scores
 from winnow_engine.index.postings import Occurrences, Places, Postings, Strings
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w{2,}")
-_MARKED = re.compile(r"`([^`]+)`|(\w+)\(|(\w+(?:(?:\.|::|#)\w+)+)")
+_MARKED = re.compile(r"`([^`]+)`|\b(\w+)\(|\b(\w+(?:(?:\.|::|#)\w+)+)")
 _WORD = re.compile(r"[^\W\d_]\w*")
 _LONGEST_RUN = 3  # words that may together be one name: "read header line" for `readHeaderLine`
 _SHORTEST_RUN = 6  # letters; "to do" is no name

@@ -21,7 +21,7 @@ from winnow_engine.selection.candidates import Candidates, every
 from winnow_engine.selection.subquestions import subquestions_of
 
 T = TypeVar("T", bound=np.generic)
-_FILE = re.compile(r"[\w./-]*\w\.[A-Za-z]\w{0,4}\b")
+_FILE = re.compile(r"(?<![\w./-])[\w./-]*\w\.[A-Za-z]\w{0,4}\b")
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,10 @@ def test_call_marks_a_plain_word_as_code() -> None:
     assert TABLE.asked("who calls invoke(ctx)").certain == {"invoke"}
 
 
+def test_a_text_of_half_a_million_letters_is_read_in_linear_time() -> None:
+    assert TABLE.asked("a_" * 250_000 + " invoke()").certain == {"invoke"}
+
+
 def test_names_the_workspace_lacks_are_left_out() -> None:
     asked = TABLE.asked("`unheard_of` and some_other()")
     assert not asked.certain | asked.possible
