@@ -65,7 +65,7 @@ class OwnServer:
         self._store, self._loop = Store(default_path()), asyncio.new_event_loop()
         self._engines = Engines(self._store, keep_last=True)
         self._make_server, self._clients = server_maker(self._engines), list[Future[None]]()
-        self._thread = Thread(target=self._loop.run_forever, name="winnow-server")
+        self._thread = Thread(target=self._loop.run_forever, name="winnow-server", daemon=True)
         self._thread.start()
 
     def connect(self) -> socket.socket:
