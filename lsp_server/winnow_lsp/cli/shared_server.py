@@ -108,7 +108,7 @@ def answered(
             try:
                 yield answering.answer(folders, question, listener, cancellation)
             except ConnectionLostError as error:
-                raise click.ClickException(f"{error}; ask again, or with --no-server") from error
+                raise click.ClickException(f"{error}; ask again{', or with --no-server' if shared else ''}") from error
 
 
 def show() -> int:
