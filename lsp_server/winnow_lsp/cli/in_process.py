@@ -61,7 +61,7 @@ class OwnServer:
     def __init__(self, models: ModelConfig) -> None:
         """Raise what is wrong with the models. They load with the first question, and stay until `close`."""
         check_models(models)
-        logging.getLogger("pygls").setLevel(logging.CRITICAL)  # it logs every refused request with a traceback
+        logging.getLogger("pygls").setLevel(logging.ERROR)  # a bug of ours keeps its traceback
         self._store, self._loop = Store(default_path()), asyncio.new_event_loop()
         self._engines = Engines(self._store, keep_last=True)
         self._make_server, self._clients = server_maker(self._engines), list[Future[None]]()
