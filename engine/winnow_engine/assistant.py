@@ -249,7 +249,7 @@ class Assistant:
         clock: Clock,
         progress: ProgressSink,
         cancellation: Cancellation,
-        on_kept: KeptSink = ignore,
+        on_kept: KeptSink | None = None,
         needed_later: Loading[Target] | None = None,
     ) -> Ranked:
         """Score the units of the workspace as it is now, all or those of a first look, against the question.
@@ -265,7 +265,7 @@ class Assistant:
             past = asked_past(question, sources, workspace, cancellation)
             changes = None if past else asked_changes(question, sources, workspace, cancellation)
         short = len(question.text) <= LONGEST_QUESTION
-        if short and not past and changes is None and self._encoders.lack(workspace):
+        if on_kept and short and not past and changes is None and self._encoders.lack(workspace):
             on_kept(first_places(question, workspace))
         with clock.stage("load_drafter"):
             cache = self.keys.wait_for(cancellation)
