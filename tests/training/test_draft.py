@@ -10,11 +10,9 @@ import pytest
 import torch
 from click.testing import CliRunner
 from gguf import GGMLQuantizationType
-from gguf.quants import dequantize
 
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Sampling
-from winnow_engine.errors import TrainingError, UnsupportedModelError
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts.base import NoDraft
@@ -24,13 +22,10 @@ from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_research.cli.train import train as command
 from winnow_research.training.dataset import rows
-from winnow_research.training.dequantise import dequantised
 from winnow_research.training.draft.export import export
-from winnow_research.training.draft.muon import Muon, orthogonal
 from winnow_research.training.draft.prompts import PromptData
-from winnow_research.training.draft.read import ReadTexts
 from winnow_research.training.draft.run import answered
-from winnow_research.training.draft.trainer import DraftRecipe, DraftText, DraftTrainer, Ids, Sitting, frequent
+from winnow_research.training.draft.trainer import DraftRecipe, DraftText, DraftTrainer, Ids, frequent
 from winnow_research.training.qwen2 import Qwen2
 from winnow_research.training.writing import continued
 
@@ -70,50 +65,6 @@ def trained(target: Qwen2, texts: list[DraftText], steps: int, seed: int = 0) ->
     trainer = DraftTrainer(target, SHAPE, tokens, recipe(steps, seed))
     trainer.train(texts, texts, lambda _: None)
     return trainer, tokens, trainer.losses
-
-
-@pytest.mark.parametrize("kind", [GGMLQuantizationType.Q4_K, GGMLQuantizationType.Q6_K])
-def test_weights_are_dequantised_as_gguf_does_it(kind: GGMLQuantizationType) -> None:
-    size = {GGMLQuantizationType.Q4_K: 144, GGMLQuantizationType.Q6_K: 210}[kind]
-    scales = {GGMLQuantizationType.Q4_K: (0, 2), GGMLQuantizationType.Q6_K: (208,)}[kind]
-    raw = np.random.default_rng(1).integers(0, 256, (7, size)).astype(np.uint8)
-    for at in scales:
-        raw[:, at : at + 2] = np.float16([0.02]).view(np.uint8)
-    wanted = dequantize(raw, kind).ravel()
-    found = dequantised(torch.from_numpy(raw.ravel()), kind, torch.float32).numpy()
-    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
-
-
-def test_other_types_are_named() -> None:
-    with pytest.raises(UnsupportedModelError, match="weights of the type Q5_K: take a Q4_K_M"):
-        dequantised(torch.zeros(176, dtype=torch.uint8), GGMLQuantizationType.Q5_K, torch.float32)
-
-
-def test_a_step_of_muon_is_about_orthogonal() -> None:
-    torch.manual_seed(0)
-    for shape in ((20, 6), (6, 20)):
-        values = torch.linalg.svdvals(orthogonal(torch.randn(shape)))
-        assert 0.5 < values.min() <= values.max() < 1.5
-
-
-def test_muon_moves_matrices_together_as_it_moves_each_alone() -> None:
-    torch.manual_seed(0)
-    shapes = (6, 4), (4, 6), (6, 4)
-    starts = [torch.randn(shape) for shape in shapes]
-    gradients = [[torch.randn(shape) for shape in shapes] for _ in range(3)]
-
-    def moved(numbers: list[int]) -> list[torch.Tensor]:
-        weights = [torch.nn.Parameter(starts[number].clone()) for number in numbers]
-        optimiser = Muon(weights, 0.1)
-        for step in gradients:
-            for weight, number in zip(weights, numbers, strict=True):
-                weight.grad = step[number].clone()
-            optimiser.step()
-        return [weight.detach() for weight in weights]
-
-    alone = [moved([number])[0] for number in range(3)]
-    torch.testing.assert_close(moved([0, 1, 2]), alone)
-    assert all((after != before).all() for after, before in zip(alone, starts, strict=True))
 
 
 def _until(tokens: list[int], end: int) -> list[int]:
@@ -160,26 +111,6 @@ def test_training_lowers_the_loss_and_guesses_more(target: Qwen2, texts: list[Dr
     assert trainer.judge(texts)["tokens a pass"]["block 3"] > before["block 3"]  # type: ignore[index]
 
 
-def test_equal_seeds_give_equal_losses_and_others_do_not(target: Qwen2, texts: list[DraftText]) -> None:
-    first, again, other = (trained(target, texts, 4, seed)[2] for seed in (1, 1, 2))
-    assert first == again != other
-
-
-def test_what_the_target_read_is_kept_within_3_percent(target: Qwen2, texts: list[DraftText]) -> None:
-    ids = torch.from_numpy(texts[2].ids.astype(np.int64))[None]
-    places = torch.from_numpy(texts[2].places)[None]
-    plain = target.read(ids, (1,), places).features
-    normed = plain / plain.square().mean(-1, keepdim=True).sqrt()
-    for most_gb, kept in ((1.0, [0]), (0.0, [])):
-        reader = ReadTexts(target, (1,), most_gb)
-        first, again, other = (reader.read(ids, places, number) for number in (0, 0, None))
-        assert list(reader._kept) == kept
-        assert torch.equal(first[0], again[0])
-        assert torch.equal(first[1], other[1])
-        found = first[0] / first[0].square().mean(-1, keepdim=True).sqrt()
-        assert 0.001 < float((found - normed).norm() / normed.norm()) < 0.03
-
-
 def test_a_text_has_rows_where_the_product_reads_it(target: Qwen2, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("winnow_research.training.draft.trainer.FIRST", 3)
     monkeypatch.setattr("winnow_research.training.draft.trainer.WINDOW", 5)
@@ -216,20 +147,6 @@ def test_a_second_sitting_goes_on_where_the_first_one_stopped(target: Qwen2, tex
     assert len(second.losses) == 14
     assert max(second.losses[10:]) < second.losses[0]
     assert second.seconds > first.seconds
-
-
-def test_a_sitting_ends_with_its_time(target: Qwen2, texts: list[DraftText]) -> None:
-    trainer = DraftTrainer(target, SHAPE, frequent(texts, SHAPE.vocabulary, ENDS, len(target.head)), recipe(10**6))
-    trainer.train(texts, texts, lambda _: None, Sitting(0.5))
-    assert 0.5 <= trainer.seconds < 5
-    assert trainer.losses
-    rates = [optimiser.param_groups[0]["lr"] for optimiser in trainer._optimisers]
-    more = len(trainer.losses)
-    trainer.train(texts, texts, lambda _: None, Sitting(0.5, last=False))
-    assert len(trainer.losses) > more
-    assert all(
-        optimiser.param_groups[0]["lr"] > 5 * rate for optimiser, rate in zip(trainer._optimisers, rates, strict=True)
-    )
 
 
 @pytest.mark.usefixtures("exact")
@@ -282,16 +199,3 @@ def test_the_command_goes_from_prompts_to_a_draft(
     assert record["development"]["right by place"]
     with closing(LlamaTarget.open(drafter, TargetOptions(n_threads=1, speculate=out))) as opened:
         assert opened.generate(Request(LocalPrompt(prompts[0]), Sampling(max_tokens=8))).draft == "draft.gguf"
-
-
-@pytest.mark.parametrize(
-    ("token", "judged", "reason"), [(70_000, 1, "was made for another target"), (7, 0, "or none to judge by")]
-)
-def test_prompts_that_do_not_serve_are_refused(
-    drafter: Path, tmp_path: Path, token: int, judged: int, reason: str
-) -> None:
-    some = rows([np.array([3, token], np.int32)], np.int32)
-    PromptData(some, some, rows([[3, 4]] * judged, np.int32), ENDS).save(tmp_path / "prompts.npz")
-    arguments = ["draft", str(tmp_path / "prompts.npz"), str(tmp_path / "draft.gguf"), "--target", str(drafter)]
-    with pytest.raises(TrainingError, match=reason):
-        CliRunner().invoke(command, arguments, catch_exceptions=False)

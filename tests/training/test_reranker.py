@@ -1,15 +1,12 @@
 """A reranker on a small model with random weights: what it is shown, that it learns, resumes and repeats itself."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
-from safetensors.numpy import load_file
 
 from winnow_cuda.shapes import Int32
 from winnow_engine.core import Cancellation
@@ -25,10 +22,8 @@ from winnow_research import training
 from winnow_research.cli.train import train as command
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.network import LowRank
-from winnow_research.training.reranker.choosing import Chooser
-from winnow_research.training.reranker.lists import ListRecipe, Lists, lists_of, questions_of
+from winnow_research.training.reranker.lists import ListRecipe, Lists, lists_of
 from winnow_research.training.reranker.model import ReadBatch, TrainableReranker, batch_of
-from winnow_research.training.reranker.run import load, save
 from winnow_research.training.reranker.trainer import RerankerRecipe, RerankerTrainer, new_reranker
 from winnow_research.training.trainer import TrainingRecipe, new_model
 
@@ -87,17 +82,6 @@ def test_padding_and_the_segments_beside_it_do_not_move_a_score(drafter: Path) -
     torch.testing.assert_close(both, alone, atol=1e-4, rtol=1e-4)
 
 
-def test_lists_begin_with_the_golds_and_hold_every_other_unit_that_misleads(data: Dataset, lists: Lists) -> None:
-    assert sorted(lists.questions.tolist()) == list(range(10))
-    for row, question in enumerate(lists.questions.tolist()):
-        golds = data.golds[question].tolist()
-        units = lists.units[row].tolist()
-        assert units[: len(golds)] == golds
-        assert len(set(units)) == len(units) == len(data.units)
-        scores = lists.first(row).sum(1)[len(golds) : lists.leading[row]]
-        assert np.isfinite(scores).all()
-
-
 def test_lists_have_the_scores_that_training_sees(drafter: Path, data: Dataset, adapter: Path, lists: Lists) -> None:
     model = new_model(drafter, data, TrainingRecipe(layers=2, rank=4), CPU)
     torch.use_deterministic_algorithms(False)
@@ -108,27 +92,6 @@ def test_lists_have_the_scores_that_training_sees(drafter: Path, data: Dataset, 
         np.testing.assert_allclose(lists.first(row), wanted[lists.units[row]], atol=1e-2)
 
 
-def test_questions_come_in_turns_and_those_that_quote_only_where_units_are_bare(data: Dataset) -> None:
-    bare = np.zeros(len(data.projects), np.bool_)
-    assert len(questions_of(data, ListRecipe(), bare)) == len(data.questions) - data.quotes.sum()
-    assert len(questions_of(data, ListRecipe(questions=3), bare)) == 3
-
-
-def test_examples_show_all_golds_in_the_order_of_the_workspace(data: Dataset, lists: Lists) -> None:
-    chooser = Chooser(data, lists, data.headers[0][:1], 2, 256)
-    for row in range(len(lists)):
-        one, again = (chooser.example(row, (0, 0)) for _ in range(2))
-        assert 1 <= len(one.segments) <= 2
-        assert len(one.golds) == len(data.golds[int(lists.questions[row])])
-        assert np.concatenate([segment.units for segment in one.segments]).tolist() == list(range(len(one.first)))
-        assert [s.ids.tolist() for s in one.segments] == [s.ids.tolist() for s in again.segments]
-        (gold,) = one.golds
-        (inside,) = (s for s in one.segments if gold in s.units)
-        at = int(np.flatnonzero(inside.units == gold)[0])
-        shown = inside.ids[inside.starts[at] : inside.stops[at]]
-        assert shown[:-1].tolist() == data.units[data.golds[int(lists.questions[row])][0]].tolist()
-
-
 def test_it_learns_to_find_the_golds(drafter: Path, data: Dataset, lists: Lists) -> None:
     reranker = new_reranker(drafter, RECIPE, CPU)
     trainer = RerankerTrainer(reranker, data, lists, data.headers[0][:1], RECIPE)
@@ -136,16 +99,6 @@ def test_it_learns_to_find_the_golds(drafter: Path, data: Dataset, lists: Lists)
     assert told[-1]["loss"] < 0.5 * told[0]["loss"]
     assert told[-1]["rank"] > 0.8
     assert all(np.isfinite(one["gradient"]) for one in told)
-
-
-def test_it_learns_with_frozen_weights_in_bfloat16_as_on_a_gpu(drafter: Path, data: Dataset, lists: Lists) -> None:
-    recipe = RerankerRecipe(layers=2, rank=2, steps=3, accumulate=1, questions=2, segments=1, segment_tokens=512)
-    reranker = new_reranker(drafter, recipe, CPU)
-    reranker.network.compute_in(torch.bfloat16)
-    told = RerankerTrainer(reranker, data, lists, data.headers[0][:1], recipe).run(600, lambda _: None)
-    assert all(np.isfinite(one["gradient"]) and one["gradient"] > 0 for one in told)
-    updates = [module for module in reranker.modules() if isinstance(module, LowRank)]
-    assert all(update.b.dtype == torch.float32 and update.b.abs().max() > 0 for update in updates)
 
 
 def test_it_resumes_at_its_checkpoint(drafter: Path, data: Dataset, lists: Lists, tmp_path: Path) -> None:
@@ -167,14 +120,6 @@ def test_it_resumes_at_its_checkpoint(drafter: Path, data: Dataset, lists: Lists
         torch.testing.assert_close(resumed.state_dict()[name], value, atol=1e-5, rtol=1e-4)
 
 
-def test_lists_are_read_as_they_were_written(lists: Lists, tmp_path: Path) -> None:
-    save(lists, tmp_path / "lists")
-    found = load(tmp_path / "lists")
-    assert found.questions.tolist() == lists.questions.tolist()
-    assert all((found.units[row] == lists.units[row]).all() for row in range(len(lists)))
-    assert all((found.first(row) == lists.first(row)).all() for row in range(len(lists)))
-
-
 def test_the_command_writes_a_reader_that_scores_as_the_trained_one(
     drafter: Path, data: Dataset, adapter: Path, tmp_path: Path
 ) -> None:
@@ -192,30 +137,6 @@ def test_the_command_writes_a_reader_that_scores_as_the_trained_one(
     assert (record["lists"]["turns"]["name"], record["recipe"]["learning_rate"]) == (3, 0.001)
     units = [UnitText(0, data.headers[0], data.units[n]) for n in range(3)]
     agree(drafter, out, 2, 4, data.prefix, data.questions[0], units)
-
-
-def test_two_processes_share_what_one_would_add_up(drafter: Path, data: Dataset, adapter: Path, tmp_path: Path) -> None:
-    data.save(tmp_path / "data.npz")
-    options = ["--drafter", drafter, "--adapter", adapter, "--steps", "3", "--layers", "2", "--rank", "4"]
-    options += ["--segments", "1", "--batch", "2", "--asked", "8", "--minutes", "1000000"]
-    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    said = []
-    for name, start in (("alone", []), ("shared", torchrun)):
-        command = [*start, "-m", "winnow_lsp", "train", "reranker", tmp_path / "data.npz", tmp_path / name, *options]
-        done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        said.append(done.stderr.count("questions have lists"))
-    assert said == [1, 1]
-    expected, found = (load_file(tmp_path / name) for name in ("alone", "shared"))
-    assert expected.keys() == found.keys()
-    for name, value in expected.items():
-        np.testing.assert_allclose(found[name].astype(np.float32), value.astype(np.float32), rtol=2e-2, atol=2e-4)
-
-
-def test_the_engine_scores_units_as_training_does(drafter: Path, data: Dataset, tmp_path: Path) -> None:
-    units = [UnitText(n // 5, data.headers[n // 5], data.units[n]) for n in range(10)]
-    file = written(drafter, 2, 4, tmp_path / "reranker.safetensors", data.prefix, data.questions[0], units)
-    assert agree(drafter, file, 2, 4, data.prefix, data.questions[0], units).std() > 0.1
 
 
 @pytest.mark.real_weights

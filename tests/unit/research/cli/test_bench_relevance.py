@@ -66,14 +66,3 @@ def test_a_table_has_a_line_for_each_method_with_intervals() -> None:
     ]
     assert lines[4].startswith("Winnow")
     assert "describe, 32,000 tokens, go: 1 question" in lines
-
-
-def test_real_questions_are_also_counted_by_file_and_by_gold() -> None:
-    lines = tables(figures([outcome("BM25", "real", 0)]))
-    assert lines[1] == "real, whole repositories, all: 1 question"
-    assert [line[:12].strip() for line in lines[3:7]] == ["BM25", "of the golds", "all files", "any file"]
-
-
-def test_questions_without_an_answer_give_an_auroc() -> None:
-    lines = tables(figures([outcome("BM25", "negative", 8000), outcome("BM25", "negative", 8000, rank=None)]))
-    assert lines[3].endswith("AUROC 1.000")

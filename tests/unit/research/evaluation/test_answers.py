@@ -37,10 +37,6 @@ def test_code_is_as_alike_as_its_tokens() -> None:
     assert bleu("", FUNCTION) == 0
 
 
-def test_half_a_function_is_not_that_function() -> None:
-    assert bleu(FUNCTION[: len(FUNCTION) // 2], FUNCTION) < 0.6
-
-
 @pytest.mark.parametrize(
     "answer",
     [
@@ -51,10 +47,6 @@ def test_half_a_function_is_not_that_function() -> None:
 )
 def test_a_function_given_back_is_right_whatever_stands_around_it(answer: str) -> None:
     assert gives_back(FUNCTION)(said(answer)) == {"right": 1.0}
-
-
-def test_another_function_is_wrong() -> None:
-    assert gives_back(FUNCTION)(said("```python\ndef print_summary(path):\n    print(path)\n```")) == {"right": 0.0}
 
 
 def test_sheets_are_equal_for_equal_seeds_and_hide_the_documentation(corpus: Corpus) -> None:

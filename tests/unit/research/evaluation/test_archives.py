@@ -57,21 +57,3 @@ def test_other_bytes_than_the_pinned_ones_are_refused(index: Path, tmp_path: Pat
     with pytest.raises(EvaluationError, match="not the pinned"):
         unpacked(archive, tmp_path / "cache")
     assert list((tmp_path / "cache").iterdir()) == []
-
-
-def test_a_file_that_the_index_lacks_is_said(index: Path, tmp_path: Path) -> None:
-    publish(index, sdist(), "11")
-    with pytest.raises(EvaluationError, match=r"no longer has tool 1\.0"):
-        unpacked(Archive("pypi", "tool", "1.0", "22"), tmp_path / "cache")
-
-
-def test_an_unreachable_index_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/")
-    with pytest.raises(EvaluationError, match="cannot fetch tool"):
-        unpacked(Archive("pypi", "tool", "1.0", "22"), tmp_path / "cache")
-
-
-def test_without_npm_its_absence_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(EvaluationError, match=r"install Node\.js"):
-        unpacked(Archive("npm", "@scope/tool", "1.0", "22"), tmp_path / "cache")

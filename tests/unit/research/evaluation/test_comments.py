@@ -2,7 +2,7 @@
 
 import pytest
 
-from winnow_research.evaluation.comments import first_sentence, names, without_markup
+from winnow_research.evaluation.comments import first_sentence, names
 
 
 @pytest.mark.parametrize(
@@ -37,17 +37,3 @@ def test_first_sentence(documentation: str, name: str, sentence: str | None) -> 
 )
 def test_a_sentence_gives_a_name_away(sentence: str, name: str, given_away: bool) -> None:
     assert names(sentence, name) is given_away
-
-
-@pytest.mark.parametrize(
-    ("written", "said"),
-    [
-        ("Wraps a {@link SafePromise} with care.", "Wraps a SafePromise with care."),
-        ("Holds both @c bb and @p v.", "Holds both bb and v."),
-        ("Calls :meth:`~Context.invoke` twice.", "Calls Context.invoke twice."),
-        ("See [the guide](https://example.org/a) <b>first</b>.", "See the guide first."),
-        ("True if a < b and b > c.", "True if a < b and b > c."),
-    ],
-)
-def test_markup_is_not_part_of_a_question(written: str, said: str) -> None:
-    assert without_markup(written) == said

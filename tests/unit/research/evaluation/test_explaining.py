@@ -7,14 +7,11 @@ from typing import Any
 
 import pytest
 
-from winnow_engine.core import Citation, Sentence
+from winnow_engine.core import Citation
 from winnow_engine.targets.answer import Answer
-from winnow_engine.targets.repetition import REPEATED
 from winnow_research.evaluation.answers.explaining import (
     ExplainedQuestion,
-    loops,
     refuses,
-    repeated_share,
     says,
 )
 from winnow_research.evaluation.answers.explanations import sheets
@@ -57,54 +54,6 @@ def answer(text: str, **other: Any) -> Answer:
 )
 def test_a_form_is_said_from_the_start_of_a_word_or_number_on(text: str, form: str, said: bool) -> None:
     assert says(text, [form]) is said
-
-
-PLACES = (Citation(STORE, 6, 12),)
-
-
-@pytest.mark.parametrize(
-    ("sentences", "scores"),
-    [
-        ([], (0, 0, 0)),
-        ([Sentence(0, 9)], (0, 0, 0)),  # states nothing
-        ([Sentence(0, 9), Sentence(9, 20, PLACES, 0.8), Sentence(20, 30, (), 0.1)], (0.5, 0, 0)),
-        ([Sentence(0, 9, PLACES)], (1, 0, 0)),  # writes its place
-        ([Sentence(0, 9, (), 0.1), Sentence(9, 20, (), 0.2, ((10, 14),))], (0, 1, 1)),
-    ],
-)
-def test_sentences_are_counted_by_their_places_and_unknown_names(
-    sentences: list[Sentence], scores: tuple[float, ...]
-) -> None:
-    found = ExplainedQuestion("Where?", None, ()).scores(answer("It is here.", sentences=sentences))
-    assert tuple(found[name] for name in ("placed", "marked", "invented")) == scores
-
-
-@pytest.mark.parametrize(
-    ("text", "share"),
-    [
-        ("Where are the accounts read from disk? They are.", 1.0),
-        ("It is where the accounts read from a file.", 4 / 7),
-        ("Accounts are read by load_accounts.", 0.0),
-        ("", 0.0),
-    ],
-)
-def test_what_is_repeated_of_the_question_comes_in_runs(text: str, share: float) -> None:
-    assert repeated_share("Where are the accounts read from disk?", text) == pytest.approx(share)
-
-
-@pytest.mark.parametrize(
-    ("text", "other", "looping"),
-    [
-        ("It reads the file line by line. Then it checks each balance.", {}, False),
-        ("It reads the file line by line. It reads the file line by line.", {}, True),
-        ("It reads.", {"finish": "length"}, True),
-        ("It reads.", {"finish": "stop", "notices": (REPEATED,)}, True),
-    ],
-)
-def test_a_loop_is_a_sentence_said_twice_or_an_end_that_was_forced(
-    text: str, other: dict[str, Any], looping: bool
-) -> None:
-    assert loops(answer(text, **other)) is looping
 
 
 @pytest.mark.parametrize(

@@ -52,10 +52,3 @@ def test_figures_are_over_all_cases_and_by_language_with_methods_in_their_order(
     assert [one.value for one in found[0].kept] == [0.5, 1, 1, 1, 1]
     assert [one.value for one in found[1].kept] == [0, 0, 0, 0.5, 0.5]
     assert as_json(found[0])["kept"]["500"] == [0.5, 0.0945, 0.9055]
-
-
-def test_cases_without_an_answer_count_for_auroc_only() -> None:
-    (figure, _) = figures([outcome("Winnow", "go", 0, top=2.0), outcome("Winnow", "go", 5, rank=None, top=1.0)])
-    assert figure.auroc == 1.0
-    assert figure.kept[0].value == 1.0
-    assert figure.mrr.value == 1.0

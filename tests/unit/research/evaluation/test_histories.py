@@ -4,23 +4,20 @@ from pathlib import Path
 
 import git_repositories as git
 import pytest
-from click.testing import CliRunner
 
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import EvaluationError
 from winnow_engine.git.repository import open_repository
-from winnow_research.cli.bench.histories import histories
 from winnow_research.evaluation.haystack import indexed
 from winnow_research.evaluation.histories.asked_commits import AskedCommit, asked_commits, text_of, worth_reading
-from winnow_research.evaluation.histories.asking_when import answered_when
 from winnow_research.evaluation.histories.asking_why import answered_why
-from winnow_research.evaluation.histories.clones import Pin, opened, pins
+from winnow_research.evaluation.histories.clones import Pin, opened
 from winnow_research.evaluation.histories.finders import Finders
-from winnow_research.evaluation.histories.run import CommitQuestion, Histories
+from winnow_research.evaluation.histories.run import Histories
 from winnow_research.evaluation.histories.small_commits import all_commits, gives_a_reason, small_commits
-from winnow_research.evaluation.histories.when import last_change, subject_of, when_cases
+from winnow_research.evaluation.histories.when import subject_of, when_cases
 from winnow_research.evaluation.histories.why import WhyCase, why_cases
-from winnow_research.evaluation.repositories import SourceFile, Split
+from winnow_research.evaluation.repositories import SourceFile
 
 WAIT = """def wait_for_bus(bus, seconds):
     patience = seconds * 3 + 1
@@ -75,22 +72,6 @@ def test_what_happened_since_decides_whether_lines_are_asked_about(
     assert [case.since for case in whys(top)] == ([since] if since else [])
 
 
-def test_a_renamed_file_is_one_question(top: Path) -> None:
-    git.commit(top, "Begin with a stop", {"readme": "x\n"})
-    git.commit(top, "Wait for the bus", {"stop.py": WAIT})
-    git.git(top, "mv", "stop.py", "halt.py")
-    git.commit(top, "Call it halt")
-    assert [case.since for case in whys(top)] == ["renamed"]
-
-
-def test_lines_that_another_file_had_before_are_not_new(top: Path) -> None:
-    git.commit(top, "Begin with a stop", {"readme": "x\n"})
-    wrote = git.commit(top, "Begin with old code", {"old.py": WAIT})
-    git.commit(top, "Wait for the bus again", {"old.py": "", "stop.py": WAIT})
-    git.commit(top, "Keep it elsewhere", {"stop.py": "", "waiting.py": WAIT})
-    assert [case.commit for case in whys(top)] == [wrote]
-
-
 def test_messages_without_a_reason_and_large_commits_are_left_out(top: Path) -> None:
     git.commit(top, "Reformat the whole code", {"a.py": WAIT})
     git.commit(top, "Fix it", {"b.py": WAIT})
@@ -134,37 +115,6 @@ def test_when_is_asked_by_a_subject_by_half_of_it_and_by_a_name(top: Path) -> No
     assert len({case.commit for case in found.values()}) == 3
 
 
-def test_a_function_that_changed_again_asks_for_the_last_change(top: Path) -> None:
-    git.commit(top, "Begin with a stop", {"stop.py": "STOP = 'corner'\n"})
-    git.commit(top, "Wait for a while", {"waiting.py": WAIT})
-    last = git.commit(top, "Wait a little longer", {"waiting.py": WAIT.replace("* 3", "* 4")})
-    git.commit(top, "Sell tickets to people in buses", {"ticket.py": TICKET})
-    finders = Finders(open_repository(top))
-    asked = [last_change(finders, small) for small in small_commits(finders.repository, finders.commits)]
-    assert asked == ["price_of", "wait_for_bus", ""]
-    assert finders.commits[1].id == last
-
-
-def test_what_each_way_to_find_when_shows(top: Path) -> None:
-    git.commit(top, "Begin with a stop", {"stop.py": "STOP = 'corner'\n"})
-    git.commit(top, "Wait for the bus at night", {"waiting.py": WAIT})
-    found = {row.test: row.score for row in answered_when(asked(top)) if row.method == "Winnow"}
-    cuts = ("first", "first 3", "first 5")
-    assert found == {f"when{kind}, {cut}": 1 for kind in ("", ", subject") for cut in cuts}
-
-
-def test_a_commit_counts_among_so_many() -> None:
-    asked = CommitQuestion("why", "moved", "b", {"first": 1, "any of 6": 6})
-    found = {row.test: row.score for row in asked.results("Winnow", ["a", "b"])}
-    assert found == {"why, first": 0, "why, any of 6": 1, "why, moved, first": 0, "why, moved, any of 6": 1}
-
-
-def test_every_pinned_history_is_of_a_split_and_whole() -> None:
-    found = {split: pins(split) for split in Split}
-    assert {len(found[split]) for split in Split} == {2, 5, 7}
-    assert all(len(pin.commit) == 40 and pin.project.count("/") == 1 for some in found.values() for pin in some)
-
-
 def test_missing_clones_are_named_with_the_commands_that_get_them(top: Path, tmp_path: Path) -> None:
     git.commit(top, "one")
     short = Pin("buses", "ada/buses", "0" * 40, "python")
@@ -172,14 +122,6 @@ def test_missing_clones_are_named_with_the_commands_that_get_them(top: Path, tmp
         opened([short, Pin("cars", "ada/cars", "0" * 40, "python")], tmp_path / "clones", Cancellation())
     assert f"git clone --bare https://github.com/ada/cars {tmp_path}/clones/ada/cars" in str(error.value)
     assert f"git -C {top} fetch" in str(error.value)
-
-
-def test_the_command_names_missing_clones_and_unknown_projects(tmp_path: Path) -> None:
-    done = CliRunner().invoke(histories, ["--clones", str(tmp_path), "--split", "development"])
-    assert "git clone --bare https://github.com/tornadoweb/tornado" in str(done.exception)
-    done = CliRunner().invoke(histories, ["--clones", str(tmp_path), "--repository", "nothing"])
-    assert done.exit_code == 2
-    assert "the test split has no nothing" in done.output
 
 
 def asked(top: Path) -> Histories:
@@ -204,20 +146,6 @@ def test_a_commit_is_asked_about_where_its_units_stand_later(top: Path) -> None:
     (found,) = whats(top, {"ticket.py": "ZONES = 9\n\n\n" + dearer})
     assert (found.commit, found.text) == (changed, "Make every zone cost four coins")
     assert [(place.unit.name, place.unit.start_line) for place in found.golds] == [("price_of", 4)]
-
-
-@pytest.mark.parametrize(
-    "later",
-    [
-        {"ticket.py": TICKET.replace("price_of", "fare_of")},
-        {"stop.py": WAIT},
-        {"ticket.py": TICKET, "old/src/ticket.py": TICKET},
-    ],
-)
-def test_what_a_commit_changed_has_to_stand_in_one_place(top: Path, later: dict[str, str]) -> None:
-    git.commit(top, "Begin with the ticket", {"src/ticket.py": TICKET})
-    git.commit(top, "Make every zone cost four coins", {"src/ticket.py": TICKET.replace("* 3", "* 4")})
-    assert whats(top, later) == []
 
 
 def test_a_message_is_asked_without_what_only_its_project_understands() -> None:

@@ -9,15 +9,7 @@ from winnow_engine.core import Cancellation, Folder
 from winnow_engine.index.workspace import Sources, read_workspace
 from winnow_engine.storage.store import Store
 from winnow_research.evaluation.methods.base import Subject
-from winnow_research.evaluation.methods.minilm import WordPieces
-from winnow_research.evaluation.methods.published import CHUNK, POOL, JointPrompt, attention, by_chunks, pflash, pool
-
-
-def test_pool_averages_neighbours_and_pads_with_zeros() -> None:
-    rows = np.random.default_rng(0).random((2, 3, 40), np.float32)
-    padded = np.pad(rows, [(0, 0), (0, 0), (POOL // 2, POOL // 2)])
-    expected = np.stack([padded[..., i : i + POOL].mean(-1) for i in range(40)], -1)
-    np.testing.assert_allclose(pool(rows), expected, rtol=1e-5)
+from winnow_research.evaluation.methods.published import CHUNK, JointPrompt, attention, by_chunks, pflash
 
 
 def test_attention_shares_key_heads_among_groups_of_query_heads() -> None:
@@ -61,11 +53,3 @@ def test_a_unit_is_kept_when_all_chunks_it_touches_are(subject: Subject) -> None
     assert [piece.unit for piece in ranking.keep(CHUNK)] == [1]
     assert [piece.unit for piece in ranking.keep(CHUNK + 1)] == [1, 2]
     assert [piece.unit for piece in ranking.keep(4 * CHUNK)] == [0, 1, 2, 3]
-
-
-def test_words_are_cut_into_the_longest_known_pieces() -> None:
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "un", "##afford", "##able", "_", "caf", "##e", "read"]
-    pieces = WordPieces(vocabulary)
-    assert [vocabulary[i] for i in pieces.ids("UNaffordable Café read_café ☂x")] == [
-        "[CLS]", "un", "##afford", "##able", "caf", "##e", "read", "_", "caf", "##e", "[UNK]", "[SEP]",
-    ]  # fmt: skip

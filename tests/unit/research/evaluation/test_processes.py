@@ -13,11 +13,6 @@ def test_tasks_are_done_with_what_each_process_opened_and_come_in_order() -> Non
         assert list(spread(operator.add, range(5))) == [40, 41, 42, 43, 44]
 
 
-def test_what_a_process_raises_is_raised() -> None:
-    with processes(1, partial(int, "1")) as spread, pytest.raises(ZeroDivisionError):
-        list(spread(operator.truediv, [1, 0]))
-
-
 def die(opened: int, task: int) -> None:
     os._exit(opened + task)
 

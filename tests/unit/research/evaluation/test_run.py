@@ -1,9 +1,6 @@
 """The evaluation as a whole, with methods that need no model."""
 
-import pytest
-
-from winnow_engine.core import Cancellation
-from winnow_engine.errors import BudgetError, CancelledError, EvaluationError
+from winnow_engine.errors import BudgetError, EvaluationError
 from winnow_engine.question import Question
 from winnow_engine.selection.budget import KeptUnit
 from winnow_engine.storage.store import Store
@@ -78,32 +75,11 @@ def test_every_case_has_an_outcome_with_every_method(corpus: Corpus, store: Stor
     assert "describe 1,000 ledger BM25" in reports
 
 
-def test_a_budget_that_the_code_at_the_cursor_does_not_fit_keeps_nothing(corpus: Corpus, store: Store) -> None:
-    outcomes = list(Evaluation(corpus, [Selected()], store, print).run([all_tasks()["describe"]], [1000]))
-    assert outcomes
-    assert not any(one.kept[0] or one.any_file[0] or one.share[0] for one in outcomes)
-    assert all(one.kept[-1] for one in outcomes)
-
-
-def test_golds_in_different_files_count_by_file(corpus: Corpus, store: Store) -> None:
-    small = Corpus(corpus.repositories, corpus.count, directory=corpus.directory)
-    outcomes = list(Evaluation(small, [Bm25()], store, print).run([all_tasks()["multi"]], [1000]))
-    assert all(0 <= share <= 1 for one in outcomes for share in one.share)
-    assert all(one.kept[i] == (one.share[i] == 1) for one in outcomes for i in range(5))
-
-
 def test_a_method_that_cannot_run_is_absent_with_its_reason(corpus: Corpus, store: Store) -> None:
     evaluation = Evaluation(corpus, [Unable(), Modest(), Bm25()], store, lambda _: None)
     outcomes = list(evaluation.run([all_tasks()["describe"]], [1000]))
     assert {one.method for one in outcomes} == {"BM25"}
     assert evaluation.absent == {"unable": "no model", "modest": "not run on workspaces of more than 10 tokens"}
-
-
-def test_cancelling_ends_the_run(corpus: Corpus, store: Store) -> None:
-    cancellation = Cancellation()
-    evaluation = Evaluation(corpus, [Bm25()], store, lambda _: cancellation.cancel(), cancellation)
-    with pytest.raises(CancelledError):
-        list(evaluation.run([all_tasks()["describe"]], [1000]))
 
 
 def test_a_task_that_fails_says_so_and_costs_no_other_its_outcomes(corpus: Corpus, store: Store) -> None:

@@ -1,22 +1,14 @@
 """Every task on a small corpus: what is asked, what is gold, and that the answer is not given away."""
 
-import json
 import re
-import tomllib
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from winnow_engine.errors import EvaluationError
-from winnow_research.evaluation.cases import Case, Gold, Scene
-from winnow_research.evaluation.comments import head
+from winnow_research.evaluation.cases import Gold, Scene
 from winnow_research.evaluation.corpus import Corpus
-from winnow_research.evaluation.haystack import indexed
-from winnow_research.evaluation.repositories import SourceFile, Split, repositories
-from winnow_research.evaluation.tasks import all_tasks, bug, files
-from winnow_research.evaluation.tasks.phrase import phrase_of
+from winnow_research.evaluation.tasks import all_tasks
 
 ROOT = Path(__file__).parents[4]
 TOKENS = 1000
@@ -63,25 +55,6 @@ def test_a_description_leads_to_its_function_without_documentation(
     assert question not in "".join(file.data.decode() for file in scene.files)
 
 
-def test_a_description_that_names_its_function_is_not_asked(corpus: Corpus) -> None:
-    assert not any("wakes one" in text for text in golds_by_question(scenes("describe", corpus)["meter"]))
-    questions = golds_by_question(scenes("describe", corpus)["ledger"])
-    assert "Show the totals of one month in columns that line up." in questions
-    assert len(questions) == 4
-
-
-@pytest.mark.parametrize(
-    ("sentence", "phrase"),
-    [
-        ("Show the totals of one month in columns that line up.", "Show the totals of one month in columns"),
-        ("Returns the parsed header of a request.", "parsed header of a request"),
-        ("Whether it is.", ""),
-    ],
-)
-def test_a_phrase_is_the_first_of_a_sentence(sentence: str, phrase: str) -> None:
-    assert phrase_of(sentence) == phrase
-
-
 def test_a_name_leads_to_its_definition(corpus: Corpus) -> None:
     questions = golds_by_question(scenes("symbol", corpus)["ledger"])
     (golds,) = (golds for text, golds in questions.items() if text.strip("`") == "load_accounts")
@@ -93,13 +66,6 @@ def test_multi_asks_for_several_functions_at_once(corpus: Corpus) -> None:
     assert all(3 <= len(set(case.golds)) <= 5 for case in cases)
     assert all(case.question.text.count("(1)") == case.question.text.count("(3)") == 1 for case in cases)
     assert len({frozenset(case.golds) for case in cases}) == len(cases) > 0
-
-
-def test_a_corpus_narrowed_to_one_repository_asks_the_same_about_it(corpus: Corpus) -> None:
-    narrowed = replace(corpus, asked="queue")
-    for task in ("describe", "multi", "usage"):
-        everything = scenes(task, corpus)
-        assert scenes(task, narrowed) == {name: scene for name, scene in everything.items() if name == "queue"}
 
 
 def test_the_cursor_leads_to_definitions_in_other_files(corpus: Corpus) -> None:
@@ -150,68 +116,6 @@ def test_bug_leads_from_the_change_log_to_the_code_that_was_changed(corpus_with_
     assert "rjust(8)" in gold
 
 
-def test_bug_asks_about_commits_where_the_workspace_has_room(
-    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = [
-        {"question": "What has to change for this: Read accounts.", "golds": ["ledger/store.py:6-12"]},
-        {"question": "What has to change for this: Print it.", "golds": ["ledger/report.py:1-2"]},
-    ]
-    (tmp_path / "ledger.json").write_text(json.dumps({"releases": {"1.0": asked}}))
-    monkeypatch.setattr(bug, "QUESTIONS", tmp_path)
-    (scene,) = bug.of_commits(corpus, TOKENS)
-    assert {"ledger", "queue"} <= {file.path.partition("/")[0] for file in scene.files}
-    assert [(case.task, case.golds) for case in scene.cases] == [
-        ("bug", (Gold("ledger/ledger/store.py", 6, 12),)),
-        ("bug", (Gold("ledger/ledger/report.py", 1, 2),)),
-    ]
-    (scene,) = bug.of_commits(corpus, 3 * 71)  # report.py has 72 words, store.py one fewer
-    assert [case.golds[0].path for case in scene.cases] == ["ledger/ledger/store.py"]
-    asked[0]["golds"] = ["ledger/store.py:6-99"]
-    (tmp_path / "ledger.json").write_text(json.dumps({"releases": {"1.0": asked}}))
-    with pytest.raises(EvaluationError, match="has 20 lines, not 99: make"):
-        list(bug.of_commits(corpus, TOKENS))
-
-
-def test_feature_leads_from_the_documentation_of_a_file_to_the_file() -> None:
-    body = "".join(f"line_{number} = {number}\n" for number in range(30))
-    kept = SourceFile("ledger/kept.py", f'"""Adds up what the accounts of a year hold."""\n\n{body}'.encode())
-    named = SourceFile(
-        "ledger/named.go", f"// Package named has all that is named here.\npackage named\n{body}".encode()
-    )
-    licensed = SourceFile("ledger/free.c", f"/* Licensed under the terms of a licence. */\n{body}".encode())
-    found = [head(one) for one in indexed((kept, named, licensed))]
-    assert found[0] == ("Adds up what the accounts of a year hold.", frozenset({1}))
-    assert found[1][1] == frozenset({1})
-    assert found[2] == ("", frozenset())
-
-
-def test_a_commit_of_files_changed_three_to_five_files() -> None:
-    for split in (Split.CALIBRATION, Split.DEVELOPMENT):
-        asked = [one for each in repositories(split) for _, some in bug.reported(each, files.QUESTIONS) for one in some]
-        assert len(asked) >= 10
-        assert all(3 <= len({gold.path for gold in one.golds}) <= 5 for one in asked)
-
-
-def test_every_question_about_a_bug_is_of_a_pinned_history() -> None:
-    pinned = tomllib.loads((bug.QUESTIONS / "clones.toml").read_text("utf-8"))
-    about = {path.stem for folder in (bug.QUESTIONS, files.QUESTIONS) for path in folder.glob("*.json")}
-    assert about <= pinned.keys() <= {one.name for split in Split for one in repositories(split)}
-
-
-def test_bug_asks_enough_in_every_split() -> None:
-    for split, least in ((Split.TEST, 300), (Split.DEVELOPMENT, 60), (Split.CALIBRATION, 60)):
-        of_releases = sum(len(one.history.pairs) for one in repositories(split) if one.history)
-        of_commits = sum(len(asked) for one in repositories(split) for _, asked in bug.reported(one))
-        assert of_releases + of_commits >= least
-
-
 @pytest.mark.parametrize("task", ["describe", "cursor", "usage", "multi", "doc", "negative", "feature"])
 def test_equal_seeds_ask_equal_questions(corpus: Corpus, task: str) -> None:
     assert scenes(task, corpus) == scenes(task, corpus)
-
-
-def test_no_more_questions_than_wanted(corpus: Corpus) -> None:
-    few = Corpus(corpus.repositories, corpus.count, questions=2, directory=corpus.directory)
-    cases: list[Case] = [case for scene in scenes("describe", few).values() for case in scene.cases]
-    assert [len([one for one in cases if one.repository == name]) for name in ("ledger", "queue", "meter")] == [2, 2, 1]

@@ -1,36 +1,16 @@
 """Figures of first tokens: medians, stages that add up, chunks, and peaks of memory."""
 
-import json
-import subprocess
-import sys
-import time
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
 from winnow_lsp.cli.main import main
 from winnow_research.first_token.joint import KEEP, best_chunks
-from winnow_research.first_token.memory import watched
 from winnow_research.first_token.tables import lines
-from winnow_research.first_token.timed import REST, TimedAnswer, summary, with_rest
+from winnow_research.first_token.timed import TimedAnswer, summary
 
 
 def answer(seconds: float, kept: bool | None = None) -> TimedAnswer:
     return TimedAnswer("why?", seconds, {"read": seconds / 4, "prefill": 3 * seconds / 4}, 100, 0, 0, 50, kept)
-
-
-def until(happened: Callable[[], bool]) -> None:
-    """Wait for a reading, but not for ever."""
-    latest = time.monotonic() + 60
-    while not happened():
-        assert time.monotonic() < latest
-        time.sleep(0.01)
-
-
-def test_stages_and_what_lies_between_them_add_up() -> None:
-    stages = with_rest({"read": 0.25, "prefill": 0.5}, 1.0)
-    assert stages == {"read": 0.25, "prefill": 0.5, REST: 0.25}
 
 
 def test_a_summary_has_median_range_and_golds() -> None:
@@ -49,46 +29,6 @@ def test_the_best_chunks_are_kept_whole() -> None:
     assert kept.sum() == 32 + 5
     assert kept[32 * 7 : 32 * 8].all()
     assert kept[-5:].all()
-
-
-PEAK = """
-import json, time
-import numpy as np
-from winnow_research.first_token.memory import watched
-
-with watched() as before:
-    pass
-with watched() as peak:
-    block = np.ones(64 << 20, np.uint8)
-    wait_until = time.monotonic() + 30
-    while peak.anonymous - before.anonymous <= 50 << 20 and time.monotonic() < wait_until:
-        time.sleep(0.01)
-    del block
-print(json.dumps([before.anonymous, peak.anonymous, peak.host]))
-"""
-
-
-def test_a_peak_is_seen_although_it_is_over() -> None:
-    """In a process of its own: another test's models may be freed meanwhile."""
-    before, peak, host = json.loads(subprocess.check_output([sys.executable, "-c", PEAK], timeout=60))
-    assert peak - before > 50 << 20
-    assert host >= peak
-
-
-def test_the_memory_of_child_processes_is_counted() -> None:
-    hold = "import sys; held = bytearray(b'x' * (64 << 20)); print('held', flush=True); sys.stdin.read()"
-    with subprocess.Popen([sys.executable, "-c", hold], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-        assert child.stdout is not None
-        child.stdout.readline()
-        with watched() as peak:
-            until(lambda: peak.children > 0)
-        child.communicate()
-    assert peak.children > 64 << 20
-
-
-def test_a_row_that_is_missing_says_why() -> None:
-    found = {"tokens": 10, "files": 1, "questions": 1, "joint": {"absent": "no layers"}}
-    assert list(lines(found)) == ["10 tokens in 1 file, 1 question", "  joint: no layers"]
 
 
 def test_a_table_compares_with_vanilla() -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from winnow_engine.core import Cancellation
-from winnow_engine.errors import CancelledError
 from winnow_engine.question import Question
 from winnow_research.evaluation.cases import Case, Gold, Scene
 from winnow_research.evaluation.repositories import SourceFile
@@ -54,17 +53,3 @@ def test_every_configuration_is_tried_and_the_best_repeated(workspace: SizedWork
 def test_without_time_one_answer_is_timed(workspace: SizedWorkspace, tmp_path: Path) -> None:
     found = vanilla(tmp_path, 3, 0.0).measure(workspace)
     assert [len(answers) for answers in found.values()] == [1]
-
-
-def test_a_prompt_beyond_the_context_is_said_not_raised(workspace: SizedWorkspace, tmp_path: Path) -> None:
-    (workspace.root / "r" / "a.py").write_text("x" * 9000)
-    found = Vanilla(write_llama(tmp_path / "tiny.gguf"), 1, PATIENT, Cancellation()).measure(workspace)
-    assert best_of(found) is None
-    assert "exceed the target's context of 4096" in str(found[CONFIGURATIONS[0]])
-
-
-def test_cancelling_ends_it(workspace: SizedWorkspace, tmp_path: Path) -> None:
-    cancellation = Cancellation()
-    cancellation.cancel()
-    with pytest.raises(CancelledError):
-        vanilla(tmp_path, 1, PATIENT, cancellation).measure(workspace)

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from winnow_engine.core import Span, UnitKind
-from winnow_engine.errors import EvaluationError
 from winnow_engine.question import Question
 from winnow_research.evaluation.cases import Case, Gold, Scene
 from winnow_research.evaluation.repositories import SourceFile, Split, repositories
@@ -39,21 +38,6 @@ def test_needed_files_come_first_and_others_fill_up(with_scene: Callable[..., No
     assert [file.path for file in found.scene.files] == ["r/a.py", "r/b.py", "r/c.py", "r/g.py"]
     assert (found.tokens, len(found.cases)) == (400, 1)
     assert {path.name for path in (tmp_path / "r").iterdir()} == {"a.py", "b.py", "c.py", "g.py"}
-
-
-def test_a_repository_must_be_large_enough_and_its_questions_small_enough(
-    with_scene: Callable[..., None], tmp_path: Path
-) -> None:
-    with_scene(case(("r/a.py", 1, 1)))
-    with pytest.raises(EvaluationError, match="has 800 tokens: choose at most that"):
-        sized_workspace(REPOSITORY, 1000, words, tmp_path)
-    with pytest.raises(EvaluationError, match="fits 150 tokens: choose a larger size"):
-        sized_workspace(REPOSITORY, 150, words, tmp_path)
-
-
-def test_a_repository_without_questions_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(EvaluationError, match="nobody wrote questions about tornado"):
-        sized_workspace(REPOSITORY, 1000, words, tmp_path)
 
 
 def test_golds_are_kept_by_lines() -> None:

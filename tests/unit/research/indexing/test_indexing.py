@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from winnow_engine.errors import EvaluationError
 from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE
 from winnow_lsp.cli.main import main
 from winnow_research.evaluation.repositories import PinnedRepository, SourceFile
@@ -29,23 +28,6 @@ def test_a_folder_has_about_the_wanted_tokens(tmp_path: Path) -> None:
     assert len(written) == 5
     assert found.edited in written
     assert found.questions
-
-
-@pytest.mark.usefixtures("small_files")
-def test_repositories_are_copied_once_all_are_used(tmp_path: Path) -> None:
-    material.written(round(50 * 100 * TOKENS_PER_BYTE), tmp_path)
-    paths = [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.py")]
-    assert len(paths) == 50
-    assert "click/a.py" in paths
-    assert "copy1/tornado/a.py" in paths
-
-
-def test_a_folder_of_ones_own_keeps_its_files(tmp_path: Path) -> None:
-    with pytest.raises(EvaluationError, match="has no file to index"):
-        material.existing(tmp_path)
-    for name, size in (("a.py", 1), ("b.py", 5), ("c.py", 9)):
-        (tmp_path / name).write_bytes(b"x" * size)
-    assert material.existing(tmp_path).edited == tmp_path / "b.py"
 
 
 def test_wrong_options_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,5 @@
 """Questions that are added to a data set, and data sets of one base that are joined."""
 
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -50,22 +49,11 @@ def seen(data: Dataset) -> list[tuple[str, list[int], list[int], int, bool]]:
     ]
 
 
-def test_new_questions_stand_behind_those_of_the_data_set(data: Dataset) -> None:
-    more = asked(data, "commit", "ab", 0, 1)
-    assert seen(more) == [*seen(data), ("commit", [97, 98], [0, 1], -1, False)]
-
-
 def test_joined_data_sets_have_the_questions_of_all_once(data: Dataset) -> None:
     one, two = asked(data, "asked", "x", 1), asked(asked(data, "commit", "y", 0), "chained", "z", 0, 2)
     both = join(one, [two, one])
     assert sorted(seen(both)) == sorted({repr(row): row for row in seen(one) + seen(two)}.values())
     assert both.kinds == ("name", "asked", "commit", "chained")
-
-
-def test_questions_about_other_files_are_not_joined(data: Dataset) -> None:
-    other = questions_alone(replace(data, twins=data.twins + 1), "name")
-    with pytest.raises(TrainingError, match="only with the data set"):
-        join(data, [other])
 
 
 def test_questions_alone_are_joined_like_the_whole_and_are_no_data_to_train_on(data: Dataset, tmp_path: Path) -> None:

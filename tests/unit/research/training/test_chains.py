@@ -2,14 +2,13 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from winnow_research.training.chains import Chain, chains
 from winnow_research.training.collector import TokenisedProject, joined
-from winnow_research.training.dataset import Dataset, rows
+from winnow_research.training.dataset import Dataset
 
 PATHS = ["shop/cart.py", "shop/till.py", "shop/coin.py", "shop/card.py", "tests/test_till.py"]
 USES = {0: [1, 2], 1: [2], 4: [0]}
@@ -70,21 +69,3 @@ def test_no_chain_comes_twice_and_none_holds_a_test_or_a_unit_of_another_size() 
             some = found(made(sizes), seed=seed)
             assert len({frozenset(chain) for chain in some}) == len(some)
             assert {unit for chain in some for unit in chain} <= left
-
-
-def test_users_of_one_thing_make_a_chain(data: Dataset) -> None:
-    usage = replace(
-        data,
-        kinds=(*data.kinds, "usage"),
-        kind_of=np.full(1, len(data.kinds), np.int32),
-        language_of=np.zeros(1, np.int32),
-        questions=rows([[1]], np.int32),
-        golds=rows([[1, 3]], np.int64),
-        asked_at=np.full(1, -1, np.int64),
-    )
-    assert {frozenset(chain) for chain in found(usage)} == {frozenset((1, 3))}
-
-
-def test_equal_seeds_give_equal_chains_and_no_more_than_wanted(data: Dataset) -> None:
-    assert found(data, seed=3) == found(data, seed=3)
-    assert all(len(found(data, count, seed)) <= count for count in (1, 2) for seed in range(5))

@@ -1,17 +1,11 @@
 """Data sets and batches: nothing held out, nothing twice, the same for the same seed."""
 
-import random
-import tomllib
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from winnow_engine.encoder.segments import SEGMENT_TOKENS
-from winnow_engine.errors import TrainingError
-from winnow_research import training
 from winnow_research.evaluation.histories.clones import pins as pinned
 from winnow_research.evaluation.repositories import SourceFile, Split, repositories
 from winnow_research.training.batches import Epoch, Mixture, TrainingBatch
@@ -19,7 +13,7 @@ from winnow_research.training.collector import TokenisedProject, joined
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.examples import commits
 from winnow_research.training.heldout import SeenLines, seen_in
-from winnow_research.training.prepare import choose, without_copies
+from winnow_research.training.prepare import without_copies
 from winnow_research.training.projects import LICENCES, load
 
 LINES = [b"def account_%d(balance): return balance + %d\n" % (n, n) for n in range(12)]
@@ -51,16 +45,6 @@ def test_what_is_held_out_and_what_was_taken_before_is_left_out() -> None:
     assert [one.path for one in kept] == ["first.py"]
 
 
-def test_a_project_gives_at_most_its_share_of_bytes_in_path_order() -> None:
-
-    files = [file(f"{n}.py", LINES) for n in range(9)] + [SourceFile("huge.py", b"x = 1\n" * 90_000)]
-    size = len(files[0].data)
-    chosen = choose(files, 4 * size, random.Random(0))
-    assert len(chosen) == 4
-    assert chosen == sorted(chosen, key=lambda one: one.path)
-    assert "huge.py" not in {one.path for one in chosen}
-
-
 def test_no_project_of_a_public_benchmark_is_pinned() -> None:
     assert not {project.name for project in load()} & set(BENCHMARKED.split())
 
@@ -74,39 +58,12 @@ def test_every_pinned_project_has_a_licence_that_allows_its_use_and_every_langua
         assert languages.count(language) >= 15, language
 
 
-def test_clones_are_pinned_for_projects_of_the_training_data() -> None:
-    known = {project.name: project for project in load()}
-    entries = tomllib.loads((Path(training.__file__).parent / "clones.toml").read_text("utf-8"))
-    assert entries.keys() == commits.pins().keys()
-    for name, entry in entries.items():
-        assert known[name].language == entry["language"], name
-    languages = Counter(entry["language"] for entry in entries.values())
-    assert len(entries) >= 150
-    assert languages.keys() >= {"python", "javascript", "typescript", "go", "rust", "c", "cpp", "java"}
-    assert min(languages.values()) >= 12
-
-
 def test_no_history_of_the_evaluation_or_of_a_public_benchmark_is_pinned() -> None:
     held_out = {pin.project.lower() for split in Split for pin in pinned(split)}
     names = {one.name.lower() for split in Split for one in repositories(split)}
     for name, pin in commits.pins().items():
         assert pin.project.lower() not in held_out
         assert not {name.lower(), pin.project.lower().partition("/")[2]} & (names | set(BENCHMARKED.split())), name
-
-
-@pytest.mark.parametrize(
-    ("entry", "problem"),
-    [({"licence": "AGPL-3.0"}, "AGPL"), ({"project": "Click", "registry": "pypi"}, "evaluation")],
-)
-def test_a_project_of_the_evaluation_or_under_another_licence_is_refused(
-    tmp_path: Path, entry: dict[str, str], problem: str
-) -> None:
-    values = {"name": "x", "language": "go", "licence": "MIT", "registry": "npm", "project": "x", "version": "1"}
-    pins = tmp_path / "projects.toml"
-    lines = [f'{key} = "{value}"' for key, value in {**values, "sha256": "0", **entry}.items()]
-    pins.write_text("\n".join(["[[project]]", *lines]))
-    with pytest.raises(TrainingError, match=problem):
-        load(pins)
 
 
 def part(project: str, files: int, units: int, tokens: int) -> TokenisedProject:
@@ -153,18 +110,6 @@ def test_a_data_set_survives_its_file(data: Dataset, tmp_path: Path) -> None:
     assert (tmp_path / "data.npz").read_bytes() == (tmp_path / "again.npz").read_bytes()
 
 
-def test_a_damaged_data_set_is_named(tmp_path: Path) -> None:
-    (tmp_path / "data.npz").write_bytes(b"no archive")
-    with pytest.raises(TrainingError, match="prepare it anew"):
-        Dataset.load(tmp_path / "data.npz")
-
-
-def test_units_and_golds_of_later_projects_are_numbered_on(data: Dataset) -> None:
-    assert len(data.units) == 48
-    assert data.golds[48].tolist() == [24]
-    assert data.units[24].tolist() == [10] * 50
-
-
 def test_an_epoch_shows_each_file_at_most_once_and_is_the_same_for_the_same_seed(data: Dataset) -> None:
     epoch, again, other = (Epoch(data, SMALL, seed, 0) for seed in (3, 3, 4))
     batches = [epoch.batch(index) for index in range(len(epoch))]
@@ -190,25 +135,6 @@ def test_a_batch_pairs_each_question_with_its_unit_and_asks_what_quotes_only_whe
             assert not quotes or batch.column_tokens[column] == 25
 
 
-def test_files_that_a_question_needs_come_into_one_batch_more_often_than_not() -> None:
-    apart = part("a", 40, 1, 100)
-    apart.golds = [[n // 2, (n // 2 + 20) % 40] for n in range(len(apart.golds))]
-    linked = joined([apart], PREFIX)
-
-    def whole(together: float) -> int:
-        found = 0
-        for seed in range(5):
-            epoch = Epoch(
-                linked, replace(SMALL, tokens=400, chunk_tokens=400, questions=99, together=together), seed, 0
-            )
-            batches = [epoch.batch(index) for index in range(len(epoch))]
-            assert sum(len(batch.column_tokens) for batch in batches) == 40
-            found += sum(len(batch.positives[0]) == 2 * len(batch.questions) for batch in batches)
-        return found
-
-    assert whole(1.0) > 3 * whole(0.0)
-
-
 def test_copies_of_the_answer_and_the_unit_asked_from_are_ignored(data: Dataset) -> None:
     same = replace(data, twins=np.zeros_like(data.twins), asked_at=np.full_like(data.asked_at, 1))
     batch = Epoch(same, replace(SMALL, code_questions=12), 0, 0).batch(0)
@@ -218,16 +144,3 @@ def test_copies_of_the_answer_and_the_unit_asked_from_are_ignored(data: Dataset)
         ignored = set(batch.ignored[1, batch.ignored[0] == row].tolist())
         assert answers | ignored == set(range(columns))
         assert not answers & ignored
-
-
-def test_questions_with_code_are_bounded(data: Dataset) -> None:
-    with_code = replace(data, asked_at=np.zeros_like(data.asked_at))
-    batch = Epoch(with_code, replace(SMALL, code_questions=3), 0, 0).batch(0)
-    assert len(batch.questions) <= 3
-
-
-def test_a_unit_longer_than_a_segment_has_a_column_in_each(tmp_path: Path) -> None:
-    data = joined([part("long", 1, 1, 2 * SEGMENT_TOKENS)], PREFIX)
-    batch = Epoch(data, replace(SMALL, bare_share=0.0), 0, 0).batch(0)
-    assert len(batch.segments) == 3
-    assert batch.positives.tolist() == [[0, 0, 0], [0, 1, 2]]

@@ -2,11 +2,9 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from random_models import write_model
 
-from winnow_engine.errors import TrainingError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_research.training.draft.prompts import PromptData, PromptRecipe, prepare
@@ -33,22 +31,6 @@ def test_prompts_ask_about_functions_and_show_them(data: PromptData, target: Pat
     assert all(text.rstrip().endswith("assistant") for text in texts)
     assert len(data.judged) == len(data.asked) >= 4
     assert data.ends == (511,)
-
-
-def test_they_are_as_saved(data: PromptData, tmp_path: Path) -> None:
-    data.save(tmp_path / "prompts.npz")
-    loaded = PromptData.load(tmp_path / "prompts.npz")
-    assert loaded.ends == data.ends
-    for name in ("asked", "code", "judged"):
-        np.testing.assert_array_equal(getattr(loaded, name).values, getattr(data, name).values)
-        np.testing.assert_array_equal(getattr(loaded, name).offsets, getattr(data, name).offsets)
-
-
-@pytest.mark.parametrize("content", [b"nothing", b""])
-def test_what_holds_no_prompts_is_named(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "wrong.npz").write_bytes(content)
-    with pytest.raises(TrainingError, match=r"wrong.npz holds no prompts of `winnow train prompts`"):
-        PromptData.load(tmp_path / "wrong.npz")
 
 
 def test_equal_seeds_give_equal_prompts_within_the_limit(target: Path, tree: ProjectTree, cache: Path) -> None:

@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
-from winnow_research.training.reranker.judging import Record, compared, gain
+from winnow_research.training.reranker.judging import Record, compared
 
 NOTHING = np.zeros(0, np.int32)
 WAYS = {16_000: [np.array([0, 1, 2])], 32_000: [np.array([0, 1, 2, 3])]}
@@ -35,22 +34,10 @@ def test_the_golds_are_kept_once_the_budget_reaches_them() -> None:
     assert _record(golds=np.array([-1, 0])).kept(_record().total) == [False] * 5
 
 
-def test_what_is_at_the_cursor_is_kept_first() -> None:
-    assert _record(focus=(2,)).kept(_record().total)[0]
-
-
 def test_what_was_not_read_gets_the_mean_of_what_was_said() -> None:
     mean = _record().with_said(16_000, 1.0)
     assert mean.tolist() == [1.0, 1.0, 7.0, 1.0]
     assert _record().with_said(16_000, 0.5).tolist() == [2.5, 2.0, 4.5, 1.0]
-
-
-def test_a_question_needs_the_tokens_of_what_is_before_its_last_gold() -> None:
-    total = _record().total
-    assert _record().needs(total) == pytest.approx(np.log2(1200))
-    assert _record(focus=(2,)).needs(total) == pytest.approx(np.log2(400))
-    assert _record(golds=np.array([0]), tokens=np.full(4, 20, np.int32)).needs(total) == 8
-    assert _record(golds=np.array([-1, 0])).needs(total) == 15
 
 
 def test_of_a_list_each_question_is_read_by_itself() -> None:
@@ -63,12 +50,6 @@ def test_of_a_list_each_question_is_read_by_itself() -> None:
     first = np.array([0.6 * np.e, 0.2 / np.e, 0.1, 0.1]) / (0.6 * np.e + 0.2 / np.e + 0.2)
     wanted = np.log(first + np.exp(shares[[0, 2, 3]]).sum(0)) - np.log(np.exp(shares).sum(0))
     np.testing.assert_allclose(gains, wanted, atol=1e-5)
-
-
-def test_real_and_bug_count_twice() -> None:
-    before = dict.fromkeys(("real", "bug", "doc"), [0.0] * 6)
-    after = {"real": [0, 0, 1.0, 0, 2.0, 5], "bug": [0, 0, 0, 1.0, 0, 5], "doc": [0, 0, 1.0, 0, 0, 5]}
-    assert gain(before, after) == [3.0, 2.0, 4.0]
 
 
 def test_a_reader_passes_only_if_every_budget_gains() -> None:

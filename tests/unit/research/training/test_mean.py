@@ -4,12 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from safetensors.numpy import load_file, save_file
 
 from winnow_engine.encoder.adapter import AdapterProfile
-from winnow_engine.errors import ProfileError, TrainingError
-from winnow_research.cli.train import train
+from winnow_engine.errors import TrainingError
 from winnow_research.training.mean import mean
 
 IN, OUT = 12, 20
@@ -53,12 +51,6 @@ def test_of_more_than_the_rank_holds_the_largest_singular_values_stay(tmp_path: 
     assert held < 0.95
 
 
-def test_one_adapter_is_its_own_mean(tmp_path: Path) -> None:
-    alone = written(tmp_path / "alone", 1)
-    assert mean([alone], tmp_path / "mean") == pytest.approx(1.0)
-    np.testing.assert_allclose(update(tmp_path / "mean"), update(alone), atol=0.02)
-
-
 @pytest.mark.parametrize("changes", [{"rank": 3}, {"scale": "1.0"}])
 def test_unequal_adapters_are_refused_by_name_and_nothing_is_written(
     changes: dict[str, int | str], tmp_path: Path
@@ -67,18 +59,3 @@ def test_unequal_adapters_are_refused_by_name_and_nothing_is_written(
     with pytest.raises(TrainingError, match=r"odd has other layers, another rank or scale than .*first"):
         mean([first, odd], tmp_path / "mean")
     assert not (tmp_path / "mean").exists()
-
-
-def test_half_an_adapter_is_none(tmp_path: Path) -> None:
-    whole = written(tmp_path / "whole", 1)
-    half = tmp_path / "half"
-    half.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
-    with pytest.raises(ProfileError, match="half is not a drafter adapter"):
-        mean([whole, half], tmp_path / "mean")
-
-
-def test_the_command_says_what_was_lost(tmp_path: Path) -> None:
-    adapters = [written(tmp_path / str(seed), seed) for seed in (1, 2)]
-    done = CliRunner().invoke(train, ["mean", str(tmp_path / "mean"), *map(str, adapters)])
-    assert done.exit_code == 0, done.output
-    assert "the mean of 2; its rank holds" in done.output
