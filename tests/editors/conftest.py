@@ -133,7 +133,7 @@ def settings() -> dict[str, object]:
     return {
         "drafter": MODEL,
         "target": MODEL,
-        "budget": 400,
+        "budget": 200,
         "cacheMegabytes": 30,  # too little for snapshots: some wait for the target to read
-        "maxTokens": 32,
+        "maxTokens": 24,
     }

@@ -109,7 +109,7 @@ def greet_all(names):
 
 
 def bulk() -> str:
-    """Enough functions that reading 400 tokens of them takes a while."""
+    """Enough functions that reading 200 tokens of them takes a while."""
     return "\n\n".join(
         f'def rule_{number}(value):\n    """Rule {number}: add {number} to a value, and double it if it is odd."""\n'
         f"    total = value + {number}\n    return 2 * total if total % 2 else total\n"

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import sysconfig
 import textwrap
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -113,18 +112,8 @@ def third(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def editor_settings(program: Path, settings: dict[str, Any]) -> dict[str, Any]:
-    """Prompts and answers shorter than the other editors' tests have: more of them are waited for."""
-    short = {**settings, "budget": 200, "maxTokens": 24}
-    winnow = {f"winnow.{name}": value for name, value in flat(short)}
+    winnow = {f"winnow.{name}": value for name, value in settings.items()}
     return {**winnow, "winnow.server.path": str(program), **QUIET}
-
-
-def flat(settings: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in settings.items():
-        if isinstance(value, dict):
-            yield from flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
 
 
 @pytest.fixture(scope="module")

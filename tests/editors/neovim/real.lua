@@ -253,7 +253,7 @@ harness.run(function()
   vim.lsp.config("winnow", {
     cmd = { vim.env.WINNOW_PYTHON, "-m", "winnow_lsp", "serve" },
     settings = {
-      winnow = { drafter = model, target = model, budget = 400, maxTokens = 32, cacheMegabytes = 30 },
+      winnow = { drafter = model, target = model, budget = 200, maxTokens = 24, cacheMegabytes = 30 },
     },
   })
   vim.lsp.enable("winnow")
