@@ -1,4 +1,4 @@
-"""Ten thousand messages that no sound client sends, to real server processes on standard input and output.
+"""Thousands of messages that no sound client sends, to real server processes on standard input and output.
 
 The server must find exactly the messages that are there by its own rules (docs/protocol.md), answer each request once
 however little sense it makes, write nothing but messages, and never crash, hang or grow. Meanwhile it answers real
@@ -30,7 +30,7 @@ from .random_messages import Framed, Messages, ending, plain
 pytestmark = pytest.mark.real_weights
 
 SEED = int(os.environ.get("WINNOW_FUZZ_SEED", "1"))
-MESSAGES, SESSIONS, BATCH = 10_000, 10, 50
+MESSAGES, SESSIONS, BATCH = 3_000, 6, 50
 AT_ONCE = 2  # sessions; a server fed like this keeps one core busy
 PATIENCE_S = 60.0
 MOST_MEMORY = 500 << 20  # bytes of its own; files of models are mapped, and their pages the system's
@@ -262,7 +262,7 @@ async def run(seed: str, folder: Path, environment: dict[str, str], log: Path) -
     return session.answers
 
 
-async def test_the_server_survives_ten_thousand_messages(folder: Path, environment: dict[str, str], tmp_path: Path):
+async def test_the_server_survives_them(folder: Path, environment: dict[str, str], tmp_path: Path):
     places = asyncio.Semaphore(AT_ONCE)
 
     async def answers(number: int) -> int:
