@@ -88,24 +88,11 @@ def test_what_is_damaged_is_compiled_again(first: tuple[Path, Path, set[Path]], 
     assert [run(packages, tmp_path / "cache")[0] for _ in range(2)] == [0, 2]
 
 
-def test_without_the_variable_they_lie_beside_their_source(tmp_path: Path) -> None:
-    packages = copied(tmp_path)
-    assert run(packages, None) == (0, {packages / "winnow_cuda" / "ops" / "__pycache__"})
-
-
 def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     hits, folders = run(copied(tmp_path), tmp_path / "file" / "cache")
     assert hits == 0
     assert not any(folder.is_relative_to(tmp_path / "file") for folder in folders)
-
-
-def test_a_full_disk_is_done_without(tmp_path: Path) -> None:
-    full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
-    packages, cache = copied(tmp_path), tmp_path / "cache"
-    hits, (folder,) = run(packages, cache, full)
-    assert (hits, folder.parent, list(folder.iterdir())) == (0, cache, [])
-    assert [run(packages, cache)[0] for _ in range(2)] == [0, 2]
 
 
 WARM = """

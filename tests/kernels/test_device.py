@@ -4,14 +4,12 @@ import importlib.util
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from winnow_cuda.device import Availability, Device, DeviceError, OutOfDeviceMemoryError, availability
 from winnow_cuda.ops.gpu.elementwise import embedding
-from winnow_engine.encoder.kernel_cache import KernelFolder
 
 
 class Driver:
@@ -47,24 +45,11 @@ def test_a_kernel_is_compiled_once_on_a_machine_and_said_so() -> None:
     assert len(binaries) == 1
 
 
-def test_a_kernel_that_cannot_be_kept_runs_all_the_same(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    device = Device(Driver(), 0)
-    device.binaries = KernelFolder(tmp_path / "file")
-    device.launch(embedding(64), (1, 1), 0, 0, 0, 0)
-
-
 @pytest.mark.parametrize(("code", "kind"), [(2, OutOfDeviceMemoryError), (700, DeviceError)])
 def test_what_the_driver_refuses_is_an_error_with_its_call(code: int, kind: type[DeviceError]) -> None:
     device = Device(Driver(cuMemAlloc=code), 0)
     with pytest.raises(kind, match="cuMemAlloc"):
         device.empty((4,), "f4")
-
-
-def test_nothing_is_launched_over_an_empty_grid() -> None:
-    driver = Driver()
-    Device(driver, 0).launch(embedding(64), (0, 1), 0, 0, 0, 0)
-    assert "cuLaunchKernel" not in driver.called
 
 
 def test_small_arrays_take_the_place_of_those_that_went() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from winnow_cuda.backends import Steadfast
-from winnow_cuda.device import DeviceError, OutOfDeviceMemoryError, availability
+from winnow_cuda.device import DeviceError, OutOfDeviceMemoryError
 from winnow_cuda.shapes import Batch, Encoded
 
 BATCH = Batch(np.zeros(1, np.int32), np.zeros(1, np.int32), np.array([0, 1]))
@@ -52,9 +52,3 @@ def test_other_errors_are_not_the_devices() -> None:
     encoder = Steadfast(Failing(KeyError("cancelled")), Working, pytest.fail)
     with pytest.raises(KeyError):
         encoder.encode(BATCH)
-
-
-def test_availability_says_why() -> None:
-    found = availability()
-    assert found.reason
-    assert issubclass(OutOfDeviceMemoryError, DeviceError)

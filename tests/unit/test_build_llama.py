@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-from platformdirs.macos import MacOS
-from platformdirs.windows import Windows
 
 ROOT = Path(__file__).parents[2]
 DEBIAN_CLANG_14 = "Debian clang version 14.0.6\nTarget: x86_64-pc-linux-gnu\nThread model: posix\n"
@@ -96,23 +92,6 @@ def test_the_best_compiler_at_hand_is_chosen(
     assert build.commands(compiler).get("CC") == (cc and str(tmp_path / cc))
 
 
-def test_what_the_user_names_comes_first(build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    have(tmp_path, monkeypatch, gcc=GCC, gxx=GCC, cc=GCC, clang=UBUNTU_CLANG, clangxx=UBUNTU_CLANG)
-    named = build.choose({"CC": "gcc", "CXX": "g++"})
-    assert named.identity == " / ".join([GCC.splitlines()[0]] * 2)
-    assert build.commands(named) == {}  # CMake reads CC and CXX itself
-    assert build.choose({"CMAKE_ARGS": "-DGGML_CUDA=on"}).identity == GCC.splitlines()[0]
-    assert build.choose({}, ["-DGGML_VULKAN=ON"]).identity == GCC.splitlines()[0]
-
-
-def test_where_zig_was_not_tried_cmake_finds_a_compiler(
-    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    have(tmp_path, monkeypatch, cc=GCC)
-    monkeypatch.setattr(build.platform, "machine", lambda: "aarch64")
-    assert build.choose({}) == build.Compiler(GCC.splitlines()[0])
-
-
 @pytest.mark.parametrize(
     ("cpuinfo", "options"),
     [
@@ -157,19 +136,6 @@ def test_the_cache_is_winnows(build: ModuleType, monkeypatch: pytest.MonkeyPatch
             for name, value in environment.items():
                 patch.setenv(name, value)
             assert build.cache_folder(os.environ) == cache_folder() / "wheels"
-
-
-def test_the_cache_is_winnows_on_other_systems_too(
-    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(build.sys, "platform", "darwin")
-    assert build.cache_folder({}) == Path(MacOS("winnow").user_cache_dir) / "wheels"
-    monkeypatch.setattr(build.sys, "platform", "win32")
-    local = str(tmp_path / "AppData" / "Local")
-    monkeypatch.setattr("platformdirs.windows.get_win_folder", lambda _name: local)
-    assert build.cache_folder({"LOCALAPPDATA": local}) == Path(Windows("winnow").user_cache_dir) / "wheels"
-    assert build.cache_folder({}) == Path(Windows("winnow").user_cache_dir) / "wheels"
 
 
 @pytest.fixture
@@ -219,24 +185,6 @@ def test_a_gpu_counts_where_it_can_be_compiled_for(
     assert build.gpus.options({"CMAKE_ARGS": "-DGGML_CUDA=ON"}) == []
 
 
-@pytest.mark.parametrize(("kind", "metal"), [("arm64", "ON"), ("x86_64", "OFF")])
-def test_macs_have_metal_on_apples_processors(
-    build: ModuleType, machine: Path, monkeypatch: pytest.MonkeyPatch, kind: str, metal: str
-) -> None:
-    monkeypatch.setattr(build.sys, "platform", "darwin")
-    monkeypatch.setattr(build.platform, "machine", lambda: kind)
-    assert build.gpus.options({}) == [f"-DGGML_METAL={metal}"]
-
-
-def test_windows_has_vulkan_where_its_kit_is(build: ModuleType, machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build.sys, "platform", "win32")
-    monkeypatch.setattr(build.gpus.shutil, "which", lambda name: f"C:/VulkanSDK/Bin/{name}.exe")
-    assert build.gpus.options({}) == []
-    kit = machine / "VulkanSDK"
-    put_headers(kit / "Include", NEW)
-    assert build.gpus.options({"VULKAN_SDK": str(kit)}) == ["-DGGML_VULKAN=ON"]
-
-
 def test_a_build_for_a_gpu_that_fails_is_followed_by_one_without(
     build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -280,14 +228,3 @@ def test_git_is_asked_for_before_anything_is_fetched(
     have(tmp_path, monkeypatch)
     with pytest.raises(build.BuildError, match=r"^git is needed to patch llama\.cpp: install it$"):
         build.build(build.Compiler(build.ZIG), [], "")
-
-
-def test_what_is_installed_already_is_left_alone(build: ModuleType) -> None:
-    script = ROOT / "engine" / "winnow_llama" / "build.py"
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    assert (done.stdout, done.stderr) == ("", "")
-
-
-def test_it_builds_the_version_that_winnow_needs(build: ModuleType) -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert build.LLAMA in project["dependencies"]

@@ -132,29 +132,3 @@ def test_few_queries_attend_as_many_would(
     tolerance = 2e-5 if hasattr(library, "winnow_multiply_rows") else 2e-2  # llama.cpp's own adds halves
     for threads in (1, 2, 7):
         np.testing.assert_allclose(attention(library, q, k, v, mask, threads), wanted, atol=tolerance)
-
-
-@pytest.mark.usefixtures("ours")
-def test_without_a_mask_everything_is_seen(library: ctypes.CDLL) -> None:
-    q, k, v, _ = texts(2, 6, 5, 333, 128)
-    np.testing.assert_allclose(attention(library, q, k, v, None, 2), expected(q, k, v, None), atol=2e-5)
-
-
-@pytest.mark.usefixtures("ours")
-def test_a_query_that_sees_nothing_gets_nothing(library: ctypes.CDLL) -> None:
-    q, k, v, mask = texts(2, 6, 4, 320, 128)
-    mask[2] = -np.inf
-    for threads in (2, 7):
-        found = attention(library, q, k, v, mask, threads)
-        assert not found[2].any()
-        others = [0, 1, 3]
-        np.testing.assert_allclose(found[others], expected(q[:, others], k, v, mask[others]), atol=2e-5)
-
-
-@pytest.mark.usefixtures("ours")
-def test_what_a_query_finds_does_not_depend_on_the_others(library: ctypes.CDLL) -> None:
-    q, k, v, mask = texts(2, 6, MOST, 1024, 128)
-    together = attention(library, q, k, v, mask, 2)
-    for tokens in (1, 2, 5, 11):
-        alone = attention(library, np.ascontiguousarray(q[:, :tokens]), k, v, mask[:tokens], 2)
-        assert np.array_equal(alone, together[:tokens])

@@ -95,37 +95,10 @@ def test_lines_are_counted_by_what_is_shipped(counted: dict[str, Any]) -> None:
     assert counted["function_median_and_p90"] == {"engine": [8.0, 9], "research": [2, 2]}
 
 
-def test_imports_for_type_checking_close_a_cycle(counted: dict[str, Any]) -> None:
-    assert counted["import_cycles"] == [["winnow_engine.assistant", "winnow_engine.index.files"]]
-
-
 def test_what_stands_twice_is_found(counted: dict[str, Any]) -> None:
     found = ["winnow_engine/assistant.py", "winnow_engine/index/words.py"]
     assert counted["classes_defined_twice"] == {"Found": found}
     assert counted["duplicated_passages"] == ["winnow_engine/index/words.py:6 repeats winnow_engine/index/units.py"]
-
-
-def test_pages_are_measured(counted: dict[str, Any]) -> None:
-    assert counted["long_pages"] == {"docs/long.md": 1230}
-    assert counted["long_doc_lines"] == 2
-
-
-def test_the_rooms_of_a_question_are_walked(counted: dict[str, Any]) -> None:
-    steps = ["assistant.py", "files.py", "units.py", "assistant.py"]
-    assert [Path(file).name for file in counted["question_steps"]] == steps
-    assert counted["rooms_returned_to"] == ["assistant.py"]
-    assert [Path(file).name for file in counted["question_files_with_calls"]] == [*steps[:3], "store.py", *steps[3:]]
-    assert counted["returned_to_with_calls"] == ["assistant.py"]
-
-
-def test_the_table_has_a_line_for_every_count(root: Path, counted: dict[str, Any]) -> None:
-    lines = run(root).splitlines()
-    assert len([line for line in lines if not line.startswith(" ")]) == len(counted)
-
-
-def test_what_users_can_set_is_counted(counted: dict[str, Any]) -> None:
-    assert counted["settings"] == ["drafter", "budget"]
-    assert counted["vscode_commands"] == ["ask"]
 
 
 LIMITS = """

@@ -63,17 +63,6 @@ def test_without_a_wheel_there_is_a_build(
     assert "llama.cpp is built here instead" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("system", "machine", "metal"), [("linux", "x86_64", None), ("darwin", "arm64", "ON"), ("darwin", "x86_64", "OFF")]
-)
-def test_each_kind_of_processor_has_a_library_but_on_macs(
-    wheels: ModuleType, system: str, machine: str, metal: str | None
-) -> None:
-    options = wheels.options_for(system, machine)
-    assert ("-DGGML_CPU_ALL_VARIANTS=ON" in options) == (metal is None)
-    assert (f"-DGGML_METAL={metal}" in options) == (metal is not None)
-
-
 def test_the_source_carries_the_label_and_loads_its_backends(
     wheels: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Literal
 
 import psutil
 import pytest
@@ -51,16 +50,6 @@ def test_windows_locks_a_byte_and_says_if_somebody_has(on: On, monkeypatch: pyte
     assert asked == [(7, 2, 1)] * 2
 
 
-@pytest.mark.parametrize("name", ["linux", "darwin"])
-def test_elsewhere_a_lock_is_held_until_the_file_is_closed(on: On, name: str, tmp_path: Path) -> None:
-    on(name)
-    with (tmp_path / "lock").open("w") as first, (tmp_path / "lock").open("w") as second:
-        assert system.try_lock(first.fileno())
-        assert not system.try_lock(second.fileno())
-        first.close()
-        assert system.try_lock(second.fileno())
-
-
 def test_an_error_of_the_system_is_no_lock_of_somebody(on: On, tmp_path: Path) -> None:
     on("linux")
     with (tmp_path / "lock").open("w") as file:
@@ -82,12 +71,6 @@ class MacSocket:
 def test_macos_tells_who_is_at_the_other_end(on: On) -> None:
     on("darwin")
     assert Peer.of(MacSocket()) == Peer(4242, 501)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(("name", "has"), [("linux", True), ("darwin", True), ("win32", False)])
-def test_only_windows_lacks_private_sockets(on: On, name: str, has: bool) -> None:
-    on(name)
-    assert system.has_private_sockets() == has
 
 
 def test_a_file_on_windows_has_no_owner_by_number(on: On, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,14 +187,3 @@ def test_a_user_without_a_home_has_only_the_folders_that_the_environment_names(
         assert folder() == Path("~no-such/here")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     assert system.user_folder("config") == tmp_path / "winnow"
-
-
-@pytest.mark.parametrize(("kind", "folder"), [("cache", ".cache"), ("config", ".config"), ("data", ".local/share")])
-def test_a_relative_folder_of_the_environment_is_ignored(
-    kind: Literal["cache", "config", "data"], folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv(f"XDG_{kind.upper()}_HOME", "here")
-    assert system.user_folder(kind) == tmp_path / folder / "winnow"
-    monkeypatch.setenv("HOME", "here")
-    assert system.home() is None

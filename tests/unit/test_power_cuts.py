@@ -44,10 +44,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_is_synced_in_order_is_there(folder: Path) -> None:
-    assert all(left == {"file": NEW} for left in survivors(folder, replacing()))
-
-
 def test_a_name_that_is_not_synced_stands_for_the_old_or_the_new(folder: Path) -> None:
     found = [left["file"] for left in survivors(folder, replacing("sync folder"))]
     assert set(found) == {OLD, NEW}
@@ -58,11 +54,6 @@ def test_a_name_may_come_before_content_that_is_not_synced(folder: Path) -> None
     assert {b"", NEW} < found
     assert any(len(content) == len(NEW) and content.count(b"n") == 512 for content in found), "sectors go one by one"
     assert OLD not in found
-
-
-def test_a_sync_that_is_under_way_promises_nothing(folder: Path) -> None:
-    ops = replacing()
-    assert any(left["file"] == OLD for left in survivors(folder, ops, ops[-1].start + 0.1))
 
 
 def test_what_is_in_a_folder_goes_with_the_name_of_that(folder: Path) -> None:
@@ -87,8 +78,3 @@ def test_a_part_that_is_overwritten_is_old_or_new_by_sectors(folder: Path) -> No
     found = {left["file"] for left in survivors(folder, [op("write", "file", b"n" * 1024)])}
     assert {OLD, b"n" * 1024 + OLD[1024:], b"n" * 512 + OLD[512:]} <= found
     assert all(content[1024:] == OLD[1024:] for content in found)
-
-
-def test_without_a_power_cut_all_is_there(folder: Path) -> None:
-    ops = [*replacing("sync file", "sync folder"), op("mkdir", "in")]
-    assert Disk(folder).after(ops) == {"file": NEW, "in": None}

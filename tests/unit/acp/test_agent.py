@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from acp.schema import InitializeResponse, NewSessionResponse, PromptResponse, SessionNotification
+from acp.schema import NewSessionResponse, PromptResponse, SessionNotification
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -107,16 +107,6 @@ def client() -> Iterator[Callable[[Answerer], Client]]:
 
 def prompt(session: str, words: str = "Why?") -> dict[str, Any]:
     return {"sessionId": session, "prompt": [{"type": "text", "text": words}]}
-
-
-def test_what_it_says_of_itself(client: Callable[[Answerer], Client]) -> None:
-    result = client(at_once).request("initialize", {"protocolVersion": 99, "clientCapabilities": {}})["result"]
-    said = InitializeResponse.model_validate(result)
-    assert said.protocol_version == 1
-    assert said.agent_capabilities.prompt_capabilities.embedded_context
-    assert not said.agent_capabilities.load_session
-    assert "false" not in json.dumps(result), "some clients take it for an offer"
-    assert said.agent_info.name == "winnow"
 
 
 def test_an_answer_with_the_places_it_rests_on(client: Callable[[Answerer], Client], tmp_path: Path) -> None:
@@ -218,12 +208,6 @@ def test_a_client_that_leaves_stops_the_work(client: Callable[[Answerer], Client
     assert begun.wait(PATIENCE_S)
     one.leave()
     assert stopped.wait(PATIENCE_S)
-
-
-@pytest.mark.parametrize(("finish", "reason"), [("length", "max_tokens"), ("stop", "end_turn")])
-def test_why_an_answer_ended(client: Callable[[Answerer], Client], tmp_path: Path, finish: str, reason: str) -> None:
-    one = client(lambda *_: Reply("So.", (), (), {}, finish, ()))
-    assert one.request("session/prompt", prompt(one.session(tmp_path)))["result"] == {"stopReason": reason}
 
 
 def test_errors_have_names_and_the_session_goes_on(client: Callable[[Answerer], Client], tmp_path: Path) -> None:

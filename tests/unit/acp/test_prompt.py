@@ -1,14 +1,11 @@
 """Which question a prompt's content blocks ask."""
 
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from winnow_engine.question import Cursor, Turn
+from winnow_engine.question import Cursor
 from winnow_lsp.acp.messages import RequestError, question_of
 
 
@@ -64,15 +61,6 @@ def test_a_file_is_found_through_links(tmp_path: Path) -> None:
         assert question_of([text("Why?"), link(uri)], tmp_path / root, ()).cursor == Cursor("a.py", 1, 1)
 
 
-def test_the_last_lines_named_are_the_cursor_and_texts_stand_on_lines_of_their_own(tmp_path: Path) -> None:
-    blocks = [text("See:"), text("compare"), link(f"{tmp_path.as_uri()}/a.py#L1"), text(" with"),
-              link(f"{tmp_path.as_uri()}/b.py#L2-3")]  # fmt: skip
-    earlier = (Turn("q", "a"),)
-    asked = question_of(blocks, tmp_path, earlier)
-    assert asked.text == "See:\ncompare `a.py:1` with `b.py:2-3`"
-    assert (asked.cursor, asked.earlier) == (Cursor("b.py", 2, 3), earlier)
-
-
 @pytest.mark.parametrize(
     ("blocks", "message"),
     [
@@ -88,19 +76,3 @@ def test_the_last_lines_named_are_the_cursor_and_texts_stand_on_lines_of_their_o
 def test_what_is_no_question_is_refused(tmp_path: Path, blocks: object, message: str) -> None:
     with pytest.raises(RequestError, match=message):
         question_of(blocks, tmp_path, ())
-
-
-BLOCK = st.fixed_dictionaries(
-    {"type": st.sampled_from(["text", "resource_link", "resource", "audio"])},
-    optional={
-        "text": st.text() | st.integers(),
-        "uri": st.text() | st.builds("file://{}#{}".format, st.text(), st.text()),
-        "resource": st.dictionaries(st.sampled_from(["uri", "text", "blob"]), st.text() | st.none()),
-    },
-)
-
-
-@given(st.lists(BLOCK | st.integers(), max_size=4))
-def test_blocks_are_a_question_or_refused(blocks: list[object]) -> None:
-    with suppress(RequestError):
-        assert question_of(blocks, Path("/"), ()).text.strip()

@@ -1,6 +1,5 @@
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import git_repositories as git
@@ -10,11 +9,10 @@ from git_repositories import sources_of
 
 from winnow_engine.changes.question import asked_changes, with_change
 from winnow_engine.core import Cancellation
-from winnow_engine.errors import NothingChangedError
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.layout import build_messages, continued_messages
-from winnow_engine.question import Change, Question, ShownChange
-from winnow_engine.selection.shown_change import budget_for, longest_fitting, spans_shown, units_shown
+from winnow_engine.question import Change, Question
+from winnow_engine.selection.shown_change import spans_shown, units_shown
 
 FILES = {
     "shop/basket.py": (
@@ -95,16 +93,6 @@ def test_callers_and_tests_gain_most(top: Path, asked: Asked) -> None:
     assert gains["shop/basket.py", "total_price"] == 0
 
 
-def test_what_else_defines_a_changed_name_gains_too(top: Path, asked: Asked) -> None:
-    git.commit(
-        top, "two", {"web/prices.py": "class Web:\n    def total_price(self, goods):\n        return goods.price\n"}
-    )
-    edit(top)
-    workspace, change = asked(top)
-    gains = {unit.name: gain for (_, unit), gain in zip(workspace.units, change.related, strict=True)}
-    assert gains["Web.total_price"] > gains["nothing"] + 1.5
-
-
 def test_the_callers_of_a_removed_function(top: Path, asked: Asked) -> None:
     git.write(top, {"shop/basket.py": "def empty():\n    return []\n"})
     _, change = asked(top)
@@ -124,15 +112,6 @@ def test_lines_after_an_older_commit_are_numbered_as_they_are_now(top: Path, ask
     assert change.shown[0].places == ()
 
 
-def test_each_length_is_shorter(top: Path, asked: Asked) -> None:
-    git.write(top, {"shop/basket.py": "".join(f"def f{n}():\n    return {n}\n\n\n" for n in range(80))})
-    _, change = asked(top)
-    tokens = [shown.tokens for shown in change.shown]
-    assert tokens == sorted(tokens, reverse=True)
-    assert tokens[-1] < 200
-    assert [shown.complete for shown in change.shown] == [True] * 4 + [False] * 5
-
-
 def test_of_a_change_that_no_target_reads_code_is_shown_first(top: Path, asked: Asked) -> None:
     long = "".join(f"def f{n}():\n    return {n}\n\n\n" for n in range(8000))
     git.write(top, {"a.md": "# Title\n" * 20000, "shop/basket.py": FILES["shop/basket.py"] + long})
@@ -143,18 +122,6 @@ def test_of_a_change_that_no_target_reads_code_is_shown_first(top: Path, asked: 
     assert all(len(text) < limit for text, limit in zip(texts, limits, strict=True))
     assert all("shop/basket.py" in text.splitlines()[2] for text in texts[:-1])
     assert len(texts[1]) > 25_000
-
-
-def test_nothing_changed(top: Path, asked: Asked) -> None:
-    with pytest.raises(NothingChangedError, match="nothing changed: the working tree against HEAD"):
-        asked(top)
-
-
-def test_a_question_without_a_change_stays_as_it_is(top: Path, read: Callable[..., Workspace]) -> None:
-    question = Question("What?")
-    workspace = read(top)
-    assert asked_changes(question, sources_of(top), workspace, Cancellation()) is None
-    assert with_change(question, None, workspace, len) is question
 
 
 def test_the_prompt_shows_a_changed_unit_once(top: Path, asked: Asked) -> None:
@@ -176,15 +143,6 @@ def test_the_prompt_shows_a_changed_unit_once(top: Path, asked: Asked) -> None:
     assert [workspace.units[unit][1].name for unit in units_shown(shown, workspace)] == ["total_price"]
 
 
-@pytest.mark.parametrize(("budget", "expected"), [(1000, 500), (500, 200), (100, 50), (1, 50)])
-def test_a_change_leaves_room_for_other_code(budget: int, expected: int) -> None:
-    lengths = tuple(ShownChange("", (), tokens, complete=True) for tokens in (500, 200, 50))
-    change = replace(_EMPTY, shown=lengths)
-    chosen = longest_fitting(change, budget)
-    assert chosen.tokens == expected
-    assert longest_fitting(change, budget_for(chosen, 10)).tokens == expected
-
-
 def test_removed_lines_are_cited_in_their_commit(top: Path, asked: Asked) -> None:
     edit(top)
     workspace, change = asked(top)
@@ -193,6 +151,3 @@ def test_removed_lines_are_cited_in_their_commit(top: Path, asked: Asked) -> Non
     before, after = cite(answer, workspace, spans, change)
     assert (before.path, before.start_line, before.end_line, before.commit) == ("shop/basket.py", 2, 2, git.head(top))
     assert (after.path, after.start_line, after.commit) == ("shop/basket.py", 2, "")
-
-
-_EMPTY = Change("", "", (), (), None, None)  # type: ignore[arg-type]

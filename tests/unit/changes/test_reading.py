@@ -27,11 +27,6 @@ def summary(changes: Changes) -> dict[str, str]:
     return {file.path: file.what for file in changes.files}
 
 
-def test_nothing_changed(top: Path, changes: Of) -> None:
-    assert changes(top).files == ()
-    assert changes(top, "staged").files == ()
-
-
 def test_the_working_tree(top: Path, changes: Of) -> None:
     git.write(
         top, {"a.py": CODE.replace("2", "4"), "new.py": "N = 1\n", ".gitignore": "ignored.py\n", "ignored.py": "I"}
@@ -80,13 +75,6 @@ def test_a_commit_and_a_range(top: Path, changes: Of, asked: str) -> None:
     assert found.commit == git.git(top, "rev-parse", "HEAD~1").decode().strip()
 
 
-def test_the_first_commit_adds_all(top: Path, changes: Of) -> None:
-    found = changes(top, "HEAD~1")
-    assert summary(found) == dict.fromkeys(["a.py", "image.png", "src/c.py", "src/d.py"], "new file")
-    assert [file.path for file in found.files if file.unread] == ["image.png"]
-    assert found.commit == ""
-
-
 def test_a_branch_is_measured_from_where_it_parted(top: Path, changes: Of) -> None:
     git.git(top, "switch", "--quiet", "-c", "topic")
     git.commit(top, "on the branch", {"src/d.py": "D = 2\n"})
@@ -124,11 +112,6 @@ def test_a_merge_is_measured_from_its_first_parent(top: Path, changes: Of) -> No
     git.git(top, "switch", "--quiet", "main")
     git.git(top, "merge", "--quiet", "--no-ff", "-m", "octopus", "x", "y")
     assert set(summary(changes(top, "HEAD"))) == {"x.py", "y.py"}
-
-
-def test_an_empty_commit(top: Path, changes: Of) -> None:
-    git.commit(top, "")
-    assert changes(top, "HEAD").files == ()
 
 
 def test_line_ends_are_no_change(top: Path, changes: Of) -> None:
@@ -190,13 +173,6 @@ def test_a_shallow_clone_lacks_the_commit_before(top: Path, changes: Of, tmp_pat
     git.git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{top}", "shallow")
     with pytest.raises(RevisionError, match="--deepen"):
         changes(tmp_path / "shallow", "HEAD")
-
-
-def test_a_worktree(top: Path, changes: Of, tmp_path: Path) -> None:
-    git.git(top, "worktree", "add", "--quiet", str(tmp_path / "second"))
-    git.write(tmp_path / "second", {"a.py": "A = 1\n"})
-    assert summary(changes(tmp_path / "second")) == {"a.py": "changed"}
-    assert changes(top).files == ()
 
 
 def test_names_that_are_not_utf8(top: Path, changes: Of) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow_engine.changes.changed import ChangedFile, hunks, line_texts, similarity, unchanged
+from winnow_engine.changes.changed import ChangedFile, hunks, line_texts, similarity
 from winnow_engine.changes.units import FileUnits, file_units
 
 BEFORE = b"""import os
@@ -64,31 +64,6 @@ def test_a_function_that_moves_is_the_same_function() -> None:
     assert unit.before is not None
     assert unit.after is not None
     assert not [line for hunk in unit.hunks for line in hunk.before if unit.before_lines[line - 1].strip()]
-
-
-def test_new_and_removed_files() -> None:
-    assert {what for _, what in touched(file_units(changed(None, BEFORE)))} == {"new"}
-    assert {what for _, what in touched(file_units(changed(BEFORE, None)))} == {"removed"}
-
-
-@given(TEXTS, TEXTS)
-def test_hunks_lead_from_one_text_to_the_other(before: list[bytes], after: list[bytes]) -> None:
-    made: list[bytes] = []
-    at = 1
-    for hunk in hunks(before, after):
-        made += before[at - 1 : hunk.before.start - 1]
-        made += [after[line - 1] for line in hunk.after]
-        at = hunk.before.stop
-    assert made + before[at - 1 :] == after
-
-
-@given(TEXTS, TEXTS)
-def test_unchanged_lines_are_equal_and_in_order(before: list[bytes], after: list[bytes]) -> None:
-    found = unchanged(before, after)
-    assert all(before[old - 1] == after[new - 1] for old, new in found.items())
-    assert list(found.values()) == sorted(set(found.values()))
-    changed_lines = [line for hunk in hunks(before, after) for line in hunk.before]
-    assert sorted([*found, *changed_lines]) == list(range(1, len(before) + 1))
 
 
 @given(TEXTS, TEXTS, st.sampled_from(["a.py", "a.c", "a.md", "a.txt"]))

@@ -88,15 +88,6 @@ def test_arguments_may_be_missing_or_hold_markup() -> None:
     ]
 
 
-def test_values_between_tags_are_what_their_schemas_say() -> None:
-    values = {"days": "3", "other": "[1, true]", "x": "a\n b"}
-    more = "".join(f"<parameter={key}>\n{value}\n</parameter>\n" for key, value in values.items())
-    arguments = {"city": "Paris", "days": 3, "other": [1, True], "x": "a\n b"}
-    assert read(*XML.format(more)) == ("", [("weather", arguments)])
-    number = "<function=weather>\n<parameter=city>\n007\n</parameter>\n</function>"
-    assert read(number) == ("", [("weather", {"city": "007"})])
-
-
 NO_CALLS = [
     '<tool_call>\n{"name": "weather", "arguments": {"city": }}\n</tool_call>',
     '<tool_call>\n{"name": "weather", "arguments": {"city": "Par',
@@ -126,12 +117,6 @@ def test_what_is_no_sound_call_goes_out_as_it_is(text: str) -> None:
     assert read(f"So:\n{text}", "!") == (f"So:\n{text}!", [])
 
 
-@pytest.mark.parametrize("bad", ['{"name": "weather", "arguments": {"city": }}', '{"name": "weather", "arg'])
-def test_a_malformed_call_does_not_swallow_the_next(bad: str) -> None:
-    text = f"<tool_call>{bad}</tool_call>\n{TAGGED}"
-    assert read(text) == read(*text) == (f"<tool_call>{bad}</tool_call>", CALLED)
-
-
 def test_text_flows_on_and_only_what_may_begin_a_call_waits() -> None:
     said = list[str]()
     reader = CallReader(TOOLS, said.append, lambda *_: None)
@@ -142,11 +127,6 @@ def test_text_flows_on_and_only_what_may_begin_a_call_waits() -> None:
         before = len("".join(said))
         reader.feed(piece)
         assert "".join(said)[before:] == shown
-
-
-def test_one_call_where_only_one_is_wanted() -> None:
-    only_one = Tools(TOOLS.definitions, parallel=False)
-    assert read(TAGGED, TAGGED, "Done.", tools=only_one) == ("Done.", CALLED)
 
 
 PARTS = st.sampled_from(

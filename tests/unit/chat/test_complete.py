@@ -10,7 +10,7 @@ from winnow_engine.chat.complete import DEFAULT_ANSWER, CompletionRequest, compl
 from winnow_engine.chat.compress import question_of
 from winnow_engine.chat.fitting import SentConversations
 from winnow_engine.core import Cancellation, Sampling, Thinking
-from winnow_engine.errors import BudgetError, PromptTooLongError
+from winnow_engine.errors import BudgetError
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, Tools
 from winnow_engine.targets.base import Generation, Request
@@ -90,12 +90,6 @@ def test_an_answer_gets_what_it_asks_for_or_what_the_context_has_left(
     assert target.asked[0][1].max_tokens == given
 
 
-def test_a_prompt_that_leaves_too_little_says_how_long_it_may_be() -> None:
-    with pytest.raises(PromptTooLongError) as raised:
-        run(WordTarget(400), [Message("user", "hello " * 301)], limit=32_000)
-    assert (raised.value.tokens, raised.value.most, raised.value.context) == (301, 300, 400)
-
-
 def asked(*contents: str) -> str:
     return question_of([Message("user", text) for text in contents]).search_text
 
@@ -108,8 +102,3 @@ def test_what_is_asked_are_the_words_of_the_users_last_message() -> None:
     assert long.startswith("start")
     assert long.endswith("end")
     assert len(long) < 2100
-
-
-def test_a_short_question_before_it_counts_too_but_what_was_pasted_does_not() -> None:
-    assert asked("Where is area?", "And who calls it?") == "Where is area?\nAnd who calls it?"
-    assert asked("log " * 500, "Why?") == "Why?"

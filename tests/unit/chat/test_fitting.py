@@ -127,24 +127,6 @@ def test_forty_turns_are_mostly_in_memory_already() -> None:
     assert sum(unread for _, _, unread in turns) < 0.25 * sum(len(prompt) for _, prompt, _ in turns)
 
 
-def test_what_the_target_has_forgotten_is_chosen_anew() -> None:
-    talk = Conversation(Target())
-    turns = [talk.ask(20, f"q{number}x")[0] for number in range(7)]
-    assert turns[-1] == "kept"
-    talk.target.memory = []
-    assert talk.ask(5, "lastx")[0] == "new"
-
-
-@pytest.mark.parametrize(("age", "compression"), [(60, "kept"), (7200, "new")])
-def test_a_server_is_taken_to_remember_for_an_hour(age: float, compression: str) -> None:
-    now = [0.0]
-    talk = Conversation(Target(server=True), lambda: now[0])
-    for number in range(7):
-        talk.ask(20, f"q{number}x")
-    now[0] = age
-    assert talk.ask(5, "lastx")[0] == compression
-
-
 def test_the_context_is_a_limit_too_and_leaves_room_to_grow() -> None:
     talk = Conversation(Target(context_limit=90))
     turns = [talk.ask(6, f"q{number}x") for number in range(20)]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from winnow_engine.chat.fitting import SentConversations
 from winnow_engine.prompting.messages import Message
-from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
+from winnow_engine.prompting.tools import NO_TOOLS, ToolCall
 
 SYSTEM = Message("system", "Be brief.")
 ASKED = [SYSTEM, Message("user", "a long text"), Message("assistant", "Yes."), Message("user", "Why?")]
@@ -57,30 +57,6 @@ def test_any_difference_makes_it_another_conversation(other: list[Message]) -> N
     sent = SentConversations()
     sent.remember(ASKED, NO_TOOLS, CUT)
     assert sent.find([*other, Message("user", "Why?")], NO_TOOLS) is None
-
-
-def test_other_tools_make_it_another_conversation() -> None:
-    sent = SentConversations()
-    sent.remember(ASKED, NO_TOOLS, CUT)
-    assert sent.find(ASKED, Tools(({"type": "function", "function": {"name": "f"}},))) is None
-
-
-def test_a_conversation_that_goes_on_takes_one_place() -> None:
-    sent = SentConversations(most=2)
-    other = [Message("user", "Hi.")]
-    sent.remember(other, NO_TOOLS, other)
-    for end in range(2, len(LATER) + 1):
-        sent.remember(LATER[:end], NO_TOOLS, LATER[:end])
-    assert len(sent) == 2
-    assert sent.find(other, NO_TOOLS)
-    assert sent.find(LATER, NO_TOOLS).length == len(LATER)
-
-
-def test_what_was_used_longest_ago_is_forgotten() -> None:
-    sent = SentConversations(most=2)
-    for name in "abc":
-        sent.remember([Message("user", name)], NO_TOOLS, [Message("user", name)])
-    assert [bool(sent.find([Message("user", name)], NO_TOOLS)) for name in "abc"] == [False, True, True]
 
 
 def test_texts_are_bounded_in_bytes() -> None:

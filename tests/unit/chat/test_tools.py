@@ -74,16 +74,6 @@ def test_calls_are_taken_out_of_the_text_and_passed_on_with_ids() -> None:
     ]  # fmt: skip
 
 
-def test_without_tools_a_call_is_text() -> None:
-    completion, pieces = run(Says(CALL), NO_TOOLS)
-    assert (completion.generation.text, completion.calls, pieces) == (CALL, (), [CALL])
-
-
-def test_what_waits_when_an_answer_ends_goes_out() -> None:
-    completion, pieces = run(Says("a <tool_call>{"))
-    assert completion.generation.text == "".join(map(str, pieces)) == "a <tool_call>{"
-
-
 def test_an_answer_that_was_begun_for_the_model_is_read_from_its_beginning() -> None:
     prefix = '<tool_call>\n{"name": "look", "arguments":'
     completion, _ = run(Says(' {"at": 1}}\n', "</tool_call>", forced_prefix=prefix))

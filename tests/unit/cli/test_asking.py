@@ -1,6 +1,5 @@
 """What a question of the command line is made of: words, piped text, a place, a repository."""
 
-import io
 import os
 import subprocess
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 
 from winnow_engine.question import Question, Turn
 from winnow_lsp.cli.ask import chosen_question, keep_turns, last_turns, spans
-from winnow_lsp.cli.main import main
 from winnow_lsp.cli.options import cursor_of, folders_of, question_of
 
 TRACE = "Traceback: XYZZY\n"
@@ -44,20 +42,6 @@ def test_piped_text_belongs_to_the_question(
 ) -> None:
     question = asked(text, given, monkeypatch, changes)
     assert (question.text, question.changes) == (whole, "working" if changes else None)
-
-
-@pytest.mark.parametrize("text", [None, "-"])
-def test_no_words_at_all_are_no_question(text: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(click.UsageError, match="QUESTION"):
-        asked(text, b"", monkeypatch)
-
-
-def test_input_that_is_no_pipe_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    options = {"changes": None, "at": None, "workspace": (".",)}
-    with Path(os.devnull).open() as nothing:
-        for stdin in (nothing, io.StringIO("text")):
-            monkeypatch.setattr("sys.stdin", stdin)
-            assert question_of("Why?", options, reads_input=True).text == "Why?"
 
 
 def test_a_pipe_in_which_nothing_begins_is_given_up(
@@ -190,19 +174,3 @@ def test_the_last_conversation_about_a_workspace_is_kept(
     assert last_turns(here) == (Turn("Where?", "There."), Turn("And why?", "So."))
     with pytest.raises(click.UsageError, match="no conversation"):
         last_turns(there)
-
-
-def test_of_a_long_conversation_the_latest_turns_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr("winnow_lsp.cli.ask._MOST_KEPT", 60)
-    here, turns = {"workspace": (str(tmp_path),), "settings": {}}, (Turn("First?", "One."), Turn("Second?", "Two."))
-    keep_turns(Question("Third?", earlier=turns), "Three.", here)
-    assert last_turns(here) == (turns[1], Turn("Third?", "Three."))
-    keep_turns(Question("Fourth?", earlier=last_turns(here)), "4" * 60, here)
-    with pytest.raises(click.UsageError, match="over 60 characters: ask without -c"):
-        last_turns(here)
-
-
-def test_ask_has_no_more_options_than_a_page_of_help_holds(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["ask", "--help"]) == 0
-    assert sum(line.startswith("  -") for line in capsys.readouterr().out.splitlines()) <= 14

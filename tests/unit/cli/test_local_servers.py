@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import click
-import git_repositories as git
 import httpx
 import pytest
 
@@ -20,7 +18,6 @@ from winnow_engine.targets.remote import discovery
 from winnow_engine.targets.remote.address import KEY_VARIABLE
 from winnow_lsp.cli.doctor import _servers
 from winnow_lsp.cli.local_servers import with_target
-from winnow_lsp.cli.main import main
 
 from ...ollama_server import serving
 from ..targets.conftest import write_llama
@@ -68,17 +65,6 @@ def test_without_a_terminal_the_command_is_named_and_nothing_used(ollama: str, t
     assert asked(ollama) == {"GET"}
 
 
-@pytest.mark.parametrize("form", [[], ["--json"], ["--sarif"]])
-def test_a_review_names_it_too(
-    form: list[str], ollama: str, tiny_drafter: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    top = git.new(tmp_path / "changed")
-    git.commit(top, "one", {"a.py": "A = 1\n"})
-    git.write(top, {"a.py": "A = 2\n"})
-    assert main(["review", "-w", str(top), "--drafter", str(tiny_drafter), *form]) == 3
-    assert "coder:7b on Ollama" in capsys.readouterr().err
-
-
 def test_a_yes_uses_the_first_that_was_found(ollama: str, tiny_drafter: Path, typed: int) -> None:
     os.write(typed, b"y\n")
     assert with_target(options(tiny_drafter)) == options(tiny_drafter, OFFERED.format(ollama))
@@ -113,12 +99,6 @@ def test_anything_but_a_yes_uses_none(ollama: str, tiny_drafter: Path, typed: in
     assert asked(ollama) == {"GET"}
 
 
-def test_the_end_of_input_is_no_yes(ollama: str, tiny_drafter: Path, typed: int) -> None:
-    os.write(typed, b"\x04")
-    with pytest.raises(click.Abort):
-        with_target(options(tiny_drafter))
-
-
 def test_a_program_that_wants_json_is_not_asked(ollama: str, tiny_drafter: Path, typed: int) -> None:
     with pytest.raises(ModelNotFoundError, match="--target"):
         with_target(options(tiny_drafter, as_json=True))
@@ -129,19 +109,6 @@ def test_nobody_is_asked_about_a_target_while_the_drafter_is_missing(ollama: str
         with_target(options())
 
 
-@pytest.mark.parametrize("target", ["http://127.0.0.1:1/v1", "smollm2-135m", "missing.gguf"])
-def test_a_target_that_the_user_named_stands(ollama: str, target: str) -> None:
-    given = options(target=target)
-    assert with_target(given) is given
-    assert asked(ollama) == set()
-
-
-@pytest.mark.usefixtures("nothing")
-def test_without_servers_the_error_is_left_to_those_who_load(tiny_drafter: Path) -> None:
-    given = options(tiny_drafter)
-    assert with_target(given) is given
-
-
 def test_doctor_says_how_to_use_each(ollama: str) -> None:
     findings = list(_servers())
     assert all(finding.works for finding in findings)
@@ -150,12 +117,6 @@ def test_doctor_says_how_to_use_each(ollama: str) -> None:
         "thinker:8b on Ollama 0.33.0",
     ]
     assert findings[0].seen.endswith(f"use it: winnow ask --target '{OFFERED.format(ollama)}'")
-
-
-@pytest.mark.usefixtures("nothing")
-def test_doctor_says_that_there_is_none() -> None:
-    (finding,) = _servers()
-    assert (finding.works, finding.seen) == (True, "no other model server on this machine's usual ports")
 
 
 @pytest.mark.usefixtures("nothing")

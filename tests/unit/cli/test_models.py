@@ -83,23 +83,6 @@ def test_a_model_of_a_hub_that_is_cut_short_is_listed_as_damaged(cache: Path, ke
     assert state in run("list").output.splitlines()[-1]
 
 
-def test_path_prints_only_the_path(cache: Path) -> None:
-    file = place(cache)
-
-    assert run("path", SMOL.name).stdout == f"{file}\n"
-
-
-def test_path_of_a_missing_model_is_an_error(cache: Path) -> None:
-    assert isinstance(run("path", SMOL.name).exception, ModelNotFoundError)
-
-
-def test_verify_of_an_empty_cache_is_no_error(cache: Path) -> None:
-    result = run("verify")
-
-    assert result.exit_code == 0
-    assert result.stdout.count("missing") == len(registry.MODELS)
-
-
 def test_verify_finds_wrong_content_and_names_the_file(cache: Path) -> None:
     file = place(cache)
 
@@ -108,18 +91,6 @@ def test_verify_finds_wrong_content_and_names_the_file(cache: Path) -> None:
     assert "damaged" in result.stdout
     assert isinstance(result.exception, ModelDamagedError)
     assert str(file) in str(result.exception)
-
-
-def test_pull_of_what_is_there_prints_its_path(cache: Path) -> None:
-    file = place(cache)
-
-    assert run("pull", SMOL.name).stdout == f"{file}\n"
-
-
-def test_pull_prints_json_for_scripts(cache: Path) -> None:
-    file = place(cache)
-
-    assert json.loads(run("pull", "--json", SMOL.name).stdout) == {"model": SMOL.name, "file": str(file)}
 
 
 def test_pull_prints_a_json_line_for_each_percent(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,11 +122,6 @@ def test_pull_shows_what_a_hub_offers_and_list_and_remove_know_it(
     assert (record["bytes"], record["state"]) == (len(data), "ok")
     assert run("list").stdout.split()[-6:] == [name, "target", "3", "MB", "ok", date.today().isoformat()]
     assert run("remove", name).stdout == f"{name}: removed, 3 MB\n"
-
-
-def test_pull_of_an_unknown_name_fetches_nothing(cache: Path) -> None:
-    assert isinstance(run("pull", "gpt-7", SMOL.name).exception, ModelNotFoundError)
-    assert list(cache.iterdir()) == []
 
 
 @pytest.mark.real_weights

@@ -29,12 +29,6 @@ def test_avx512_is_chosen_only_where_openblas_misses_it(
     assert chosen(tmp_path, cpuinfo, environment) == expected
 
 
-def test_system_without_cpuinfo_is_left_alone(tmp_path: Path) -> None:
-    environment: dict[str, str] = {}
-    prepare(environment, tmp_path / "missing")
-    assert "OPENBLAS_CORETYPE" not in environment
-
-
 def test_folders_mean_the_same_to_a_process_that_runs_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -46,14 +40,6 @@ def test_folders_mean_the_same_to_a_process_that_runs_elsewhere(
     assert environment["WINNOW_CACHE_DIR"] == str(tmp_path / "cache")
     assert environment["WINNOW_MODELS_DIR"] == "/home/me/models"
     assert environment["NUMBA_CACHE_DIR"] == ""
-
-
-@pytest.mark.parametrize("own", [{}, {"GOMP_SPINCOUNT": "5"}, {"OMP_WAIT_POLICY": "active"}])
-def test_threads_sleep_soon_unless_the_user_says_how_they_wait(tmp_path: Path, own: dict[str, str]) -> None:
-    environment = dict(own)
-    prepare(environment, tmp_path / "missing")
-    environment.pop("NUMBA_CACHE_DIR")
-    assert environment == (own or {"GOMP_SPINCOUNT": "300"})
 
 
 @pytest.mark.parametrize(

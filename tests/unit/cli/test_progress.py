@@ -48,14 +48,6 @@ def test_the_best_places_are_listed_and_the_others_counted(
     assert "part" not in err.rpartition("\x1b[2K")[2]
 
 
-def test_places_longer_than_a_line_are_cut(on_terminal: Callable[[], None], capsys: pytest.CaptureFixture[str]) -> None:
-    on_terminal()
-    long = Span("a/" * 40 + "b.py", 1, 2, 40, 1.0, UnitKind.IMPORTS)
-    with ProgressView() as view:
-        view.kept(Kept.of([long], None))
-        assert "…" in capsys.readouterr().err
-
-
 def test_without_a_terminal_there_is_a_line_now_and_then(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,14 +61,6 @@ def test_without_a_terminal_there_is_a_line_now_and_then(
         "indexing 3 of 10 files, 1,000 tokens/s, about 4 s",
         "2 of 9: reading 2,900 tokens, about 18 s",
     ]
-
-
-def test_quiet_view_prints_nothing(on_terminal: Callable[[], None], capsys: pytest.CaptureFixture[str]) -> None:
-    on_terminal()
-    with ProgressView(quiet=True) as view:
-        view(INDEXING)
-        view.kept(Kept.of(spans(2), 18.0))
-    assert capsys.readouterr().err == ""
 
 
 def test_a_stderr_that_the_caller_closed_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:

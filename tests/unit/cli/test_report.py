@@ -1,11 +1,9 @@
-from winnow_engine.core import Citation, Span, UnitKind
 from winnow_engine.selection.ranking import SelectionStats
 from winnow_engine.targets.answer import Stats
 from winnow_engine.targets.base import Generation
-from winnow_lsp.cli.report import notice_lines, spans_lines, stats_line
-from winnow_lsp.host.reply import flat_stats, place
+from winnow_lsp.cli.report import notice_lines, stats_line
+from winnow_lsp.host.reply import flat_stats
 
-SPAN = Span("a/b.py", 3, 9, 41, 1.5, UnitKind.METHOD, "A.b", {"words": 1.5})
 STATS = Stats(
     selection=SelectionStats(100_000, 2_600, 100_000),
     generation=Generation("", "eos", 3000, 0, 12.0, 12.0, 50, 49 / 14.125),
@@ -15,23 +13,6 @@ STATS = Stats(
     target_host=None,
     prefill_tokens_per_s=None,
 )
-
-
-def test_places_open_in_editors() -> None:
-    assert place(Citation("a.py", 4, 4)) == "a.py:4"
-    assert place(SPAN) == "a/b.py:3-9"
-
-
-def test_spans_as_text() -> None:
-    assert spans_lines([SPAN]) == ["a/b.py:3-9  41 tokens  +1.50  method A.b"]
-
-
-def test_stats_are_one_line_and_rounded_json() -> None:
-    line = stats_line(flat_stats(STATS))
-    assert "\n" not in line
-    assert all(part in line for part in ("100,000", "2,600", "12.12 s", "prefill 12.00", "14.1 tokens/s"))
-    assert flat_stats(STATS)["stages"] == {"read": 0.123, "prefill": 12.0}
-    assert flat_stats(STATS)["ttft_s"] == 12.123
 
 
 def test_a_selection_has_the_same_fields_as_an_answer() -> None:

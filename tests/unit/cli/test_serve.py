@@ -9,11 +9,6 @@ from winnow_lsp.cli.main import main
 from winnow_lsp.http import app
 
 
-def test_settings_without_effect_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["serve", "--http", "0", "--set", "maxTokens=5"]) == 2
-    assert "--set maxTokens has no effect with --http" in capsys.readouterr().err
-
-
 def test_the_index_has_its_share_of_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     served: list[Any] = []
     monkeypatch.setattr(serve, "check_models", lambda *_, **__: None)

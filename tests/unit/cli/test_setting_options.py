@@ -8,9 +8,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from winnow_engine.core import Budget
 from winnow_lsp.cli.main import main
-from winnow_lsp.cli.setting_options import config_of, setting_options, written
+from winnow_lsp.cli.setting_options import config_of, setting_options
 from winnow_lsp.host.settings import Settings
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "settings.md"
@@ -35,17 +34,6 @@ def parsed(*arguments: str) -> tuple[Settings | None, str]:
 
     result = CliRunner().invoke(command, arguments)
     return (found[0] if found else None), result.output
-
-
-def test_without_options_and_file_the_configuration_is_the_default(file: Path) -> None:
-    assert parsed() == (Settings(), "")
-
-
-def test_options_reach_their_place(file: Path) -> None:
-    config, _ = parsed("--budget", "500", "--set", "kvType=q8_0", "--set", "targetContext=8192", "--set", "patience=3")
-    assert config is not None
-    assert config.budget == Budget(500, first_look_tokens=8000, patience_s=3)
-    assert (config.models.kv_type, config.models.target_context) == ("q8_0", 8192)
 
 
 def test_lists_add_up_and_take_what_looks_like_anything(file: Path) -> None:
@@ -126,19 +114,6 @@ def test_paths_in_the_file_lead_on_from_its_folder(file: Path, tmp_path: Path, m
     assert config.shared_indexes == ("https://a.b/c",)
 
 
-def test_the_folder_of_no_such_user_is_no_file(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["spans", "x", "--drafter", "~nosuchuser/x.gguf"]) == 3
-    assert "~nosuchuser/x.gguf" in capsys.readouterr().err
-
-
-def test_a_table_of_the_file_and_what_is_beside_it_count(file: Path) -> None:
-    file.write_text('maxTokens = 40\nbugdet = 1\n[winnow]\nbudget = 7\n[winnow.files]\nexclude = "secrets/"\n')
-    config, said = parsed()
-    assert config is not None
-    assert (config.budget.keep_tokens, config.sampling.max_tokens, config.files.exclude) == (7, 40, ("secrets/",))
-    assert said == f"winnow: {file}: bugdet is not a setting\n"
-
-
 def test_the_file_in_the_documentation_works(file: Path) -> None:
     (example,) = re.findall(r"```toml\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
     file.write_text(example)
@@ -159,11 +134,6 @@ def test_only_what_names_a_file_becomes_a_path(
     expected = str(tmp_path / "here") if "here" in model else model
     assert config is not None
     assert (config.models.drafter, config.models.target, config.models.speculate) == (expected, expected, "auto")
-
-
-def test_settings_are_written_as_options_that_mean_the_same(file: Path) -> None:
-    settings = {"drafter": "a", "budget": 5, "files.exclude": ["*.md", "x"], "index.automatic": "off", "patience": 0.5}
-    assert parsed(*written(settings))[0] == Settings.of(settings)
 
 
 def test_old_bounds_for_the_disk_mean_the_same_as_options_and_as_settings(file: Path) -> None:

@@ -86,18 +86,6 @@ def test_a_server_that_has_answered_is_in_the_list_with_its_times(ollama: str) -
     assert "coder:7b" in CliRunner().invoke(models, ["suggest"]).stdout.split("tokens/s")[1].split("found:")[0]
 
 
-def test_the_patience_is_that_of_the_settings(ollama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    asked: list[float] = []
-    monkeypatch.setattr(
-        "winnow_lsp.cli.pulling.suggest", lambda _drafter, _bytes, patience: asked.append(patience) or []
-    )
-    (tmp_path / "winnow").mkdir()
-    (tmp_path / "winnow" / "winnow.toml").write_text("patience = 3")
-    assert CliRunner().invoke(models, ["suggest", "--json"]).exit_code == 0
-    assert asked == [3]
-
-
 def test_the_table_marks_what_is_forecast_and_says_what_to_do(ollama: str) -> None:
     result = CliRunner().invoke(models, ["suggest"])
     assert result.exit_code == 0, result.output

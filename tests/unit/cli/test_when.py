@@ -7,7 +7,6 @@ import git_repositories as git
 import pytest
 from click.testing import CliRunner, Result
 
-from winnow_engine.errors import NotARepositoryError
 from winnow_lsp.cli.history import when
 
 
@@ -41,9 +40,3 @@ def test_commits_as_json_and_what_did_not_fit(top: Path) -> None:
         (git.head(top), "2026-03-01", "Greet\n")
     ]
     assert "no commit has a word of the question" in run("zeppelin", "-n", "1", "-w", str(top)).stderr
-
-
-def test_a_folder_without_a_history_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    assert isinstance(run("-n", "5", "-w", str(tmp_path)).exception, NotARepositoryError)

@@ -10,7 +10,7 @@ import pytest
 
 from winnow_engine.core import Cancellation, Citation, Folder, Kept, Span, Thought, UnitKind
 from winnow_engine.errors import CancelledError, ModelDamagedError, TargetError, WinnowError
-from winnow_engine.question import Cursor, Question, Turn
+from winnow_engine.question import Cursor, Question
 from winnow_lsp.client.connection import Connection, ConnectionLostError, Listener, ask
 
 ROOT = Path("/repo with space")
@@ -95,11 +95,6 @@ def test_a_cursor_is_a_position_and_a_selection_whole_lines(cursor: Cursor, expe
     _, _, sent = asked({"id": 2, "result": RESULT}, question=Question("Why?", cursor))
     assert sent[2]["params"].items() >= expected.items()
     assert sent[2]["params"]["textDocument"]["uri"].endswith("/a%20b.py")
-
-
-def test_earlier_turns_are_sent_with_a_follow_up() -> None:
-    _, _, sent = asked({"id": 2, "result": RESULT}, question=Question("And who?", None, (Turn("Why?", "So."),)))
-    assert sent[2]["params"]["earlier"] == [{"question": "Why?", "answer": "So."}]
 
 
 @pytest.mark.parametrize(

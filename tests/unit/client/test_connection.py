@@ -36,13 +36,6 @@ def test_messages_arrive_whole_however_they_are_cut(ends: tuple[Connection, sock
     assert found[0]["params"] == "é"
 
 
-def test_requests_of_the_server_are_granted(ends: tuple[Connection, socket.socket]) -> None:
-    connection, server = ends
-    server.sendall(framed({"id": "s1", "method": "client/registerCapability", "params": {}}) + framed({"method": "x"}))
-    assert next(connection.messages()) == {"method": "x"}
-    assert b'"id": "s1", "result": null' in server.recv(1000)
-
-
 def test_a_result_is_found_among_notifications(ends: tuple[Connection, socket.socket]) -> None:
     connection, server = ends
     server.sendall(framed({"method": "winnow/status"}) + framed({"id": 1, "result": {"a": 1}}))
@@ -68,10 +61,3 @@ def test_a_server_that_ends_or_talks_nonsense_is_an_error(last: bytes, ends: tup
     server.close()
     with pytest.raises(ConnectionLostError):
         list(connection.messages())
-
-
-def test_a_server_that_is_gone_cannot_be_asked(ends: tuple[Connection, socket.socket]) -> None:
-    connection, server = ends
-    server.close()
-    with pytest.raises(ConnectionLostError):
-        connection.request("winnow/ask", {"question": "x" * 1_000_000})

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow_engine.editing.changes import FileEdit, LineEdit, inserting, is_sound, line_end, replacing
+from winnow_engine.editing.changes import FileEdit, LineEdit, is_sound, replacing
 from winnow_engine.index.lines import text_lines
 
 
@@ -24,35 +24,12 @@ def test_only_lines_that_differ_are_edited_and_end_as_the_file_does(end: str) ->
     assert edited(data, *edits) == end.join(["one", "two", "3", "four", "five", ""]).encode()
 
 
-def test_space_at_the_end_of_a_line_is_no_difference() -> None:
-    assert list(replacing(b"one  \n\t\ntwo\n", 1, 3, ["one", "", "two"])) == []
-
-
-def test_lines_are_deleted() -> None:
-    assert edited(b"one\ntwo\nthree\n", *replacing(b"one\ntwo\nthree\n", 1, 3, ["one", "three"])) == b"one\nthree\n"
-
-
-@pytest.mark.parametrize(("line", "expected"), [(1, b"new\none\ntwo"), (2, b"one\nnew\ntwo"), (3, b"one\ntwo\nnew")])
-def test_a_file_without_a_last_line_end_gets_none(line: int, expected: bytes) -> None:
-    assert edited(b"one\ntwo", inserting(b"one\ntwo", line, ["new"])) == expected
-    assert edited(b"one\ntwo", *replacing(b"one\ntwo", 2, 2, ["2", "3"])) == b"one\n2\n3"
-
-
-def test_an_empty_file_is_filled() -> None:
-    assert edited(b"", inserting(b"", 1, ["one", "two"])) == b"one\ntwo\n"
-
-
 @given(st.lists(st.sampled_from("ab"), max_size=6), st.lists(st.sampled_from("abc"), max_size=6))
 def test_any_lines_become_any_others(old: list[str], new: list[str]) -> None:
     data = "".join(f"{line}\n" for line in ["first", *old, "last"]).encode()
     edits = tuple(replacing(data, 1, len(old) + 2, ["first", *new, "last"]))
     assert text_lines(edited(data, *edits).decode()) == ["first", *new, "last"]
     assert all(one.end_line < other.start_line for one, other in pairwise(edits))
-
-
-def test_the_end_of_most_lines_counts() -> None:
-    assert line_end(b"a\r\nb\r\nc\n") == "\r\n"
-    assert line_end(b"") == "\n"
 
 
 @pytest.mark.parametrize("text", ["def f(:\n    pass\n", "def f():\n", "x = (1\n", "def f():\n\nclass A:\n    pass\n"])
@@ -65,12 +42,3 @@ def test_a_file_with_errors_may_be_changed_as_long_as_it_does_not_get_worse() ->
     assert is_sound(FileEdit("a.py", broken, (LineEdit(5, 5, "x = 2\n"),)))
     assert is_sound(FileEdit("a.py", broken, (LineEdit(1, 1, "def f():\n"),)))
     assert not is_sound(FileEdit("a.py", broken, (LineEdit(5, 5, "x = )\n"),)))
-
-
-def test_text_in_no_known_language_cannot_be_checked() -> None:
-    assert is_sound(FileEdit("notes.txt", b"", (LineEdit(1, 0, "(\n"),))) is None
-
-
-def test_the_difference_is_a_unified_diff() -> None:
-    diff = FileEdit("a.py", b"x = 1\n", (LineEdit(1, 1, "x = 2\n"),)).diff
-    assert diff.split("\n") == ["--- a.py", "+++ a.py", "@@ -1 +1 @@", "-x = 1", "+x = 2"]

@@ -6,7 +6,7 @@ import pytest
 
 from winnow_engine.editing.fixing import fixing
 from winnow_engine.editing.request import EditKind, WantedEdit
-from winnow_engine.errors import EditError, NoCodeError, PositionError
+from winnow_engine.errors import EditError, NoCodeError
 from winnow_engine.question import Cursor
 
 PRICING = '''"""Prices."""
@@ -85,15 +85,6 @@ def test_crlf_and_tabs_stay(reading) -> None:
     assert after(reading, ANSWERS["as a function"], text=tabs) == tabs.replace("ciel", "ceil")
 
 
-def test_lines_outside_functions_are_replaced_as_they_are(reading) -> None:
-    text = "a = 1\nb = undefined\n"
-    assert after(reading, "a = 1\nb = 2\n", text=text, line=2) == "a = 1\nb = 2\n"
-
-
-def test_code_given_back_is_no_edit(reading) -> None:
-    assert task(reading).read(PRICING).edits == ()
-
-
 @pytest.mark.parametrize("answer", ["def other():\n    pass\n", "\n\n", "It is fine.\n"])
 def test_a_block_without_the_function_is_refused(reading, answer: str) -> None:
     with pytest.raises(NoCodeError):
@@ -113,19 +104,6 @@ def test_of_a_very_long_function_the_statements_around_the_problem_are_shown(rea
     assert code
 
 
-def test_several_functions_are_shown_as_lines(reading) -> None:
-    made = task(reading, line=13, last=16)
-    assert made.title == "Fix this code"
-    assert "def cents" in made.prompt
-    assert "def total" in made.prompt
-
-
-@pytest.mark.parametrize("line", [0, 99])
-def test_there_must_be_such_a_line(reading, line: int) -> None:
-    with pytest.raises((PositionError, ValueError)):
-        task(reading, line=line)
-
-
 @pytest.mark.parametrize(
     ("path", "text", "why"),
     [
@@ -137,8 +115,3 @@ def test_there_must_be_such_a_line(reading, line: int) -> None:
 def test_a_file_that_an_edit_would_damage_is_left_to_its_owner(reading, path: str, text: bytes, why: str) -> None:
     with pytest.raises(EditError, match=why):
         task(reading, text=text, line=2, path=path)
-
-
-def test_a_fix_needs_a_problem() -> None:
-    with pytest.raises(ValueError, match="needs the problem"):
-        WantedEdit(EditKind.FIX, Cursor("a.py", 1, 1), (" ",))

@@ -13,7 +13,6 @@ from winnow_engine.errors import (
     AmbiguousCodeError,
     BudgetError,
     CancelledError,
-    CutOffError,
     NoCodeError,
     UnchangedError,
 )
@@ -68,20 +67,6 @@ def test_another_attempt_may_give_another_answer(reading) -> None:
     ]
 
 
-def test_the_target_stops_once_the_block_is_closed(reading) -> None:
-    target = Scripted(f"{FIX}\n" + "And so on. " * 50)
-    proposal = run(reading, target)
-    assert proposal.generation.finish == "cancelled"
-    assert len(target.heard) < len(FIX) + 4
-    assert proposal.edit.edits
-
-
-def test_kept_code_is_told_before_the_target_reads_it(reading) -> None:
-    kept = []
-    run(reading, Scripted(FIX), on_kept=kept.append)
-    assert [(one.spans, one.seconds) for one in kept] == [((CALLER,), 1.0)]
-
-
 def test_a_user_who_cancels_gets_no_change(reading) -> None:
     cancellation = Cancellation()
     target = Scripted(FIX)
@@ -129,11 +114,6 @@ def test_two_versions_are_refused(reading) -> None:
         run(reading, Deaf(f"{FIX}\nor\n{FIX.replace('RATE', '2')}"))
 
 
-def test_an_answer_that_was_cut_off_is_refused(reading) -> None:
-    with pytest.raises(CutOffError, match="cut off"):
-        run(reading, Scripted("```python\ndef price(count):\n    return RATE", finish="length"))
-
-
 def test_code_around_it_is_left_out_where_the_context_is_small(reading) -> None:
     target = Scripted(FIX, context_limit=180)
     assert run(reading, target, spans=(ITSELF, CALLER)).spans == (CALLER,)
@@ -147,8 +127,3 @@ def _spans(reading, limit: int) -> tuple[Span, ...] | None:
         return run(reading, Scripted(FIX, context_limit=limit)).spans
     except BudgetError:
         return None
-
-
-def test_a_docstring_needs_no_code_block(reading) -> None:
-    proposal = run(reading, Scripted("What some pieces cost."), kind=EditKind.DOCUMENT)
-    assert '    """What some pieces cost."""\n' in proposal.edit.after.decode()

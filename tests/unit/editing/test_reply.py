@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from winnow_engine.editing.changes import FileEdit, LineEdit
-from winnow_engine.editing.reply import code_blocks, edit_of, is_enough
-from winnow_engine.errors import AmbiguousCodeError, NoCodeError, UnchangedError
+from winnow_engine.editing.reply import edit_of, is_enough
+from winnow_engine.errors import NoCodeError
 
 
 def read(code: str) -> FileEdit:
@@ -40,37 +40,13 @@ def test_the_code_is_found(answer: str) -> None:
     assert new(answer) == "def f(): new\n"
 
 
-def test_a_fence_inside_a_longer_one_is_code() -> None:
-    assert new('````python\ndef f(): """\n```\n"""\n````') == 'def f(): """\n```\n"""\n'
-
-
 @pytest.mark.parametrize("answer", ["", "I cannot do that.", "```python\nprint(1)\n```", "```\n```", "```"])
 def test_an_answer_without_the_code_is_refused(answer: str) -> None:
     with pytest.raises(NoCodeError, match="nothing was changed"):
         edit_of(answer, read)
 
 
-def test_several_versions_are_refused() -> None:
-    with pytest.raises(AmbiguousCodeError, match="2 versions"):
-        edit_of("```\ndef f(): 1\n```\nor\n```\ndef f(): 2\n```", read)
-
-
-def test_the_code_as_it_was_is_told() -> None:
-    with pytest.raises(UnchangedError, match="as it is"):
-        edit_of("```python\ndef f(): old\n```", read)
-
-
-def test_code_that_was_cut_off_does_not_count() -> None:
-    with pytest.raises(NoCodeError):
-        edit_of("```python\ndef f(): ne", read, whole=False)
-    assert edit_of("```\ndef f(): new\n```\nBecause th", read, whole=False).edits
-
-
 def test_an_answer_is_enough_once_a_block_that_changes_something_is_closed() -> None:
     answer = "Now:\n```python\ndef f(): old\n```\nThen:\n```python\ndef f(): new\n```\nbecause"
     enough = [is_enough(answer[:end], read) for end in range(len(answer))]
     assert enough.index(True) == answer.rindex("```") + 3
-
-
-def test_blocks_come_in_order() -> None:
-    assert list(code_blocks("a\n```\n1\n```\nb\n```x\n2\n\n3\n```")) == ["1\n", "2\n\n3\n"]

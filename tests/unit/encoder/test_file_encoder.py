@@ -48,20 +48,6 @@ def test_where_a_file_lies_in_a_batch_does_not_show() -> None:
         np.testing.assert_array_equal(keys.arrays["positions"], alone.arrays["positions"])
 
 
-def test_on_a_cpu_the_last_batches_are_small() -> None:
-    profile = Identity()
-    encode([FileText("f", ("x" * 500,)) for _ in range(100)], profile)
-    assert sum(profile.batches) == 100 * 501
-    assert max(profile.batches) > 3 * 501
-    assert max(profile.batches[-4:]) <= 512 + 501
-
-
-def test_a_device_gets_full_batches() -> None:
-    profile = Identity()
-    encode([FileText("f", ("x" * 500,)) for _ in range(100)], profile, batch_tokens=10_000, parallel=False)
-    assert sorted(profile.batches, reverse=True) == [19 * 501] * 5 + [5 * 501]
-
-
 def test_files_are_not_read_far_ahead_of_the_encoder() -> None:
     read = 0
 
@@ -85,13 +71,3 @@ def test_cancelled_within_a_batch() -> None:
     cancellation.cancel()
     with pytest.raises(CancelledError):
         list(files)
-
-
-def test_what_a_tokeniser_raises_is_raised() -> None:
-    class Broken(Letters):
-        def tokenize_each(self, texts: Any) -> Any:
-            raise ValueError("no such text")
-
-    parts = cast("tuple[Any, ...]", (Broken(), Paths(), Recorder(), Identity()))
-    with pytest.raises(ValueError, match="no such text"):
-        list(FileEncoder(*parts, threads=1, tokenisers=1).encode([FileText("f", ("x",))], Cancellation()))

@@ -4,11 +4,8 @@ import os
 import subprocess
 import sys
 import time
-import weakref
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +13,7 @@ import pytest
 from winnow_cuda.ops.int16_products import MATRICES, packed_layer
 from winnow_cuda.shapes import Float32, LayerWeights, PackedMatrix
 from winnow_engine.encoder import merged_weights as merged
-from winnow_engine.encoder.merged_weights import MergedWeights, default_folder, name_of, used_bytes
+from winnow_engine.encoder.merged_weights import MergedWeights, name_of, used_bytes
 from winnow_engine.encoder.weights import Layers
 
 WIDTH = 48
@@ -96,23 +93,6 @@ def test_what_was_computed_once_is_mapped_from_then_on(folder: Path) -> None:
         assert found[0].attn_norm.flags.writeable  # Numba compiles for these
 
 
-def test_one_layer_is_in_memory_at_a_time(folder: Path) -> None:
-    alive: list[weakref.ref[Any]] = []
-
-    def compute(number: int) -> LayerWeights:
-        assert sum(one() is not None for one in alive) <= 1
-        found = replace(layers()[1], qkv=np.zeros((7, WIDTH), np.float32))
-        alive.append(weakref.ref(found.qkv))
-        return found
-
-    assert len(MergedWeights(folder, "one")(9, compute)) == len(alive) == 9
-
-
-def test_every_matrix_begins_at_a_cache_line(folder: Path) -> None:
-    found = MergedWeights(folder, "one")(2, layer)
-    assert found[0].gate_up.codes.ctypes.data % 64 == found[1].gate_up.ctypes.data % 64 == 0
-
-
 def test_only_the_user_may_read_it(file: Path) -> None:
     assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
 
@@ -162,13 +142,6 @@ def test_the_three_used_last_are_kept(folder: Path) -> None:
     assert (number, size) == (3, sum(path.stat().st_size for path in folder.glob("*/*")))
 
 
-def test_the_files_of_earlier_versions_are_deleted(folder: Path) -> None:
-    folder.mkdir(parents=True)
-    (folder / "old.weights").write_bytes(b"large")
-    MergedWeights(folder, "one")(2, layer)
-    assert {path.name for path in folder.iterdir()} == {"one"}
-
-
 def test_what_a_killed_process_left_behind_is_deleted_in_time(folder: Path) -> None:
     (folder / "one").mkdir(parents=True)
     for name, age in ((".winnow-old.tmp", 7200), (".winnow-young.tmp", 60)):
@@ -178,12 +151,6 @@ def test_what_a_killed_process_left_behind_is_deleted_in_time(folder: Path) -> N
     assert {path.name for path in (folder / "one").iterdir()} == {"0.layer", "1.layer", ".winnow-young.tmp"}
 
 
-def test_a_full_disk_keeps_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merged, "_LEFT_FREE", 1 << 60)
-    assert_same(MergedWeights(folder, "one")(2, layer), layers())
-    assert list(folder.glob("*/*")) == []
-
-
 def test_a_disk_that_fills_while_it_is_written_keeps_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(self: Path, target: Path) -> Path:
         raise OSError(28, "No space left on device")
@@ -191,17 +158,6 @@ def test_a_disk_that_fills_while_it_is_written_keeps_nothing(folder: Path, monke
     monkeypatch.setattr(Path, "replace", fail)
     assert_same(MergedWeights(folder, "one")(2, layer), layers())
     assert list(folder.glob("*/*")) == []
-
-
-def test_a_folder_that_cannot_be_made_keeps_nothing(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    assert_same(MergedWeights(tmp_path / "file" / "weights", "one")(2, layer), layers())
-
-
-def test_what_is_mapped_survives_the_file(folder: Path, file: Path) -> None:
-    found = MergedWeights(folder, "one")(2, forbidden)
-    file.unlink()
-    assert_same(found, layers())
 
 
 OTHER = """
@@ -220,8 +176,3 @@ def test_processes_that_write_read_and_delete_at_once_do_not_disturb_each_other(
     errors = [other.communicate()[1].decode() for other in others]
     assert [other.returncode for other in others] == [0, 0, 0], errors
     assert not any(folder.glob("*/*.tmp"))
-
-
-def test_it_lies_in_the_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path))
-    assert default_folder() == tmp_path / "weights"

@@ -15,7 +15,6 @@ from winnow_engine.encoder import profiles as profiles_module
 from winnow_engine.encoder.profiles import (
     OpenedProfile,
     ProfileFolder,
-    RerankerUse,
     open_profile,
     shipped_folders,
     shipped_profile,
@@ -26,7 +25,6 @@ from winnow_engine.errors import ProfileError
 from winnow_engine.models.registry import Kind, weight_folders
 from winnow_research.calibration.profile_writing import write_profile
 
-KINDS: tuple[Kind, ...] = ("adapter", "reranker", "draft")
 QWEN, SMOLLM2 = "3c51608417b386dc", "715f8be624f4b8e5"
 HEADS = [{"layer": 0, "head": 1, "feature": "all", "weight": 1.0}]
 FUSION: dict[str, object] = {"kinds": {}, "clues": {}}
@@ -76,24 +74,6 @@ def test_every_shipped_profile_is_whole() -> None:
     assert len(set(fingerprints)) == len(fingerprints)
 
 
-def test_every_reranker_that_ships_belongs_to_a_profile() -> None:
-    folders = weight_folders("reranker")
-    assert folders
-    for folder in folders:
-        document = json.loads((folder / "reranker.json").read_text())
-        assert all(shipped_profile(name) for name in document["fingerprints"])
-        assert {file.name for file in folder.iterdir()} == {"reranker.json", "card.md", document["file"]}
-
-
-def test_a_folder_without_its_document_is_no_installed_weight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for kind in KINDS:
-        (tmp_path / "winnow_weights" / kind / "__pycache__").mkdir(parents=True)
-    before = {kind: weight_folders(kind) for kind in KINDS}
-    monkeypatch.syspath_prepend(tmp_path)
-    for kind in KINDS:
-        assert weight_folders.__wrapped__(kind) == before[kind]
-
-
 @pytest.fixture
 def opened(profiles: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], OpenedProfile]:
     """Opens the profile of a drafter with a fingerprint."""
@@ -121,14 +101,6 @@ def test_an_installed_reranker_that_is_broken_is_a_notice(
     assert broken.reranker is None
     assert "nothing is reranked" in str(broken.notice)
     assert "pip install winnow-weights-reranker" in str(broken.notice)
-
-
-def test_without_adapters_the_notice_names_their_distribution(
-    opened: Callable[[str], OpenedProfile], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert "winnow calibrate" in str(opened("0" * 16).notice)
-    monkeypatch.setattr(profiles_module, "weight_folders", lambda _: ())
-    assert "pip install winnow-weights-adapter" in str(opened(QWEN).notice)
 
 
 def test_a_profile_of_the_user_is_found_by_its_fingerprint_alone(profiles: Path) -> None:
@@ -165,24 +137,7 @@ def test_a_profile_keeps_the_reranker_of_the_one_before(profiles: Path) -> None:
     assert found(QWEN).reranker is None
 
 
-def test_two_profiles_of_one_drafter_are_refused_by_name(profiles: Path) -> None:
-    for name in ("a", "b"):
-        write_profile(profiles / name, QWEN, FUSION, HEADS)
-    with pytest.raises(ProfileError, match=r"several profiles .*/a and .*/b; move all but one elsewhere"):
-        users_profile(QWEN)
-
-
 RERANKER: dict[str, object] = {"file": "reranker.safetensors", "weight": 0.75, "tokens": 16000}
-
-
-def test_a_profile_says_how_its_reranker_is_used(profiles: Path) -> None:
-    assert ProfileFolder(profiles, {"fusion": FUSION}).reranker is None
-    use = ProfileFolder(profiles, {"fusion": FUSION, "reranker": RERANKER}).reranker
-    assert use == RerankerUse(profiles / "reranker.safetensors", 0.75, 16000)
-    of_another = ProfileFolder(
-        profiles, {"fusion": FUSION, "reranker": {**RERANKER, "model": "qwen2.5-coder-1.5b"}}
-    ).reranker
-    assert of_another == RerankerUse(profiles / "reranker.safetensors", 0.75, 16000, "qwen2.5-coder-1.5b")
 
 
 @pytest.mark.parametrize(

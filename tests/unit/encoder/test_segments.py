@@ -22,12 +22,6 @@ def test_segments_tile_the_file_within_the_limit(lengths: list[int], header: int
     np.testing.assert_array_equal(joined, np.arange(sum(lengths)))
 
 
-def test_cuts_fall_on_unit_borders_unless_a_unit_is_longer_than_a_segment() -> None:
-    segments = cut(0, HEADER, units([1500, 1000, 3000, 10]))
-    room = SEGMENT_TOKENS - len(HEADER)
-    assert [(s.start, s.stop) for s in segments] == [(0, 1500), (1500, 2500), (2500, 2500 + room), (2500 + room, 5510)]
-
-
 @given(st.lists(st.integers(1, 3000), min_size=1, max_size=40))
 def test_packed_rows_hold_the_segments_they_say(lengths: list[int]) -> None:
     segments = [s for file, n in enumerate(lengths) for s in cut(file, HEADER, units([n]))]
@@ -40,11 +34,3 @@ def test_packed_rows_hold_the_segments_they_say(lengths: list[int]) -> None:
         assert all(batch.positions[start] == 11 for start in batch.offsets[:-1])
         held = [batch.ids[start:stop] for start, stop in runs_of(group)]
         np.testing.assert_array_equal(np.concatenate(held), np.concatenate([s.ids for s in group]))
-
-
-@given(st.lists(st.integers(0, 5000), max_size=20))
-def test_runs_say_which_unit_every_token_belongs_to(lengths: list[int]) -> None:
-    of_token = np.repeat(np.arange(len(lengths)), lengths)
-    for segment in cut(0, HEADER, units(lengths)):
-        said = np.repeat(segment.units, np.diff(segment.runs, axis=1)[:, 0])
-        np.testing.assert_array_equal(said, of_token[segment.start : segment.stop])

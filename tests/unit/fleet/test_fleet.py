@@ -12,15 +12,13 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from winnow_engine.core import Cancellation
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.file_encoder import FileKeys, FileText
-from winnow_engine.errors import CancelledError, UnsupportedModelError
+from winnow_engine.errors import CancelledError
 from winnow_engine.fleet import fleet
-from winnow_engine.fleet.fleet import Fleet, Texts, chunks
+from winnow_engine.fleet.fleet import Fleet, Texts
 
 FILES = [FileText(f"f{number}", ("x" * number,)) for number in range(1, 60)]
 LENGTHS = list(range(1, 60))
@@ -128,14 +126,6 @@ def encoded(made: Fleet, cancellation: Cancellation | None = None) -> list[int]:
     return [int(keys.unit_tokens[0]) for keys in found]
 
 
-@given(st.lists(st.integers(0, 300), max_size=30), st.integers(1, 200))
-def test_chunks_hold_every_file_once_in_order(lengths: list[int], most: int) -> None:
-    files = [FileText(str(number), ("x" * length,)) for number, length in enumerate(lengths)]
-    dealt = list(chunks(files, most))
-    assert [file for chunk in dealt for file in chunk] == files
-    assert all(sum(file.characters for file in chunk[:-1]) < most for chunk in dealt)
-
-
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_files_come_back_in_order_from_all_workers(opened: Callable[..., tuple[Fleet, Ray]], count: int) -> None:
     made, ray = opened(count)
@@ -146,17 +136,6 @@ def test_files_come_back_in_order_from_all_workers(opened: Callable[..., tuple[F
         assert len(ray.actors) == min(count, 4)  # as there are cores
         assert ray.options["num_cpus"] == max(4 // count, 1)
         assert all(actor.calls for actor in ray.actors)
-
-
-@pytest.mark.parametrize(("count", "share", "workers"), [(None, 1, 2), (1, 1, 1), (2, 1, 2), (3, 0.5, 3), (4, 0.5, 4)])
-def test_all_workers_find_room_on_the_gpus(
-    monkeypatch: pytest.MonkeyPatch, count: int | None, share: float, workers: int
-) -> None:
-    ray = Ray(lambda _: None, gpus=2.0)
-    monkeypatch.setattr(fleet, "joined", lambda _: ray)
-    with closing(Fleet("model", drafter(), count, None)):
-        assert len(ray.actors) == workers
-        assert ray.options["num_gpus"] == share
 
 
 def test_what_a_lost_worker_had_is_encoded_here(opened: Callable[..., tuple[Fleet, Ray]]) -> None:
@@ -177,12 +156,6 @@ def test_what_encoding_raises_is_raised(opened: Callable[..., tuple[Fleet, Ray]]
 
     made, _ = opened(2, fails)
     with closing(made), pytest.raises(ZeroDivisionError, match="a bug"):
-        encoded(made)
-
-
-def test_another_drafter_is_refused(opened: Callable[..., tuple[Fleet, Ray]]) -> None:
-    made, _ = opened(identity="other")
-    with closing(made), pytest.raises(UnsupportedModelError, match="another drafter"):
         encoded(made)
 
 

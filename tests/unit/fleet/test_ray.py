@@ -77,12 +77,6 @@ def test_two_workers_make_the_keys_of_one_drafter_also_if_one_is_killed(
     assert not actors()
 
 
-@needs_ray
-def test_a_cluster_that_is_not_there_is_told() -> None:
-    with pytest.raises(ClusterError, match=r"127\.0\.0\.1:9 cannot be reached"):
-        fleet.joined("127.0.0.1:9")
-
-
 def test_without_ray_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> Any:
         raise ModuleNotFoundError(f"No module named {name!r}")

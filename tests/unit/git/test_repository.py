@@ -3,7 +3,7 @@ from pathlib import Path
 import git_repositories as git
 import pytest
 
-from winnow_engine.errors import GitError, NotARepositoryError, RevisionError
+from winnow_engine.errors import GitError, RevisionError
 from winnow_engine.git.base_branch import base_branch
 from winnow_engine.git.objects import blobs, commits
 from winnow_engine.git.repository import open_repository
@@ -40,11 +40,6 @@ def test_a_folder_whose_name_git_could_take_for_a_pattern(tmp_path: Path) -> Non
         assert [entry.path for entry in tree_files(repository, git.head(top))] == [path]
 
 
-def test_the_git_folder_is_no_working_tree(top: Path) -> None:
-    with pytest.raises(NotARepositoryError, match="no part of a working tree"):
-        open_repository(top / ".git")
-
-
 def test_before_the_first_commit(tmp_path: Path) -> None:
     repository = open_repository(git.new(tmp_path))
     git.write(tmp_path, {"a.py": "A = 1\n"})
@@ -64,29 +59,9 @@ def test_what_is_no_commit(top: Path, name: str) -> None:
         open_repository(top).commit(name)
 
 
-@pytest.mark.parametrize("name", ["HEAD", "main", "@", "refs/heads/main", "HEAD^0", ":/two", "branch@{0}"])
-def test_what_is_one(top: Path, name: str) -> None:
-    assert len(open_repository(top).commit(name)) == 40
-
-
-def test_a_tag_stands_for_its_commit(top: Path) -> None:
-    git.git(top, "tag", "--annotate", "v1", "-m", "first")
-    assert open_repository(top).commit("v1") == git.head(top)
-
-
 def test_a_branch_that_is_named_like_a_file_or_an_option_of_git(top: Path) -> None:
     git.git(top, "branch", "a.py")
     assert open_repository(top).commit("a.py") == git.head(top)
-
-
-def test_merge_base(top: Path) -> None:
-    repository = open_repository(top)
-    main, branch = repository.commit("main"), repository.commit("branch")
-    assert repository.merge_base(main, branch) == repository.commit("main~1")
-    git.git(top, "switch", "--quiet", "--orphan", "island")
-    git.commit(top, "alone", {"x": "1"})
-    with pytest.raises(RevisionError, match="no common ancestor"):
-        repository.merge_base(main, repository.commit("island"))
 
 
 @pytest.mark.parametrize(
@@ -139,13 +114,6 @@ def test_a_shallow_clone_says_what_it_lacks(top: Path, tmp_path: Path) -> None:
     assert head.parents == ()
     with pytest.raises(RevisionError, match="--unshallow"):
         repository.commit("HEAD~1")
-
-
-def test_a_worktree(top: Path, tmp_path: Path) -> None:
-    git.git(top, "worktree", "add", "--quiet", str(tmp_path / "second"), "branch")
-    repository = open_repository(tmp_path / "second")
-    assert repository.head() == open_repository(top).commit("branch")
-    assert {entry.path for entry in index_files(repository)} == {"a.py", "c.py", "sub/b.py"}
 
 
 def test_renames_and_modes(top: Path) -> None:
@@ -206,15 +174,6 @@ def test_names_and_messages_that_are_not_utf8(top: Path) -> None:
     assert commits(repository.git, [other])[0].subject == "caf\N{REPLACEMENT CHARACTER}"
     git.git(top, "-c", "i18n.commitEncoding=ISO-8859-1", "commit", "--amend", "-q", "-m", b"caf\xe9")
     assert commits(repository.git, [git.head(top)])[0].subject == "café"
-
-
-def test_a_merge_names_all_its_parents(top: Path) -> None:
-    git.git(top, "switch", "--quiet", "-c", "third", "main~1")
-    git.commit(top, "third", {"d.py": "D = 1\n"})
-    git.git(top, "switch", "--quiet", "main")
-    git.git(top, "merge", "--quiet", "-m", "octopus", "branch", "third")
-    (merge,) = commits(open_repository(top).git, [git.head(top)])
-    assert (len(merge.parents), merge.subject, merge.author) == (3, "octopus", "Ada")
 
 
 def test_sha256(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from git_repositories import commit, git, new
 
@@ -15,8 +14,7 @@ from winnow_engine.git.objects import commits
 from winnow_engine.git.repository import open_repository
 from winnow_engine.history import finding
 from winnow_engine.history.finding import rank_commits
-from winnow_engine.history.terms import asked_in, score_messages, stem
-from winnow_engine.index.words import spelled_words
+from winnow_engine.history.terms import asked_in
 
 Ask = Callable[[str], list[str]]
 WAIT = "def wait_for(bus):\n    return bus.comes()\n"
@@ -139,17 +137,6 @@ def test_a_name_that_is_nowhere_was_searched_for_unless_the_search_was_stopped(t
         assert made.complete == complete
 
 
-def test_code_and_a_lone_word_are_names() -> None:
-    code = asked_in("When did `bus.wait` change?")
-    assert (code.code, code.only_code, code.alone, code.added) == (("bus.wait",), True, False, False)
-    assert code.terms == {"bus": 1.0, "wait": 1.0, "chang": 0.2}
-    both = asked_in("Since when does net/retrying.py count _tries, added by someone?")
-    assert (both.code, both.only_code, both.added) == (("net/retrying.py", "_tries"), False, True)
-    lone = asked_in("When was render changed last?")
-    assert (lone.code, lone.only_code, lone.alone) == (("render",), False, True)
-    assert asked_in("When did the bus wait?").code == ()
-
-
 @pytest.mark.parametrize("part", ["x", "a/", "/", "a_-", "A", "`"])
 def test_a_long_question_without_spaces_is_taken_apart_at_once(part: str) -> None:
     began = time.process_time()
@@ -157,36 +144,7 @@ def test_a_long_question_without_spaces_is_taken_apart_at_once(part: str) -> Non
     assert time.process_time() - began < 10
 
 
-def test_paths_are_found_whole_or_in_parts() -> None:
-    assert asked_in("When did docs/v1.2/file.py and _a/b.py or run() change?").code == (
-        *("docs/v1.2", "/file.py"),
-        *("_a", "/b.py", "run"),
-    )
-
-
-def test_of_many_terms_those_of_the_highest_weight_count() -> None:
-    terms = {"weak": 0.2, **{f"word{number}": 1.0 for number in range(64)}}
-    scores = score_messages(["weak", "word a", "other"], {**terms, "word": 2.0})
-    assert (scores.dtype, [bool(one) for one in scores]) == (np.float32, [False, True, False])
-    assert score_messages(["weak", "other"], {"weak": 0.2})[0] > 0
-    assert score_messages([], {}).shape == (0,)
-
-
 def test_what_is_gone_what_never_was_and_words_of_asking_alone(found: Ask) -> None:
     assert found("What happened to wait_for lately?") == ["Simplify", "Start"]
     assert found("When did the zeppelin land?") == []
     assert found("when") == ["Describe the timetable when there is none"]
-
-
-@pytest.mark.parametrize(
-    "forms",
-    ["change changes changed changing", "add added adds adding", "process processes", "parse parsed parsing", "bus"],
-)
-def test_forms_of_a_word_have_one_stem(forms: str) -> None:
-    assert len({stem(form) for form in forms.split()}) == 1
-
-
-def test_words_of_other_languages_stay_whole() -> None:
-    found = spelled_words("größe parseHTTPHeader_v2 Änderung a")
-    assert found == ["große", "parse", "HTTP", "Header", "2", "Anderung"]
-    assert stem("string") == "string"

@@ -78,18 +78,6 @@ def test_without_a_word_that_fits_and_without_words_the_newest_are_shown(top: Pa
     assert (sorted(one.commit.subject for one in lately.commits), lately.fits) == (sorted(newest), True)
 
 
-def test_those_that_fit_badly_are_left_out_and_the_rest_is_newest_first(
-    top: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for day, message in enumerate(["Wait for trams", "Paint the stop", "Wait for buses in the rain, as trams do"]):
-        for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):
-            monkeypatch.setenv(name, f"2026-03-0{day + 1}T12:00:00Z")
-        commit(top, message, {f"{day}.txt": "x\n"})
-    found = subjects(sources_of(top), "When did we wait for trams?")
-    assert found == ["Wait for buses in the rain, as trams do", "Wait for trams"]
-    assert subjects(sources_of(top), "When did we wait for trams?", 1) == ["Wait for trams"]
-
-
 def test_a_rename_in_a_partial_clone_is_told_without_its_contents(top: Path, tmp_path: Path) -> None:
     commit(top, "Wait for the bus", {"bus.py": WAIT})
     git(top, "mv", "bus.py", "coach.py")

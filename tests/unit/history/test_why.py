@@ -10,7 +10,7 @@ from git_repositories import commit, git, head, sources_of, write
 from winnow_engine.core import Cancellation, Citation, Folder
 from winnow_engine.errors import NotARepositoryError, PositionError, RevisionError
 from winnow_engine.git.repository import open_repository
-from winnow_engine.history.blame_chain import parse_porcelain, shaping_commits
+from winnow_engine.history.blame_chain import shaping_commits
 from winnow_engine.history.effects import CommitEffect
 from winnow_engine.history.question import asked_past, with_past
 from winnow_engine.index.workspace import Workspace
@@ -147,13 +147,6 @@ def test_lone_carriage_returns_end_lines(
     assert ({one.commit.subject: one.lines for one in shaping}, uncommitted) == (found, 1)
 
 
-def test_porcelain_with_an_escaped_name_is_read() -> None:
-    commit_id = b"a" * 40
-    output = commit_id + b' 7 3 1\nauthor A\nfilename "a\\303\\244\\t\\"b\\"\\\\"\n\tcode\n'
-    (origin,) = parse_porcelain(output)
-    assert (origin.line, origin.line_then, origin.path) == (3, 7, 'aä\t"b"\\')
-
-
 def asked(top: Path, workspace: Workspace, cursor: Cursor | None) -> Iterator[str]:
     question = workspace.located(Question("Why is this so?", cursor, changes=WHY))
     past = asked_past(question, sources_of(top), workspace, Cancellation())
@@ -176,14 +169,6 @@ def test_the_target_reads_messages_and_differences_and_less_where_there_is_less_
     assert "also in walk.py" in first
     assert "Wait longer" in texts[-1]
     assert "patience = 5" not in texts[-1]
-
-
-@pytest.mark.parametrize("message", ["{}", "Wait longer\n\n{}", "Wait longer\n\n{}\n\nBecause of this."])
-def test_one_long_line_does_not_fill_the_prompt(message: str, top: Path, read: Callable[..., Workspace]) -> None:
-    commit(top, message.format("x" * 100_000), {"bus.py": WAIT, f"{'y' * 200}.py": MORE})
-    texts = list(asked(top, read(top), Cursor("bus.py", 2, 2)))
-    assert all(500 < len(text) < 2500 for text in texts)
-    assert "Because of this." in texts[0] or "this" not in message
 
 
 def test_an_answer_cites_a_commit_by_its_id(top: Path, read: Callable[..., Workspace]) -> None:

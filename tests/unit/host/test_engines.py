@@ -11,10 +11,8 @@ import pytest
 
 from winnow_engine import assistant
 from winnow_engine.config import ModelConfig, TargetOptions
-from winnow_engine.core import Budget, Cancellation, Folder, Sampling
-from winnow_engine.errors import ModelNotFoundError, WinnowError
-from winnow_engine.index.workspace import Sources
-from winnow_engine.question import Question, Turn
+from winnow_engine.errors import ModelNotFoundError
+from winnow_engine.question import Turn
 from winnow_engine.storage.store import Store
 from winnow_engine.targets import opening
 from winnow_engine.targets.local.target import LlamaTarget
@@ -55,29 +53,6 @@ async def test_the_target_and_conversations_get_the_disk_that_is_granted(
     assert bool(looked_up) == bool(megabytes), "conversations are looked up on disk"
     assert megabytes or written == []
     assert megabytes or models.index_bytes == ModelConfig().index_bytes == 4000 * 10**6
-
-
-async def test_symbols_open_no_model_again_that_failed(opened: list[TargetOptions], tmp_path: Path) -> None:
-    engine = engines.Engine(MODELS, Store(tmp_path / "index.sqlite"))
-    with pytest.raises(ModelNotFoundError):
-        await asyncio.to_thread(engine._assistant.target.wait_for, Cancellation())
-    failed = engine._assistant.target
-    assert engine.latest(Sources((Folder("", tmp_path),))) is None
-    assert (engine._assistant.target is failed, engine.assistant().target is failed) == (True, False)
-    await asyncio.to_thread(engine.close)
-
-
-async def test_another_bound_for_the_disk_loads_no_models_but_none_at_all_does(
-    opened: list[TargetOptions], tmp_path: Path
-) -> None:
-    served = engines.Engines(Store(tmp_path / "index.sqlite"))
-    all_models = [ModelConfig("d.gguf", "t.gguf", cache_megabytes=bound) for bound in (6000, 30, 0)]
-    first, second, third = map(served.acquire, all_models)
-    assert first is second
-    assert third is not first
-    for engine in (first, second, third):
-        await served.release(engine)
-    assert served.loaded == ()
 
 
 async def test_drafters_load_one_after_another_and_one_that_is_given_up_never(
@@ -168,23 +143,6 @@ async def test_one_target_is_in_memory_at_a_time_however_fast_settings_change(
     assert happened[-1] == f"close {names[2]}"
 
 
-async def test_a_target_replaced_by_the_one_before_is_not_loaded_for_nobody(
-    opened: list[TargetOptions], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looked = threading.Event()
-    monkeypatch.setattr(engines, "time", SimpleNamespace(sleep=lambda _: looked.set()))
-    used = engines.Engines(Store(tmp_path / "index.sqlite"))
-    used.replace(first := used.acquire(MODELS, load_target=False))
-    used.replace(second := used.acquire(replace(MODELS, target="b.gguf")))
-    assert used.acquire(MODELS, load_target=False) is first
-    for _ in range(2):
-        looked.clear()
-        assert await asyncio.to_thread(looked.wait, 60)
-    for engine in (second, first, first):
-        await used.release(engine)
-    assert opened == []
-
-
 async def test_a_target_on_a_server_needs_no_memory(opened: list[TargetOptions], tmp_path: Path) -> None:
     used = engines.Engines(Store(tmp_path / "index.sqlite"))
     used.replace(before := used.acquire(MODELS, load_target=False))
@@ -203,14 +161,4 @@ async def test_a_target_is_loaded_for_those_who_need_it(opened: list[TargetOptio
     assert agent is editor
     await used.release(agent)
     await used.release(editor)
-    assert len(opened) == 1
-
-
-async def test_a_target_that_was_not_loaded_is_when_it_is_asked(opened: list[TargetOptions], tmp_path: Path) -> None:
-    used = engines.Engines(Store(tmp_path / "index.sqlite"))
-    agent = used.acquire(MODELS, load_target=False)
-    (tmp_path / "a.py").write_text("A = 1\n")
-    with pytest.raises(WinnowError):
-        agent.assistant().ask(Sources((Folder(tmp_path),)), Question("Why?"), Budget(), Sampling(), print)
-    await used.release(agent)
     assert len(opened) == 1

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 import pytest
 
 from winnow_engine.core import Cancellation
-from winnow_engine.errors import CancelledError
 from winnow_lsp.host.queue import Asker, Queue
 
 PATIENCE_S = 120
@@ -135,17 +134,6 @@ async def test_each_question_is_told_how_many_come_before_it_whenever_that_chang
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def test_whoever_watches_is_told_of_every_question_that_comes_or_goes(queue: Queue, counts) -> None:
-    first, second = Job(), Job()
-    tasks = [first.ask(queue), second.ask(queue)]
-    await first.running()
-    assert counts == [(1, 0), (1, 1)]
-    for job in (first, second):
-        job.go.set()
-    await asyncio.gather(*tasks)
-    assert counts == [(1, 0), (1, 1), (1, 0), (0, 0)]
-
-
 async def test_cancelling_waits_until_the_work_has_really_ended(queue: Queue) -> None:
     job, next_job = Job(), Job()
     job.wind_down.clear()
@@ -210,39 +198,3 @@ async def test_background_work_does_not_start_while_somebody_asks(queue: Queue) 
     question.go.set()
     await asking
     assert await indexing == "done"
-
-
-async def test_background_work_is_done_once_at_a_time(queue: Queue) -> None:
-    first, second = Job(), Job()
-    tasks = [asyncio.create_task(queue.background(job.prepare)) for job in (first, second)]
-    await first.running()
-    assert second.runs == 0
-    for job in (first, second):
-        job.go.set()
-    assert await asyncio.gather(*tasks) == ["done", "done"]
-
-
-async def test_cancelled_background_work_ends_and_is_not_made_anew(queue: Queue) -> None:
-    job = Job()
-    task = asyncio.create_task(queue.background(job.prepare))
-    await job.running()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert (job.ended, job.runs) == (True, 1)
-
-
-async def test_the_background_flag_of_one_run_does_not_stop_the_next(queue: Queue) -> None:
-    flags: list[Cancellation] = []
-
-    def prepare():
-        def work(cancellation: Cancellation) -> str:
-            flags.append(cancellation)
-            if len(flags) == 1:
-                raise CancelledError("cancelled")
-            return "done"
-
-        return work
-
-    assert await queue.background(prepare) == "done"
-    assert flags[0] is not flags[1]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from winnow_engine.config import FileRules, ModelConfig, TargetOptions
 from winnow_engine.core import Budget, Sampling
 from winnow_engine.models.registry import DEFAULT_DRAFTER
-from winnow_lsp.host.settings import SETTINGS, Settings
+from winnow_lsp.host.settings import Settings
 
 DEFAULTS, _ = Settings.read()
 
@@ -96,20 +96,6 @@ def test_the_defaults_are_the_engines_own() -> None:
     assert [(settings.index_automatic, problems) for settings, problems in before] == [("idle", ()), ("off", ())]
 
 
-def test_every_default_is_a_value_its_rule_allows() -> None:
-    assert [s.name for s in SETTINGS if not s.rule.allows(s.default)] == []
-
-
-def test_these_tests_know_every_setting() -> None:
-    assert list(CHANGED) == list(BAD) == [setting.name for setting in SETTINGS]
-
-
-@pytest.mark.parametrize("name", CHANGED)
-def test_each_setting_changes_something(name: str) -> None:
-    settings, problems = Settings.read({name: CHANGED[name]})
-    assert (settings != DEFAULTS, problems) == (True, ())
-
-
 def assert_changed(settings: Settings) -> None:
     assert settings.models == ModelConfig("smollm2-135m", "/models/own.gguf", "q8_0", "lookup", 8192, "on-demand", 30)
     assert settings.budget == Budget(keep_ratio=0.25, patience_s=2.5, first_look_tokens=8000)
@@ -152,26 +138,9 @@ def test_a_budget_is_a_number_a_share_or_auto(value: object, tokens: int | None,
     assert (settings.budget.keep_tokens, settings.budget.keep_ratio, problems) == (tokens, share, ())
 
 
-def test_a_text_for_a_list_counts_as_its_only_element() -> None:
-    settings, problems = Settings.read({"files": {"exclude": "secrets/"}, "index.shared": "/srv/index"})
-    assert (settings.files.exclude, settings.shared_indexes, problems) == (("secrets/",), ("/srv/index",), ())
-
-
-@pytest.mark.parametrize("name", ["bugdet.tokens", "files", "drafters", "answer.maxTokens.x"])
-def test_an_unknown_setting_is_reported(name: str) -> None:
-    settings, problems = Settings.read({name: 1})
-    assert problems == (f"winnow.{name} is not a setting",)
-    assert settings == DEFAULTS
-
-
 @pytest.mark.parametrize("document", [5, "fast", [], [{"drafter": "x"}], True])
 def test_settings_that_are_no_object_are_reported(document: object) -> None:
     assert Settings.read(document) == (DEFAULTS, ("the settings are not an object",))
-
-
-@pytest.mark.parametrize("document", [None, {}, {"winnow": None}, {"winnow": {}}])
-def test_no_settings_are_the_defaults(document: object) -> None:
-    assert Settings.read(document) == (DEFAULTS, ())
 
 
 def test_the_last_document_wins_and_a_problem_is_said_once() -> None:
@@ -214,35 +183,3 @@ def test_settings_of_the_version_before_still_work_and_say_what_replaces_them() 
     assert "winnow.answer.maxTokens is now called maxTokens: rename it" in problems
     assert "winnow.answer.seed is no longer a setting: remove it" in problems
     assert len(problems) == len(OLD)
-
-
-def test_in_one_document_the_new_name_wins() -> None:
-    document = {"budget": 7, "cacheMegabytes": 50, "budget.tokens": 5, "budget.ratio": 0.5, "snapshotMegabytes": 9}
-    settings, _ = Settings.read(document)
-    assert (settings.budget.keep_tokens, settings.budget.keep_ratio, settings.models.cache_megabytes) == (7, None, 50)
-
-
-def test_no_disk_for_snapshots_stays_none() -> None:
-    old = {"index.maxMegabytes": 500, "snapshotMegabytes": 0}
-    settings, problems = Settings.read(old)
-    assert not settings.models.keeps_prompts
-    assert problems == (
-        "winnow.index.maxMegabytes is now called cacheMegabytes: write cacheMegabytes = 0",
-        "winnow.snapshotMegabytes is now called cacheMegabytes: rename it",
-    )
-
-
-def test_true_is_no_share() -> None:
-    settings, problems = Settings.read({"budget.ratio": True})
-    assert settings == DEFAULTS
-    assert "must be auto, a whole number of at least 1, or a share such as 5%, not True" in problems[-1]
-
-
-def test_old_settings_that_nobody_changed_change_nothing() -> None:
-    old = {"budget": {"tokens": "auto", "ratio": None}, "snapshotMegabytes": 2000, "index": {"maxMegabytes": 4000}}
-    assert Settings.read(old)[0] == DEFAULTS
-
-
-@pytest.mark.parametrize(("old", "megabytes"), [("snapshotMegabytes", 4500), ("index.maxMegabytes", 2500)])
-def test_one_of_the_old_bounds_counts_beside_the_default_of_the_other(old: str, megabytes: int) -> None:
-    assert Settings.read({old: 500})[0].models.cache_megabytes == megabytes

@@ -2,7 +2,6 @@
 
 import os
 import socket
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,23 +30,6 @@ def test_equal_commands_meet_at_one_place_that_only_the_user_can_enter(environme
     place = server_files(environment)
     assert place == server_files(environment | {"HOME": "/elsewhere", "WINNOW_SERVER": "1"})
     assert place.socket.parent.stat().st_mode & 0o777 == 0o700
-
-
-@pytest.mark.parametrize("variable", ["WINNOW_CACHE_DIR", "WINNOW_MODELS_DIR", "CUDA_VISIBLE_DEVICES"])
-def test_commands_in_another_environment_meet_elsewhere(variable: str, environment: dict[str, str]) -> None:
-    assert server_files(environment) != server_files(environment | {variable: "/other"})
-
-
-def test_another_python_has_a_server_of_its_own(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    place = server_files(environment)
-    monkeypatch.setattr(sys, "executable", "/other/python")
-    assert server_files(environment) != place
-
-
-def test_without_a_runtime_folder_the_temporary_one_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
-    for runtime in ("", "/nowhere/at/all", "relative"):
-        assert server_files({"XDG_RUNTIME_DIR": runtime}).socket.parent == tmp_path / f"winnow-{os.getuid()}"
 
 
 def test_a_runtime_folder_too_long_for_sockets_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

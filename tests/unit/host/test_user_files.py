@@ -18,17 +18,6 @@ def sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_a_set_is_its_folders(sets: Path) -> None:
-    sets.write_text('[backend]\nfolders = ["~/api", "/srv/worker"]\n')
-    assert workspace_set("backend") == [Path("/home/someone/api"), Path("/srv/worker")]
-
-
-def test_a_configuration_folder_must_be_absolute(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", "here")
-    monkeypatch.setenv("HOME", "/home/someone")
-    assert user_file("winnow.toml") == Path("/home/someone/.config/winnow/winnow.toml")
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [

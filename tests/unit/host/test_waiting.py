@@ -6,7 +6,6 @@ from winnow_engine.core import Kept, Progress, Thought
 from winnow_lsp.host.reply import Waiting, indexing_line, thought_line
 
 NOTHING_READ = Progress("prefill", 0, 2_900, 0, 2_900)
-A_PART_READ = Progress("prefill", 512, 2_900, 512, 2_900, elapsed_s=4.0, left_s=19.0)
 
 
 def test_it_counts_down_from_what_is_expected() -> None:
@@ -22,13 +21,6 @@ def test_it_counts_down_from_what_is_expected() -> None:
     assert waiting.line() == "reading 2,900 tokens, about 1 s"
 
 
-def test_the_pace_of_this_prompt_counts_more_than_that_of_others() -> None:
-    waiting = Waiting(Clock())
-    waiting.kept(Kept((), 60.0))
-    waiting.read(A_PART_READ)
-    assert waiting.line() == "reading 512 of 2,900 tokens, about 19 s"
-
-
 def test_nothing_is_foretold_before_anything_is_known() -> None:
     waiting = Waiting(Clock())
     waiting.kept(Kept((), None))
@@ -37,14 +29,6 @@ def test_nothing_is_foretold_before_anything_is_known() -> None:
     assert waiting.line() == "reading 2,900 tokens"
     waiting.read(Progress("prefill", 2_900, 2_900, 2_900, 2_900, elapsed_s=20.0, left_s=0.0))
     assert waiting.line() == "reading 2,900 of 2,900 tokens"
-
-
-def test_long_waits_are_told_in_minutes() -> None:
-    waiting = Waiting(Clock())
-    waiting.kept(Kept((), 99.0))
-    assert waiting.line().endswith("about 99 s")
-    waiting.kept(Kept((), 160.0))
-    assert waiting.line().endswith("about 3 min")
 
 
 def test_the_index_tells_its_pace_and_how_long_it_takes() -> None:

@@ -55,8 +55,3 @@ async def test_what_ended_an_answer_is_told_in_openais_words(finish: Finish, rea
         assert (await client.post(CHAT, json=HELLO)).json()["choices"][0]["finish_reason"] == reason
         streamed = events((await client.post(CHAT, json={**HELLO, "stream": True})).text)
     assert streamed[-2]["choices"][0]["finish_reason"] == reason
-
-
-async def test_calls_that_were_cut_off_say_length() -> None:
-    async with serving(calling("", "length")) as client:
-        assert (await client.post(CHAT, json=HELLO)).json()["choices"][0]["finish_reason"] == "length"

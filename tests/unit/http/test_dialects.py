@@ -107,28 +107,6 @@ def test_a_conversation_of_items_is_read() -> None:
     assert (found.asked.limited, found.ignored) == (False, ("output_schema", "verbosity"))
 
 
-def test_a_count_needs_no_limit_of_the_answer() -> None:
-    body = json.dumps({"model": "m", "messages": HELLO}).encode()
-    assert messages.read_count(body, MODEL).asked.messages == (Message("user", "Hello?"),)
-    with pytest.raises(ApiError, match="max_tokens is missing"):
-        messages.read_request(body, MODEL)
-
-
-@pytest.mark.parametrize(
-    ("choice", "tools"),
-    [
-        ({"type": "auto"}, Tools((TOOL,))),
-        ({"type": "any"}, Tools((TOOL,), required=True)),
-        ({"type": "none"}, Tools()),
-    ],
-)
-def test_the_choice_of_a_tool(choice: Any, tools: Tools) -> None:
-    offered = {"name": "f", "description": "F.", "input_schema": {"type": "object"}}
-    assert message(tools=[offered], tool_choice=choice).asked.tools == tools
-    plain = {"auto": "auto", "any": "required", "none": "none"}[choice["type"]]
-    assert response(tools=[{"type": "function", **FUNCTION}], tool_choice=plain).asked.tools == tools
-
-
 def content(*blocks: Any, role: str = "user") -> dict[str, Any]:
     return {"messages": [*HELLO, {"role": role, "content": list(blocks)}, *HELLO]}
 

@@ -89,19 +89,6 @@ async def test_a_streamed_response_is_what_the_helper_puts_together() -> None:
     assert answer.usage.total_tokens == 14
 
 
-async def test_events_of_a_response_are_numbered_and_name_their_item() -> None:
-    async def ask(sdk: openai.AsyncOpenAI) -> Any:
-        return [event async for event in await sdk.responses.create(model="m", input="Hi", stream=True)]
-
-    events = await ask_openai(calling(), ask)
-    assert [event.sequence_number for event in events] == list(range(len(events)))
-    added = {event.item.id: event.output_index for event in events if event.type == "response.output_item.added"}
-    assert len(added) == 3
-    named = [(event.item_id, event.output_index) for event in events if hasattr(event, "item_id")]
-    assert named
-    assert all(added[item] == index for item, index in named)
-
-
 async def test_a_response_that_is_cut_off_says_why() -> None:
     fake = Fake("Hel")
     fake.finish = "length"
@@ -172,15 +159,6 @@ async def test_what_ended_a_message(finish: Finish, stops: list[str], reason: st
         assert (answer.stop_reason, answer.stop_sequence) == (reason, stopped)
 
 
-async def test_tokens_are_counted_without_an_answer() -> None:
-    system: Any = [{"type": "text", "text": "Be brief now.", "cache_control": {"type": "ephemeral"}}]
-    fake = Fake(error=TargetError("asked"))
-    found = await ask_anthropic(fake, lambda sdk: sdk.messages.count_tokens(model="m", messages=HELLO, system=system))
-    assert found.input_tokens == 5
-    counted = await ask_openai(fake, lambda sdk: sdk.responses.input_tokens.count(model="m", input="One two three."))
-    assert counted.input_tokens == 3
-
-
 ERRORS: list[tuple[WinnowError, str]] = [
     (BudgetError("too long"), "BadRequestError"),
     (TargetUnreachableError("gone"), "InternalServerError"),
@@ -212,20 +190,6 @@ async def test_an_error_in_a_stream_is_an_exception_too() -> None:
         await ask_openai(Fake("Hel", error=TargetError("broke")), response)
     with pytest.raises(anthropic.APIStatusError, match="broke"):
         await ask_anthropic(Fake("Hel", error=TargetError("broke")), of_messages)
-
-
-async def test_calls_that_come_at_the_same_time_are_an_error_not_a_muddle() -> None:
-    mixed = (CallDelta(0, "a", "look"), CallDelta(1, "b", "look"), CallDelta(0, arguments="{}"))
-
-    with pytest.raises(anthropic.APIStatusError, match="several calls at the same time"):
-        await ask_anthropic(Fake(*mixed), of_messages)
-
-
-async def test_arguments_that_are_no_object_are_an_error_of_the_target() -> None:
-    fake = Fake("x")
-    fake.calls = (ToolCall("1", "look", "[1"),)
-    with pytest.raises(anthropic.InternalServerError, match="no JSON object"):
-        await ask_anthropic(fake, lambda sdk: sdk.messages.create(**message()))
 
 
 async def test_older_completions_are_read_whole_and_streamed() -> None:
@@ -276,28 +240,6 @@ async def test_what_these_routes_cannot_do_is_refused_by_name(route: str, body: 
     async with serving(Fake("a")) as client:
         answer = await client.post(f"/v1/{route}", json=body)
     assert (answer.status_code, answer.json()["error"]["param"]) == (404 if param == "model" else 400, param)
-
-
-async def test_the_tool_runner_goes_on_without_a_thread() -> None:
-    @anthropic.beta_async_tool
-    async def look(at: int) -> str:
-        """Look at a place."""
-        return f"seen {at}"
-
-    async def ask(sdk: anthropic.AsyncAnthropic) -> list[Any]:
-        asked: Any = {"model": "m", "max_tokens": 9, "messages": HELLO, "tools": [look]}
-        return [answer async for answer in sdk.beta.messages.tool_runner(**asked)]
-
-    (answer,) = await ask_anthropic(Fake("Sunny."), ask)
-    assert answer.content[0].text == "Sunny."
-
-
-async def test_who_may_not_ask_hears_it_in_their_apis_form() -> None:
-    with pytest.raises(anthropic.AuthenticationError) as refused:
-        await ask_anthropic(Fake(), lambda sdk: sdk.messages.create(**message()), key="wrong")
-    assert refused.value.type == "authentication_error"
-    with pytest.raises(anthropic.NotFoundError, match="no model 'claude'"):
-        await ask_anthropic(Fake(), lambda sdk: sdk.messages.create(**message(model="claude")))
 
 
 @pytest.mark.parametrize(

@@ -45,16 +45,6 @@ def test_what_is_asked_is_read_and_the_rest_has_its_defaults() -> None:
     )
 
 
-def test_roles_and_parts_of_text() -> None:
-    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
-    found = read(messages=[{"role": "developer", "content": "be"}, {"role": "user", "content": parts, "name": None}])
-    assert found.asked.messages == (Message("system", "be"), Message("user", "a\nb"))
-
-
-def test_seeds_differ_where_none_is_given() -> None:
-    assert len({read(temperature=1).asked.sampling.seed for _ in range(9)}) > 1
-
-
 TOOL = {"type": "function", "function": {"name": "f"}}
 CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
 CALLED = {"role": "assistant", "content": None, "tool_calls": [CALL], "refusal": None, "audio": None}

@@ -9,7 +9,7 @@ import pytest
 
 from winnow_engine.chat.turn import ThoughtDelta
 from winnow_engine.core import Sampling
-from winnow_lsp.http import messages, requests, responses
+from winnow_lsp.http import requests
 from winnow_lsp.http.conversation import read_messages
 from winnow_lsp.http.fields import ApiError
 
@@ -96,17 +96,6 @@ def test_a_chat_completion_says_whether_to_think(fields: dict[str, Any], thinkin
 def test_what_is_wrong_with_it_is_named(fields: dict[str, Any]) -> None:
     with pytest.raises(ApiError, match=next(iter(fields))):
         read(**fields)
-
-
-def test_the_other_apis_say_it_in_their_own_words() -> None:
-    asked = {"input": "Hi", "reasoning": {"effort": "low", "summary": "auto"}}
-    assert responses.read_request(_body(asked), MODEL).asked.sampling.thinking == "on"
-    for kind, thinking in (("enabled", "on"), ("adaptive", "auto"), ("disabled", "off")):
-        wanted = {"type": kind, **({"budget_tokens": 50} if kind == "enabled" else {})}
-        sampling = messages.read_request(_body({**HELLO, "max_tokens": 5, "thinking": wanted}), MODEL).asked.sampling
-        assert (sampling.thinking, sampling.thinking_tokens) == (thinking, 50 if kind == "enabled" else 1024)
-    with pytest.raises(ApiError, match=r"thinking\.type"):
-        messages.read_request(_body({**HELLO, "max_tokens": 5, "thinking": {"type": "deep"}}), MODEL)
 
 
 def test_a_thought_that_comes_back_is_not_part_of_the_prompt() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from winnow_engine.index.file_text import as_utf8, file_text
+from winnow_engine.index.file_text import as_utf8
 from winnow_engine.index.files import explain, look
 from winnow_engine.index.stat_cache import StatCache
 from winnow_engine.index.symbols import analyse
@@ -54,13 +54,6 @@ def test_text_is_read_in_its_encoding(encoding: str, text: str, end: str) -> Non
 )
 def test_each_line_is_read_in_the_encoding_that_it_is_in(data: bytes, expected: str) -> None:
     assert as_utf8(data)[0].decode() == expected
-
-
-@pytest.mark.parametrize(
-    "data", [b"", b"text\0", b"\xff\xfe\0", b"\0\1\0\2" * 50, "\ufeffx = 1\n".encode(), b"\x1b$Bx"]
-)
-def test_other_bytes_stay_as_they_are(data: bytes) -> None:
-    assert as_utf8(data) == (data, "")
 
 
 def test_a_legacy_file_is_read_again_as_it_was(tmp_path: Path) -> None:
@@ -121,13 +114,3 @@ def test_a_notebook_is_its_code(tmp_path: Path, indent: int | None, source: Any)
     if indent and source is list:
         numbers = [text.split(b"\n").index(line.encode()) for line in code[3:]]
         assert [code[3 + place] in raw.split(b"\n")[line].decode() for place, line in enumerate(numbers)] == [True] * 3
-
-
-@pytest.mark.parametrize("data", [b"{}", b"[1]", b"3", b"no JSON", b'{"cells": 3}', b'{"cells": [{"source": [1]}]}'])
-def test_what_is_no_notebook_is_text(data: bytes) -> None:
-    assert file_text("a.ipynb", data) == (data, "")
-
-
-def test_an_old_notebook_is_read_too() -> None:
-    old = {"worksheets": [{"cells": [{"cell_type": "code", "input": ["x = 1\n", "y = 2"]}]}], "nbformat": 3}
-    assert file_text("A.IPYNB", json.dumps(old).encode()) == (b"x = 1\ny = 2\n", "notebook")

@@ -19,45 +19,8 @@ def table() -> SymbolTable:
 TABLE = table()
 
 
-@pytest.mark.parametrize("question", ["what does parse_args do", "see `parse_args`", "parse_args() fails"])
-def test_names_that_can_only_be_code_are_certain(question: str) -> None:
-    asked = TABLE.asked(question)
-    assert asked.certain == {"parse_args"}
-    assert TABLE.definitions(asked.certain).tolist() == [1, 0, 0, 0, 0, 0, 0]
-
-
-@pytest.mark.parametrize("question", ["what does `Parser.invoke` do?", "how does Parser.invoke work", "Parser::invoke"])
-def test_dotted_names_count_by_part(question: str) -> None:
-    assert TABLE.asked(question).certain == {"Parser", "invoke"}
-
-
-@pytest.mark.parametrize("question", ["what is ParseArgs", "`parseargs` is slow", "explain PARSE_ARGS"])
-def test_other_spellings_of_a_name_are_understood(question: str) -> None:
-    assert TABLE.asked(question).certain == {"parse_args"}
-
-
-def test_plain_words_are_kept_apart() -> None:
-    asked = TABLE.asked("how do I run and invoke it")
-    assert asked.certain == set()
-    assert asked.possible == {"run", "invoke"}
-    assert TABLE.definitions(asked.possible)[2] == pytest.approx(2**-0.5)
-
-
-def test_neighbouring_words_may_be_one_name() -> None:
-    assert TABLE.asked("where do we read header line by line?").possible == {"readHeaderLine"}
-
-
-def test_call_marks_a_plain_word_as_code() -> None:
-    assert TABLE.asked("who calls invoke(ctx)").certain == {"invoke"}
-
-
 def test_a_text_of_half_a_million_letters_is_read_in_linear_time() -> None:
     assert TABLE.asked("a_" * 250_000 + " invoke()").certain == {"invoke"}
-
-
-def test_names_the_workspace_lacks_are_left_out() -> None:
-    asked = TABLE.asked("`unheard_of` and some_other()")
-    assert not asked.certain | asked.possible
 
 
 @pytest.mark.parametrize(
@@ -95,13 +58,3 @@ def test_units_lead_to_what_they_use_and_to_what_uses_them() -> None:
     assert TABLE.used_by({2: 0.5}).nonzero()[0].tolist() == [0, 4]
     assert TABLE.using({0: 1.0}).nonzero()[0].tolist() == [2, 6]
     assert not TABLE.used_by({}).any()
-
-
-def test_names_defined_nowhere_lead_nowhere() -> None:
-    assert not TABLE.used_by({3: 1.0}).any()
-
-
-def test_rarity_is_that_of_the_rarest_name() -> None:
-    assert TABLE.rarity({"run"}) == pytest.approx(2**-0.5)
-    assert TABLE.rarity({"run", "Parser"}) == 1
-    assert TABLE.rarity({"missing"}) == 0

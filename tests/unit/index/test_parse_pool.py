@@ -69,19 +69,6 @@ def test_processes_find_what_this_one_would(pool: ParsePool, texts: list[Text]) 
     assert not pool.notices
 
 
-def test_little_is_analysed_here(texts: list[Text]) -> None:
-    with closing(ParsePool(2)) as pool:
-        same(analysed(pool, texts[:2]), texts[:2])
-        assert not children()
-
-
-def test_much_starts_the_processes(texts: list[Text], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parse_pool, "_STARTING_BYTES", 2000)
-    with closing(ParsePool(2)) as pool:
-        same(analysed(pool, texts), texts)
-        assert len(children()) == 2
-
-
 def test_a_killed_process_is_replaced(pool: ParsePool, texts: list[Text]) -> None:
     same(analysed(pool, texts), texts)
     victims = children()
@@ -186,14 +173,6 @@ def test_the_processes_end_with_the_pool(texts: list[Text]) -> None:
     gone, alive = psutil.wait_procs(there, timeout=120)
     assert not alive
     assert len(gone) == 2
-
-
-def test_what_analysing_raises_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(path: str, data: bytes) -> Record:
-        raise ZeroDivisionError(path)
-
-    monkeypatch.setattr(parse_worker, "analysed", broken)
-    assert isinstance(parse_worker._answer([("a.py", b"x")]), ZeroDivisionError)
 
 
 def test_a_file_of_the_working_directory_is_no_module(

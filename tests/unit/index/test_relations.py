@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from winnow_engine.errors import PositionError
-from winnow_engine.index.contents import ListedFolder, contents, named_units
+from winnow_engine.index.contents import contents, named_units
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.relations import relations
-from winnow_engine.index.scope import files_in
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Cursor
 
@@ -63,15 +62,6 @@ def test_a_place_outside_the_workspace_is_refused(workspace: Workspace) -> None:
             relations(workspace, cursor)
 
 
-@pytest.mark.parametrize("path", ["", ".", "./", "/"])
-def test_the_top_folder(workspace: Workspace, path: str) -> None:
-    found = list(contents(workspace, path))
-    assert found[0] == ListedFolder("shop", 4)
-    assert [one.path for one in found] == ["shop", "README.md", "other.py"]
-    assert isinstance(found[1], IndexedFile)
-    assert [one.name for one in named_units(found[1])] == ["Shop", "Taxes"]
-
-
 def test_a_folder_and_a_file(workspace: Workspace) -> None:
     assert [one.path for one in contents(workspace, "./shop/")] == [
         "shop/jobs",
@@ -86,11 +76,3 @@ def test_a_folder_and_a_file(workspace: Workspace) -> None:
         ("Basket.total", 5, 8),
         ("Basket.run", 9, 10),
     ]
-
-
-def test_a_path_with_nothing_is_refused(workspace: Workspace) -> None:
-    for path in ("sho", "shop/basket.py/x", "none"):
-        with pytest.raises(PositionError):
-            list(contents(workspace, path))
-        with pytest.raises(PositionError):
-            files_in(workspace, [path])

@@ -88,24 +88,6 @@ def test_a_file_that_takes_the_place_of_another_is_noticed(again: Again, root: P
     assert again() == {"a.py": b"a = 1\n", "b.py": b"b = 2\n"}
 
 
-def test_a_file_that_is_taken_back_by_the_user_is_read(again: Again, root: Path) -> None:
-    for _ in range(3):
-        assert "made.py" not in again()
-    (root / ".winnowignore").write_bytes(b"!made.py\n")
-    assert again()["made.py"] == b"# @generated\nc = 1\n"
-
-
-def test_a_file_that_went_and_came_back_is_read(again: Again, root: Path, reads: list[str]) -> None:
-    for _ in range(3):
-        again()
-    (root / "a.py").rename(root.parent / "a.py")
-    assert list(again()) == ["b.py"]
-    (root.parent / "a.py").rename(root / "a.py")
-    reads.clear()
-    assert list(again()) == ["a.py", "b.py"]
-    assert reads == ["a.py"]
-
-
 def test_a_file_written_twice_within_a_tick_is_read_until_the_tick_is_over(root: Path, clock: Clock) -> None:
     memory, status, written = StatCache(clock), (root / "a.py").stat(), [b"a = 1\n"]
 
@@ -122,24 +104,6 @@ def test_a_file_written_twice_within_a_tick_is_read_until_the_tick_is_over(root:
     assert look(4.0) == content_key("a.py", b"a = 3\n")
     written.append(b"no clock stands still for four seconds")
     assert look(5.0) == content_key("a.py", b"a = 3\n")
-
-
-def test_a_reading_that_breaks_off_forgets_nothing(root: Path, clock: Clock) -> None:
-    memory, status, read = StatCache(clock), (root / "a.py").stat(), [0]
-
-    def content() -> Content:
-        read[0] += 1
-        return Content.of("a.py", b"a = 1\n")
-
-    for at_s in (0.0, 5.0):
-        clock.now = at_s
-        with memory.reading():
-            memory.content(str(root), "a.py", False, status, content)
-    with pytest.raises(KeyboardInterrupt), memory.reading():
-        raise KeyboardInterrupt
-    with memory.reading():
-        memory.content(str(root), "a.py", False, status, content)
-    assert read == [2]
 
 
 def test_a_file_of_which_the_system_tells_nothing_is_read_each_time(clock: Clock) -> None:

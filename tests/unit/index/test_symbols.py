@@ -88,37 +88,9 @@ def test_a_name_is_referred_to_by_the_unit_that_uses_it(sample: str, name: str, 
     assert unit in units_of(analysis, analysis.symbols.references, name)
 
 
-def test_words_in_comments_and_strings_are_no_references() -> None:
-    analysis = analyse("a.py", b'# helper\nname = "helper"\n')
-    assert analysis.symbols.references == ()
-
-
-def test_short_names_and_own_names_are_no_references() -> None:
-    analysis = analyse("a.py", b"def fib(n):\n    return fib(n - 1) + of(n)\n")
-    assert analysis.symbols.references == ()
-
-
 def test_a_name_as_long_as_its_file_is_read_in_linear_time() -> None:
     name = "a" * 1_000_000
     assert analyse("a.ex", name.encode()).symbols.references == ((name, 0),)  # would not end
-
-
-@pytest.mark.parametrize(
-    ("file", "text", "name"),
-    [("Makefile", b"all: clean\n\nclean:\n\trm a", "clean"), ("a.pl", b"sub once { return 1 } # so", "once")],
-)
-def test_a_last_line_without_an_end_is_read(file: str, text: bytes, name: str) -> None:
-    assert name in dict(analyse(file, text).symbols.definitions)
-
-
-def test_each_pair_comes_once() -> None:
-    analysis = analyse("a.py", b"print(value)\nprint(value)\n")
-    assert analysis.symbols.references == (("print", 0), ("value", 0))
-
-
-def test_a_name_defined_twice_is_in_both_units() -> None:
-    analysis = analyse("a.py", b"def f():\n    pass\n\n\nclass A:\n    def f(self):\n        pass\n")
-    assert units_of(analysis, analysis.symbols.definitions, "f") == ["f", "A.f"]
 
 
 @pytest.mark.parametrize(
@@ -142,10 +114,3 @@ def test_macros_do_not_hide_classes(head: str, name: str, end: str) -> None:
     units = analyse("widget.h", text.encode()).units
     assert [unit.name for unit in units if unit.name] == [name, f"{name}.draw"]
     assert units[-1].end_byte == len(text)
-
-
-def test_what_only_looks_like_a_macro_stays() -> None:
-    text = "enum class Color { RED };\nstruct FOO value = { 1 };\nstruct FOO make(int x) { return y; }\nint RED_API;\n"
-    found = analyse("a.h", text.encode())
-    assert {name for name, _ in found.symbols.references} >= {"FOO", "RED_API"}
-    assert [unit.name for unit in found.units if unit.name] == ["Color", "make"]

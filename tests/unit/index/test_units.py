@@ -14,7 +14,6 @@ from winnow_engine.index import syntax
 from winnow_engine.index.languages.base import DATA_PIECE_BYTES, PIECE_BYTES
 from winnow_engine.index.lines import Lines
 from winnow_engine.index.symbols import FileSymbols, analyse
-from winnow_engine.index.units import cut_points, enclosing
 
 SAMPLES = sorted((Path(__file__).parent / "samples").iterdir())
 SNIPPETS = [b"\r\n", b"\r", b"\t", b"\n\n", b"\0", b"\xff", b'"""', b"{", b"}", b"(", b"/*", b"#", b"<<A\n"] + [
@@ -75,35 +74,6 @@ def test_mixed_line_ends_do_not_move_units(sample: Path, ends: list[bytes]) -> N
     assert [(u.start_line, u.end_line, u.name) for u in found] == [(u.start_line, u.end_line, u.name) for u in expected]
 
 
-def test_an_empty_file_has_no_units() -> None:
-    assert analyse("a.py", b"").units == ()
-
-
-def test_blank_lines_at_the_beginning_belong_to_the_first_definition() -> None:
-    units = analyse("a.py", b"\n\ndef f():\n    return 1\n").units
-    assert [(unit.name, unit.start_line) for unit in units] == [("f", 1)]
-
-
-def test_blank_lines_alone_are_one_unit() -> None:
-    (unit,) = analyse("a.py", b"\n\n\n").units
-    assert (unit.kind, unit.start_line, unit.end_line) == (UnitKind.TOP_LEVEL, 1, 3)
-
-
-def test_two_definitions_on_one_line_share_a_unit() -> None:
-    (unit,) = analyse("a.js", b"function a() {} function b() {\n  return 1;\n}\n").units
-    assert (unit.name, unit.end_line) == ("a", 3)
-
-
-def test_a_class_on_one_line_is_one_unit() -> None:
-    (unit,) = analyse("a.ts", b"@component\nclass A { run() { return 1; } }\n").units
-    assert (unit.kind, unit.name) == (UnitKind.CLASS_HEADER, "A")
-
-
-def test_a_comment_after_a_blank_line_does_not_belong_to_the_definition() -> None:
-    units = analyse("a.py", b"# About the file.\n\n# About f.\ndef f():\n    pass\n").units
-    assert [(unit.start_line, unit.end_line) for unit in units] == [(1, 2), (3, 5)]
-
-
 def test_a_long_function_stays_whole() -> None:
     body = b"".join(b"    x%d = %d\n" % (n, n) for n in range(500))
     (unit,) = analyse("a.py", b"def f():\n" + body).units
@@ -128,21 +98,11 @@ def test_other_long_runs_are_cut_to_pieces(path: str, data: bytes, most: int) ->
     assert sorted(sizes)[1] >= most // 4  # but for the last, none is tiny
 
 
-def test_long_runs_are_cut_between_statements() -> None:
-    data = b"".join(b"name_%d = [\n    1,\n\n    2,\n]\n" % n for n in range(400))
-    assert all((unit.start_line - 1) % 5 == 0 for unit in analyse("a.py", data).units)
-
-
 def test_the_rest_of_a_long_header_stands_under_its_beginning() -> None:
     data = b"class A:\n" + b"".join(b"    field_%d: int = 0\n" % n for n in range(200))
     units = analyse("a.py", data + b"\n    def f(self):\n        pass\n").units
     assert [unit.parent for unit in units] == [None, *[0] * (len(units) - 1)]
     assert {unit.name for unit in units} == {"A", "A.f"}
-
-
-def test_a_line_longer_than_a_piece_stays_whole() -> None:
-    units = analyse("a.txt", b"short\n" + b"x" * 200_000 + b"\nshort\n").units
-    assert [(unit.start_line, unit.end_line) for unit in units] == [(1, 1), (2, 2), (3, 3)]
 
 
 def test_text_in_no_language_is_cut_at_blank_lines() -> None:
@@ -216,35 +176,3 @@ def f(
     '''
     return total
 """
-
-
-def test_a_function_is_cut_between_the_statements_of_its_outer_levels() -> None:
-    units = analyse("a.py", FUNCTION).units
-    assert cut_points("a.py", FUNCTION, units[1]) == (4, 10, 12, 14, 15, 17, 21)
-
-
-def test_cut_points_stay_inside_their_unit() -> None:
-    for sample in SAMPLES:
-        data = sample.read_bytes()
-        for unit in analyse(sample.name, data).units:
-            points = cut_points(sample.name, data, unit)
-            assert points[0] == unit.start_line
-            assert list(points) == sorted(set(points))
-            assert points[-1] <= unit.end_line
-
-
-@pytest.mark.parametrize(("data", "points"), [(b"one\ntwo\n\n\nthree\n", (1, 5)), (b"one\ntwo\nthree\n", (1, 2, 3))])
-def test_text_may_be_cut_after_blank_lines_or_else_anywhere(data: bytes, points: tuple[int, ...]) -> None:
-    assert cut_points("a.txt", data, analyse("a.txt", data).units[0]) == points
-
-
-def test_enclosing_finds_the_unit_of_each_line() -> None:
-    units = analyse("a.py", FUNCTION).units
-    for line in range(1, 22):
-        unit = units[enclosing(units, line)]
-        assert unit.start_line <= line <= unit.end_line
-
-
-def test_a_line_past_the_end_is_in_the_last_unit() -> None:
-    units = analyse("a.py", FUNCTION).units
-    assert enclosing(units, 99) == len(units) - 1

@@ -8,8 +8,6 @@ import pytest
 
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import CancelledError, PositionError
-from winnow_engine.index.records import analysis_of, record_of
-from winnow_engine.index.symbols import analyse
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.question import CodeAtCursor, Cursor
 from winnow_engine.storage.store import Store
@@ -60,25 +58,6 @@ def test_a_path_is_found_however_its_accents_are_written(root: Path, form: Liter
         assert (normalize("NFC", file.path), found.files[found.file_number(normalize(form, name))]) == (name, file)
 
 
-def test_units_are_numbered_through_in_path_and_file_order(workspace: Workspace) -> None:
-    assert [file.path for file in workspace.files] == ["a.txt", "pets/dog.py"]
-    assert len(workspace.units) == workspace.unit_starts[-1]
-    number = workspace.unit_at("pets/dog.py", 8)
-    file, unit = workspace.units[number]
-    assert (file.path, unit.name) == ("pets/dog.py", "Dog.bark")
-    assert "".join(file.text_of(u) for u in file.units) == SOURCE.decode()
-
-
-def test_second_read_takes_the_analysis_from_the_store(
-    root: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(path: str, data: bytes) -> None:
-        raise AssertionError(f"{path} was parsed again")
-
-    monkeypatch.setattr("winnow_engine.index.parse_pool.analysed", fail)
-    assert [f.units for f in read(Folder(root)).files] == [f.units for f in workspace.files]
-
-
 def test_an_unchanged_workspace_is_the_one_read_before(root: Path, tmp_path: Path) -> None:
     sources = Sources((Folder(root),))
     with closing(Store(tmp_path / "cache.sqlite")) as store:
@@ -88,31 +67,11 @@ def test_an_unchanged_workspace_is_the_one_read_before(root: Path, tmp_path: Pat
         assert [file.path for file in read_workspace(sources, store, Cancellation(), before).files] == ["pets/dog.py"]
 
 
-def test_an_edit_costs_only_the_words_of_its_file(root: Path, tmp_path: Path) -> None:
-    with closing(Store(tmp_path / "cache.sqlite")) as store:
-        before = read_workspace(Sources((Folder(root),)), store, Cancellation())
-        (root / "a.txt").write_bytes(b"woof\n")
-        after = read_workspace(Sources((Folder(root),)), store, Cancellation(), before)
-    assert [new is old for new, old in zip(after.files, before.files, strict=True)] == [False, True]
-    assert after.lexical.score("woof").argmax() == 0
-    assert not after.lexical.score("grüße").any()
-
-
 def test_a_file_that_moved_to_another_folder_is_read_anew(root: Path, tmp_path: Path) -> None:
     with closing(Store(tmp_path / "cache.sqlite")) as store:
         before = read_workspace(Sources((Folder(root, "one"),)), store, Cancellation())
         after = read_workspace(Sources((Folder(root, "two"),)), store, Cancellation(), before)
     assert [file.path for file in after.files] == ["two/a.txt", "two/pets/dog.py"]
-
-
-def test_analysis_survives_the_record() -> None:
-    analysis = analyse("pets/dog.py", SOURCE)
-    assert analysis_of(record_of(analysis, SOURCE)) == analysis
-
-
-def test_symbols_point_at_definitions(workspace: Workspace) -> None:
-    named = workspace.symbols.definitions(workspace.symbols.asked("who calls `bark`").certain)
-    assert workspace.units[int(named.argmax())][1].name == "Dog.bark"
 
 
 def test_the_code_at_a_cursor_is_the_selection_or_the_unit_around_the_cursor(workspace: Workspace) -> None:

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import FileChangedError
-from winnow_engine.index import files, parse_pool, stat_cache, workspace
+from winnow_engine.index import files, stat_cache, workspace
 from winnow_engine.index.indexing import record_names, restore_records
 from winnow_engine.index.workspace import Sources, Workspace, begun_again, read_workspace
 from winnow_engine.storage.store import Store
@@ -93,19 +93,6 @@ def test_a_new_process_opens_no_file_that_did_not_change(root: Path, settled: Pa
     assert opened == ["a.py"]
 
 
-def test_a_new_process_opens_the_file_that_changed(root: Path, settled: Path, opened: list[str]) -> None:
-    (root / "b.py").write_text("def other_name():\n    pass\n")
-    found = read(root, settled)
-    assert opened == ["b.py"]
-    assert found.lexical.score("other").argmax() == found.unit_at("b.py", 1)
-
-
-def test_nothing_is_parsed_that_has_a_row(root: Path, settled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parse_pool, "analysed", None)  # whoever calls it fails
-    (settled / "index.sqlite").unlink()
-    assert len(read(root, settled).files) == 3
-
-
 def test_a_file_that_changes_after_the_reading_is_refused_not_shown(root: Path, settled: Path) -> None:
     found = read(root, settled)
     (root / "a.py").write_text("def changed():\n    pass\n")
@@ -125,12 +112,6 @@ def test_what_reads_such_a_file_is_begun_again(root: Path, settled: Path) -> Non
         return workspace.files[0].data
 
     assert begun_again(work, Cancellation()) == b"A = 1\n"
-
-
-def test_a_file_that_was_only_touched_is_shown(root: Path, settled: Path) -> None:
-    found = read(root, settled)
-    os.utime(root / "a.py")
-    assert found.files[0].data.startswith(b"def a_bark")
 
 
 def test_the_clock_may_be_set_back_and_the_system_started_anew(

@@ -7,19 +7,17 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 from typing import cast
 
 import numpy as np
 import pytest
 
-from winnow_engine.core import Cancellation, Folder, Progress, ignore
+from winnow_engine.core import Cancellation, Folder, ignore
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.file_encoder import FileKeys, FileText
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.keys import key_lookup as located_keys
-from winnow_engine.keys.chunks import chunk_ranges
-from winnow_engine.keys.key_cache import IndexReport, KeyCache
+from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.keys.workspace_keys import NO_UNIT, WorkspaceKeys
 from winnow_engine.storage.store import Store
 from winnow_research.faults.counting_drafter import CountingDrafter
@@ -113,25 +111,6 @@ def test_an_edit_encodes_the_file_and_leaves_the_pack_as_it_is(home: Home) -> No
     pack, loose = keys.parts
     assert (pack.units == NO_UNIT).sum() == 2
     assert loose.units.tolist() == [2]
-
-
-def test_the_arrays_of_a_pack_are_the_same_ones_after_an_edit(home: Home) -> None:
-    with closing(Store(home.cache)) as store:
-        cache = KeyCache(store, cast("Drafter", home.drafter))
-        before = cache.of(home.read(store), ignore, Cancellation())
-        home.write("b.py", "x = 1\n")
-        after = cache.of(home.read(store), ignore, Cancellation())
-    assert after.parts[0].arrays["codes"] is before.parts[0].arrays["codes"]
-
-
-def test_a_file_that_comes_back_is_not_encoded_again(home: Home) -> None:
-    home.keys()
-    text = (home.root / "b.py").read_text()
-    home.write("b.py", "x = 1\n")
-    home.keys()
-    home.write("b.py", text)
-    check(*home.keys())
-    assert len(home.drafter.encoded) == 4
 
 
 def test_many_packs_become_one_that_keeps_what_is_not_needed_now(home: Home) -> None:
@@ -261,18 +240,6 @@ def test_an_edit_in_a_large_file_encodes_what_is_near(home: Home, seed: int) -> 
     assert workspace.file_number("large.py") is not None
 
 
-def test_pieces_are_of_a_size_that_a_segment_holds_and_tile_the_file() -> None:
-    rng = random.Random(0)
-    texts = [*functions(rng, 400), "x = 1\n" * 3000, *functions(rng, 5)]
-    found = chunk_ranges(texts)
-    assert [unit for one in found for unit in one] == list(range(len(texts)))
-    sizes = [sum(len(texts[unit]) for unit in one) for one in found]
-    assert max(size for size, one in zip(sizes, found, strict=True) if 400 not in one) <= 6500
-    assert sorted(sizes)[len(sizes) // 10] >= 2500
-    assert chunk_ranges(texts[:10]) == [range(10)]
-    assert chunk_ranges([]) == [range(0)]
-
-
 @pytest.fixture
 def hasty() -> Iterator[None]:
     """Threads that take turns as often as they can."""
@@ -298,22 +265,3 @@ def test_several_threads_each_get_the_keys_of_their_own_workspace(tmp_path: Path
                 check(workspace, cache.of(workspace, ignore, Cancellation()))
 
         list(threads.map(work, workspaces))
-
-
-def test_of_several_threads_with_the_same_workspace_one_makes_the_keys(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    for file in range(5):
-        home.write(f"f{file}.py", f"def name{file}():\n    return 1\n")
-    with closing(Store(home.cache)) as store, ThreadPoolExecutor(8) as threads:
-        cache, workspace = KeyCache(store, cast("Drafter", home.drafter)), home.read(store)
-        found = list(threads.map(lambda _: cache.of(workspace, ignore, Cancellation()), range(8)))
-    assert all(one is found[0] for one in found)
-    assert len(home.drafter.encoded) == 5
-
-
-def test_the_report_counts_files_from_before_and_is_not_ended_by_an_empty_one() -> None:
-    said = list[Progress]()
-    report = IndexReport(2, 10, said.append, before=5)
-    for tokens, size in ((0, 0), (4, 10)):
-        report.add(SimpleNamespace(unit_tokens=np.array([tokens])), size)  # type: ignore[arg-type]
-    assert [(one.done, one.total, one.tokens) for one in said] == [(6, 7, 0), (7, 7, 4)]

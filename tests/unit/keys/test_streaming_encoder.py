@@ -68,23 +68,6 @@ def test_a_device_encodes_what_is_read_and_nothing_twice(root: Path, tmp_path: P
     assert device.encoded[30:] == ["m07.py"]
 
 
-def test_on_the_cpu_reading_comes_first(root: Path, tmp_path: Path) -> None:
-    device = Device("cpu")
-    with closing(Store(tmp_path / "index.sqlite")) as store:
-        indexed(root, store, device)
-    assert len(device.encoded) == 30
-    assert device.threads == {threading.get_ident()}
-
-
-def test_what_encoding_raises_is_raised_once_the_files_are_read(root: Path, tmp_path: Path) -> None:
-    class Broken(Device):
-        def encode(self, files: Iterable[FileText], cancellation: Cancellation) -> Any:
-            raise RuntimeError("no device")
-
-    with closing(Store(tmp_path / "index.sqlite")) as store, pytest.raises(RuntimeError, match="no device"):
-        indexed(root, store, Broken())
-
-
 def test_what_reading_raises_ends_the_encoding(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     analysed = parse_pool.analysed
 

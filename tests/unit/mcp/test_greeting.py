@@ -1,19 +1,16 @@
 """`initialize` and `tools/list` are answered before the SDK is imported, and as the SDK would."""
 
 import json
-import re
 from pathlib import Path
 
 import anyio
-import jsonschema
 import mcp_types as types
 import pytest
 from mcp.shared.message import SessionMessage
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from winnow_engine.config import FileRules
-from winnow_lsp.mcp.relay import STATELESS_VERSION, VERSIONS, Greeting, tools
-from winnow_lsp.mcp.serving import TOOLS, make_server
+from winnow_lsp.mcp.relay import STATELESS_VERSION, VERSIONS, Greeting
+from winnow_lsp.mcp.serving import make_server
 from winnow_lsp.mcp.workspace import Workspaces
 
 
@@ -55,11 +52,6 @@ async def answers(*lines: bytes) -> list[object]:
     return found
 
 
-def test_all_versions_are_known() -> None:
-    assert VERSIONS == HANDSHAKE_PROTOCOL_VERSIONS
-    assert (STATELESS_VERSION,) == MODERN_PROTOCOL_VERSIONS
-
-
 @pytest.mark.parametrize("version", [*VERSIONS, "2099-01-01", ""])
 @pytest.mark.parametrize("name", ["editor", "claude-code", "\u00e9"])
 @pytest.mark.parametrize("params", [None, {}])
@@ -79,19 +71,6 @@ async def test_stateless_requests_are_answered_as_the_sdk_would(name: str, extra
     said = [greeting.answer(line) for line in lines]
     assert [json.loads(line or b"") for line in said] == await answers(*lines)
     assert (greeting.identity, greeting.listed) == (None, True)
-
-
-def test_the_tools_are_plain_schemas() -> None:
-    [find, *others] = tools("editor")
-    assert find["_meta"] == {"anthropic/alwaysLoad": True}
-    assert "Use it before grep when you do not know the exact names." in find["description"]
-    assert [tool["name"] for tool in (find, *others)] == list(TOOLS)
-    for tool in (find, *others):
-        for schema in tool["inputSchema"], tool["outputSchema"]:
-            jsonschema.Draft202012Validator.check_schema(schema)
-        assert not re.search(r"anyOf|oneOf|allOf|\$ref|null", json.dumps(tool))
-    for name in "claude-code", "Visual Studio Code - Insiders":
-        assert not any("outputSchema" in tool for tool in tools(name))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import yaml
 
-from winnow_engine.errors import AgentSetupError
 from winnow_lsp.cli.main import main
 from winnow_lsp.mcp.setup import AGENTS, executable
 
@@ -231,21 +230,6 @@ def test_a_link_does_not_lead_out_of_the_project(
     assert list(elsewhere.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("word", "name"),
-    [("claude", "claude-code"), ("Claude Code", "claude-code"), ("cn", "continue"), ("vs-code", "vscode")],
-)
-def test_agents_are_known_by_title_and_program(word: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["mcp", "install", word, "--print"]) == 0
-    assert entry_of(name, capsys.readouterr().out) == DOCUMENTED[name][3]
-
-
-def test_a_refusal_is_passed_on(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    program(home, "claude", "echo 'MCP server winnow already exists' >&2; exit 1")
-    assert main(["mcp", "install", "claude-code"]) == 1
-    assert "Claude Code refused: MCP server winnow already exists" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("search", ["", "{home}/bin:"])
 def test_a_program_of_the_folder_one_is_in_does_not_run(
     search: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -256,42 +240,6 @@ def test_a_program_of_the_folder_one_is_in_does_not_run(
     assert main(["mcp", "install", "claude-code"]) == 0
     assert "Nothing was changed" in capsys.readouterr().err
     assert not told.exists()
-
-
-@pytest.mark.parametrize(
-    ("variable", "name", "file"),
-    [
-        ("CLAUDE_CONFIG_DIR", "claude-code", ".claude.json"),
-        ("CODEX_HOME", "codex", "config.toml"),
-        ("XDG_CONFIG_HOME", "zed", "zed/settings.json"),
-    ],
-)
-def test_the_file_is_named_where_the_environment_moves_it(
-    variable: str, name: str, file: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv(variable, "/elsewhere")
-    assert main(["mcp", "install", name]) == 0
-    assert f"Add this to /elsewhere/{file}:" in capsys.readouterr().err
-
-
-def test_a_program_that_cannot_run_is_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    program(home, "claude").touch()
-    (home / "bin" / "claude").write_text("#!/nowhere/at/all\n")
-    assert main(["mcp", "install", "claude-code"]) == 1
-    assert f"`{home / 'bin' / 'claude'}` did not work" in capsys.readouterr().err
-
-
-def test_the_folder_of_a_shared_index_is_found_from_anywhere(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shared = [f"--set=index.shared={one}" for one in ("team", "~/other", "https://example.org/index")]
-    assert main(["mcp", "install", "gemini", "--print", *shared]) == 0
-    [server] = json.loads(capsys.readouterr().out)["mcpServers"].values()
-    places = [home / "team", home / "other", "https://example.org/index"]
-    assert server["args"][1:] == [f"--set=index.shared={place}" for place in places]
-
-
-def test_a_folder_that_is_not_there_is_not_served(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["mcp", "--http", "0", "--workspace", "nowhere"]) == 4
-    assert "there is no folder nowhere" in capsys.readouterr().err
 
 
 def test_options_are_written_so_that_they_work_from_any_folder(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -331,10 +279,3 @@ def test_bad_usage_runs_nothing(home: Path, arguments: list[str], why: str, caps
     assert main(["mcp", *arguments]) == 2
     assert why in capsys.readouterr().err
     assert not told.exists()
-
-
-def test_an_installation_without_its_command_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
-    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
-    with pytest.raises(AgentSetupError, match="install Winnow with pip"):
-        executable()

@@ -50,12 +50,6 @@ async def test_a_request_that_cannot_be_read_is_answered(params: bytes, identity
     assert answer["error"]["message"].startswith("the request cannot be read: ")
 
 
-async def test_a_batch_is_taken_apart() -> None:
-    odd = b'{"jsonrpc": "2.0", "method": "tools/call", "id": 8, "params": 5}'
-    found = await answered(b"", b" \n", b'  [%b, 5, {"a": "\\ud83d"}, [%b], %b]' % (odd, odd, odd.replace(b"8", b"9")))
-    assert [answer["id"] for answer in found] == [8, 9]
-
-
 async def test_what_is_no_request_is_not_answered() -> None:
     notification = b'{"jsonrpc": "2.0", "method": "notifications/progress", "params": 5}'
     response = b'{"jsonrpc": "2.0", "id": 1, "result": "\\ud83d"}'

@@ -51,11 +51,6 @@ async def test_the_clients_roots_or_else_the_default(folders: tuple[Path, Path, 
     assert await roots(default, Session(both)) == (Folder(one, "a"), Folder(other, "a'"))
 
 
-async def test_a_client_whose_roots_make_no_sense_is_about_the_default(folders: tuple[Path, Path, Path]) -> None:
-    one, _, default = folders
-    assert await roots(default, Session(["http://host/a", one.as_uri()])) == (Folder(default),)
-
-
 async def test_a_client_that_does_not_answer_is_asked_again_when_its_roots_change(
     folders: tuple[Path, Path, Path],
 ) -> None:
@@ -68,14 +63,6 @@ async def test_a_client_that_does_not_answer_is_asked_again_when_its_roots_chang
     silent.refuses = None
     workspaces.changed(session)
     assert (await workspaces.sources(session)).folders == (Folder(one),)
-
-
-async def test_roots_of_which_none_is_a_folder_are_named(folders: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    default, one, _ = folders
-    gone, remote = (tmp_path / "gone").as_uri(), "file://elsewhere/x"
-    assert await roots(default, Session([gone, one.as_uri()])) == (Folder(one),)
-    with pytest.raises(WorkspaceError, match=f"no root that the client names is a folder here: {gone}, {remote}"):
-        await roots(default, Session([gone, remote]))
 
 
 async def test_roots_outside_of_the_bounds_are_refused(folders: tuple[Path, Path, Path]) -> None:

@@ -18,20 +18,10 @@ def model(make_model: Callable[..., RegisteredModel], monkeypatch: pytest.Monkey
     return model
 
 
-def test_the_directory_can_be_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
-    assert cache.default_directory() == tmp_path
-
-
 def test_the_directory_follows_the_platform(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("WINNOW_MODELS_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache.default_directory() == tmp_path / "winnow" / "models"
-
-
-def test_a_cached_model_has_a_path(model: RegisteredModel, content: bytes, tmp_path: Path) -> None:
-    (tmp_path / model.file).write_bytes(content)
-    assert cache.path("tiny", tmp_path) == tmp_path / model.file
 
 
 def test_a_missing_file_is_answered_with_the_command_that_gets_it(model: RegisteredModel, tmp_path: Path) -> None:
@@ -87,11 +77,6 @@ def test_a_file_in_the_working_directory_does_not_take_a_models_place(
     assert cache.locate("other") == Path("other")
 
 
-def test_what_is_too_long_for_a_file_is_a_name_that_is_not_known(model: RegisteredModel) -> None:
-    with pytest.raises(ModelNotFoundError, match="there is no model called"):
-        cache.locate("x" * 300)
-
-
 @pytest.mark.parametrize(
     ("damage", "state"),
     [
@@ -106,7 +91,3 @@ def test_verify_finds_every_damage(
 ) -> None:
     (tmp_path / model.file).write_bytes(damage(content))
     assert cache.verify(tmp_path) == [(model, state)]
-
-
-def test_verify_tells_missing_from_damaged(model: RegisteredModel, tmp_path: Path) -> None:
-    assert cache.verify(tmp_path) == [(model, FileState.MISSING)]

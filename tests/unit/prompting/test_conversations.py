@@ -25,15 +25,6 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "index.sqlite"
 
 
-def test_the_last_one_needs_no_disk() -> None:
-    remembered = Conversations(None)
-    remembered.add(HAD)
-    assert remembered.with_turns(TURNS) is HAD
-    remembered.add(OTHER)
-    assert remembered.with_turns(TURNS) is None
-    assert remembered.with_turns(()) is None
-
-
 def test_all_come_back_as_they_were_in_another_process(path: Path) -> None:
     remembered = Conversations(Store(path))
     remembered.add(HAD)

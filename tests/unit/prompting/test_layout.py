@@ -25,22 +25,12 @@ def test_a_file_is_named_once_and_a_number_begins_each_run_of_lines() -> None:
     assert text == "a.txt\n3 line 3\nline 4\nline 5\nline 6\n30 line 30\nline 31\n\n\nQuestion: why?"
 
 
-def test_a_span_well_below_the_last_number_has_one_of_its_own() -> None:
-    text = content([span(3, 5), span(6, 12), span(13, 14), span(15, 22), span(23, 23)], Question("why?"))
-    assert [line for line in text.splitlines() if line[:1].isdigit()] == ["3 line 3", "13 line 13", "23 line 23"]
-
-
 def test_lines_keep_their_indentation_and_files_stand_apart() -> None:
     texts = {"a.py": b"def f():\n    return 1\n", "b.py": b"\n  x = 2\n"}
     files = (IndexedFile.of(path, path, data) for path, data in texts.items())
     spans = [replace(span(2, 2), path="a.py"), replace(span(1, 2), path="b.py")]
     shown = build_messages(Workspace(tuple(files)), spans, Question("why?"))[-1].content
     assert shown.startswith("a.py\n2     return 1\n\nb.py\n1 \n  x = 2\n\n\nQuestion")
-
-
-def test_cursor_and_selection_are_named() -> None:
-    assert "The cursor is at a.txt:4." in content([], Question("why?", Cursor("a.txt", 4, 4)))
-    assert "Selected: a.txt:4-9." in content([], Question("why?", Cursor("a.txt", 4, 9)))
 
 
 SOURCE = b"import os\n\n\ndef first():\n    return 1\n\n\ndef second():\n    return os.sep\n"
@@ -95,24 +85,10 @@ def test_the_file_with_the_best_span_stands_last_and_then_the_contract() -> None
     assert shown.endswith("Question: why?\n\nBe brief.")
 
 
-def test_nothing_found_is_said() -> None:
-    assert "Nothing in the repository was found" in content([], Question("why?"))
-
-
 TURNS = (Turn("one?", "1 1 1"), Turn("two?", "2"), Turn("three?", "3 3"))
-
-
-def test_earlier_turns_stand_before_the_code() -> None:
-    messages = build_messages(WORKSPACE, [span(1, 2)], Question("why?", earlier=TURNS[:1]))
-    assert [(m.role, m.content) for m in messages[1:3]] == [("user", "Question: one?"), ("assistant", "1 1 1")]
-    assert messages[3].content.startswith("a.txt\n1 line 1\n")
 
 
 @pytest.mark.parametrize(("tokens", "kept"), [(0, 0), (3, 0), (4, 1), (6, 1), (7, 2), (12, 3)])
 def test_the_latest_turns_that_fit_are_kept(tokens: int, kept: int) -> None:
     question = with_latest_turns(Question("why?", earlier=TURNS), tokens, lambda text: len(text.split()))
     assert question.earlier == TURNS[3 - kept :]
-
-
-def test_a_follow_up_is_searched_with_the_question_before_it() -> None:
-    assert Question("why?", earlier=TURNS).search_text == "three?\nwhy?"

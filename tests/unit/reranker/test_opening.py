@@ -102,11 +102,6 @@ def test_a_reranker_whose_model_is_damaged_is_left_out(
     check_left_out(files, said)
 
 
-def test_a_reranker_whose_model_is_missing_is_left_out(files: Files) -> None:
-    files.model.unlink()
-    check_left_out(files, PULL)
-
-
 @pytest.mark.parametrize("damage", [halved, lambda content: b"", lambda content: bytes(len(content))])
 def test_a_reranker_that_is_damaged_is_left_out(damage: Callable[[bytes], bytes], files: Files) -> None:
     files.reranker.write_bytes(damage(files.reranker.read_bytes()))

@@ -171,10 +171,6 @@ def test_a_gpu_scores_segments_in_one_batch_nearly_as_the_cpu(
     np.testing.assert_allclose(on_gpu.scores(segments, Cancellation()), exact, atol=0.03 * exact.std())
 
 
-def test_nothing_to_read_has_no_scores(reranker: Reranker) -> None:
-    assert reranker.scores(reranker.segments(QUESTION, []), Cancellation()).shape == (0,)
-
-
 def test_it_stops_between_layers(reranker: Reranker, monkeypatch: pytest.MonkeyPatch) -> None:
     cancellation, multiplied = Cancellation(), []
     multiply = encoder._product

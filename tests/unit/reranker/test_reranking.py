@@ -15,13 +15,13 @@ from winnow_cuda.device import DeviceError
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Folder, Sampling, ignore
 from winnow_engine.encoder.profiles import RerankerUse
-from winnow_engine.errors import CancelledError, ModelDamagedError, ProfileError, UnsupportedModelError
+from winnow_engine.errors import ModelDamagedError, ProfileError, UnsupportedModelError
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.question import Question, Turn
 from winnow_engine.reranker.background import BackgroundReranker
 from winnow_engine.reranker.layout import UnitText
-from winnow_engine.reranker.reranking import addition, rerank, units_to_read
-from winnow_engine.selection.fusion import FusedScores, fuse, gained
+from winnow_engine.reranker.reranking import rerank, units_to_read
+from winnow_engine.selection.fusion import FusedScores, fuse
 from winnow_engine.selection.fusion_weights import FusionWeights
 from winnow_engine.selection.scoring_input import ScoringInput
 from winnow_engine.storage.store import Store
@@ -112,12 +112,6 @@ def test_units_are_shown_with_their_text_and_path_behind_the_question(workspace:
         assert workspace.files[text.file].path == file.path
 
 
-def test_units_that_were_not_read_get_the_mean() -> None:
-    added = addition(0.5, np.array([4, 6], np.float32), np.array([1, 3]), 4)
-    np.testing.assert_allclose(added, [0, -0.5, 0, 0.5], atol=1e-6)
-    assert added.dtype == np.float32
-
-
 def test_what_leads_by_its_chance_a_token_is_read_as_far_as_it_fits(
     workspace_of: Callable[[dict[str, str], Path], Workspace], tmp_path: Path
 ) -> None:
@@ -129,19 +123,6 @@ def test_what_leads_by_its_chance_a_token_is_read_as_far_as_it_fits(
     assert units_to_read(workspace, total, tokens, 2 * 99).tolist() == [1]
     assert units_to_read(workspace, total, tokens, 2 * 139).tolist() == [0, 1]
     assert units_to_read(workspace, total, tokens, 2 * 140).tolist() == [0, 1, 3, 5]
-
-
-def test_half_of_what_is_read_is_what_the_leaders_lead_to(
-    workspace_of: Callable[[dict[str, str], Path], Workspace], tmp_path: Path
-) -> None:
-    filler = {f"m{n}.py": f"def other_{n}():\n    return {n}\n" for n in range(60)}
-    files = {"a.py": "def leader():\n    return helper()\n", "z.py": "def helper():\n    return 1\n", **filler}
-    workspace = workspace_of(files, tmp_path)
-    names = [unit.name for _, unit in workspace.units]
-    total = -np.arange(len(names), dtype=np.float32)
-    total[names.index("leader")] = 5
-    read = units_to_read(workspace, total, np.full(len(names), 50, np.int32), 2 * 25 * 50)
-    assert [names[unit] for unit in read] == ["leader", *names[1:25], "helper"]
 
 
 def test_of_a_list_each_question_is_asked_about_what_leads_for_it(workspace: Workspace) -> None:
@@ -162,28 +143,6 @@ def test_of_a_list_each_question_is_asked_about_what_leads_for_it(workspace: Wor
     assert some is not None
     assert np.isinf(some[:, 1]).all()
     np.testing.assert_array_equal(some[:, [0, 2]], before.log_shares[:, [0, 2]])
-
-
-def test_what_is_gained_by_a_question_of_a_list_leaves_the_others_their_shares() -> None:
-    shares = np.log(np.array([[0.1, 0.1, 0.1], [0.5, 0.3, 0.2], [0.1, 0.1, 0.8]], np.float32))
-    added = np.array([[0, 2, 0], [0, 0, 0]], np.float32)
-    first = np.array([0.5, 0.3 * np.exp(2), 0.2]) / (0.7 + 0.3 * np.exp(2))
-    wanted = np.log(0.1 + first + [0.1, 0.1, 0.8]) - np.log([0.7, 0.5, 1.1])
-    np.testing.assert_allclose(gained(shares, added), wanted, rtol=1e-4)
-    np.testing.assert_allclose(gained(shares, added * 0), 0, atol=1e-6)
-    sure = gained(shares, added * 1000)
-    np.testing.assert_allclose(sure, np.log([0.2, 1.2, 0.9]) - np.log([0.7, 0.5, 1.1]), rtol=1e-4)
-    unscored = np.concatenate([shares, np.full((3, 1), -np.inf, np.float32)], axis=1)
-    np.testing.assert_allclose(gained(unscored, np.pad(added, ((0, 0), (0, 1)))), [*wanted, 0], rtol=1e-4)
-
-
-def test_a_question_about_a_change_is_not_asked(workspace: Workspace) -> None:
-    change: Any = type("Change", (), {"related": np.zeros(len(workspace.units), np.float32)})()
-    question = asked(workspace, "what happens")
-    before = fuse(question, WEIGHTS)
-    about_change = replace(question, question=replace(question.question, change=change))
-    background = BackgroundReranker(USE, pytest.fail, pytest.fail)
-    assert rerank(about_change, before, tokens_of(workspace), Stub(), background, NEVER) is before  # type: ignore[arg-type]
 
 
 class Failing(LongestFirst):
@@ -268,31 +227,6 @@ def test_as_many_tokens_are_read_as_may_take_their_time(workspace: Workspace, to
     before = fuse(question, WEIGHTS)
     after = rerank(question, before, tokens_of(workspace), Stub(), background, NEVER)  # type: ignore[arg-type]
     assert (after is before) == (not tokens) == (not reranker.shown)
-
-
-def test_a_reranker_that_was_slow_at_first_reads_more_once_it_is_fast(workspace: Workspace) -> None:
-    class SlowAtFirst(LongestFirst):
-        def seconds(self, count: int) -> float:
-            return 0.5
-
-        def segments(self, question: np.ndarray, units: Sequence[UnitText]) -> Any:
-            return [range(10**9)]
-
-        def scores(self, segments: Any, cancellation: Cancellation) -> np.ndarray:
-            return np.zeros(1, np.float32)
-
-    background = BackgroundReranker(replace(USE, tokens=16000), SlowAtFirst, pytest.fail, 0.12)  # type: ignore[arg-type]
-    assert background.tokens(NEVER) == 2000
-    background.scores(np.zeros(1, np.int32), [], NEVER)
-    assert background.tokens(NEVER) == 16000
-
-
-def test_a_cancelled_question_is_not_read() -> None:
-    cancellation = Cancellation()
-    cancellation.cancel()
-    background = BackgroundReranker(USE, LongestFirst, pytest.fail)
-    with pytest.raises(CancelledError):
-        background.scores(np.zeros(1, np.int32), [], cancellation)
 
 
 class Reading(Words):

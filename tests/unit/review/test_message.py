@@ -32,10 +32,6 @@ def test_sentences_with_bodies(tmp_path: Path) -> None:
     assert made == "Return the maximum.\n\nThe sum was wrong."
 
 
-def test_before_the_first_commit(tmp_path: Path) -> None:
-    assert manner(tmp_path) == Manner()
-
-
 def test_the_question_says_the_form_and_quotes_nothing_to_copy(tmp_path: Path) -> None:
     asked = message_question(manner(tmp_path, "feat: add a basket", "fix: count twice", "fix(shop): mend"))
     assert "one of feat, fix." in asked

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from winnow_engine.changes.reading import read_changes
 from winnow_engine.core import Cancellation, Folder
-from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace, read_workspace
 from winnow_engine.review.corrections import Repetition, repetitions
-from winnow_engine.review.findings import CORRECTED, Finding, findings_of
+from winnow_engine.review.findings import CORRECTED, Finding
 from winnow_engine.review.review import Review, reviewed, sarif
 from winnow_engine.storage.store import Store
 
@@ -184,16 +183,6 @@ def test_corrections_are_read_from_any_answer(code: str, answer: str, corrected:
     assert asked.question.count("````" if "```" in code else "```") == 2
 
 
-def test_long_code_is_not_repeated(tmp_path: Path) -> None:
-    top = git.new(tmp_path / "repository")
-    git.commit(top, "one", {"a.py": "", "b.py": ""})
-    git.write(top, {"a.py": f"def long():\n    one = '{'1' * 4000}'\n    two = '{'2' * 4000}'\n", "b.py": "B = 1\n"})
-    store = Store(tmp_path / "index.sqlite")
-    workspace = read_workspace(git.sources_of(top), store, Cancellation())
-    found = read_changes(git.sources_of(top), workspace, "", Cancellation())
-    assert [one.path for one in repetitions(found, workspace)] == ["b.py"]
-
-
 def test_sarif(review: Callable[[str], Review], changed: tuple[Workspace, Path]) -> None:
     document = sarif(review("shop/basket.py:2 - high - the largest"), "0.1.0", [Folder(changed[1])])
     VALID.validate(document)
@@ -222,13 +211,3 @@ def test_paths_of_sarif_begin_at_the_top_of_the_repository(tmp_path: Path) -> No
         "%SRCROOT%": {"uri": f"{top.as_uri()}/"},
         "%SRCROOT1%": {"uri": f"{other.as_uri()}/"},
     }
-
-
-@pytest.mark.parametrize(
-    "form", ["`shop/[slug]/page.py:1`", "`shop/[slug]/page.py`:1", "[here](shop/[slug]/page.py#L1)"]
-)
-def test_a_finding_names_its_lines_in_any_form(form: str) -> None:
-    file = IndexedFile.of("shop/[slug]/page.py", "shop/[slug]/page.py", b"x = 1\n")
-    found, unsupported = findings_of(f"- {form} high: it fails\n- At 12:30 it is slow", (), Workspace((file,)))
-    assert [(one.path, one.start_line, one.reason) for one in found] == [("shop/[slug]/page.py", 1, "it fails")]
-    assert unsupported == 0

@@ -1,17 +1,12 @@
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from winnow_engine.core import UnitKind
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Cursor, Question
 from winnow_engine.selection.answerability import match_features
 from winnow_engine.selection.fusion import QUESTION_FEATURES, question_features
 from winnow_engine.selection.scoring_input import ScoringInput
-from winnow_engine.selection.unit_features import unit_features, zscore
-
-from ..conftest import written
+from winnow_engine.selection.unit_features import unit_features
 
 
 def asked(workspace: Workspace, text: str, at: Cursor | None = None) -> ScoringInput:
@@ -21,21 +16,6 @@ def asked(workspace: Workspace, text: str, at: Cursor | None = None) -> ScoringI
 
 def names(workspace: Workspace, scores: np.ndarray) -> list[str]:
     return [workspace.units[unit][1].name for unit in np.flatnonzero(scores > 0)]
-
-
-def test_zscore_by_hand() -> None:
-    np.testing.assert_allclose(zscore(np.array([1, 2, 3], np.float32)), [-1.2247, 0, 1.2247], atol=1e-4)
-
-
-def test_what_tells_nothing_apart_counts_nothing() -> None:
-    assert zscore(np.full(4, 7, np.float32)).tolist() == [0] * 4
-    assert zscore(np.empty(0, np.float32)).shape == (0,)
-
-
-def test_one_outlier_does_not_outvote_everything() -> None:
-    lonely = np.zeros(10_000, np.float32)
-    lonely[17] = 1
-    assert zscore(lonely).max() == 6
 
 
 def test_a_name_leads_to_its_definition_and_its_users(workspace: Workspace) -> None:
@@ -49,36 +29,16 @@ def test_the_code_at_the_cursor_leads_to_what_it_uses_but_not_to_itself(workspac
     assert names(workspace, found["cursor"]) == ["total_price", "send_order"]
 
 
-def test_words_of_names_and_paths_count_by_themselves(workspace: Workspace) -> None:
-    found = unit_features(asked(workspace, "how is the total computed for orders"))
-    assert names(workspace, found["titles"]) == ["total_price", "send_order"]
-    assert set(names(workspace, found["paths"])) == {"send_order", "cancel"}
-
-
 def test_a_file_that_is_named_speaks_for_its_units(workspace: Workspace) -> None:
     for question in ("what is in shop/orders.py?", "orders.py"):
         assert names(workspace, unit_features(asked(workspace, question))["files"]) == ["send_order", "cancel"]
     assert not unit_features(asked(workspace, "what is in ders.py?"))["files"].any()
 
 
-def test_what_stands_around_definitions_is_told_from_what_a_file_without_any_says(tmp_path: Path) -> None:
-    code = "LIMIT = 3\n\n\ndef take(items):\n    return items[:LIMIT]\n"
-    workspace = written({"code.py": code, "settings.toml": "[limits]\ntake = 3\n"}, tmp_path)
-    assert [unit.kind for _, unit in workspace.units].count(UnitKind.TOP_LEVEL) == 2
-    (around,) = np.flatnonzero(unit_features(asked(workspace, "how many are taken?"))["headers"])
-    assert workspace.units[around][0].path == "code.py"
-
-
 def test_what_leads_speaks_for_its_file_and_for_what_it_uses(workspace: Workspace) -> None:
     found = unit_features(asked(workspace, "what does `checkout` do?"))
     assert names(workspace, found["used"]) == ["total_price", "send_order"]
     assert "total_price" in names(workspace, found["file"])
-
-
-def test_prose_and_imports_are_told_apart_from_code(workspace: Workspace) -> None:
-    found = unit_features(asked(workspace, "anything"))
-    assert [workspace.units[unit][0].path for unit in np.flatnonzero(found["prose"])] == ["docs/guide.md"] * 2
-    assert found["imports"].sum() == 1
 
 
 def test_question_features(workspace: Workspace) -> None:

@@ -105,15 +105,6 @@ def test_each_question_adds_what_it_needs_until_the_index_has_all(
     assert third.stats.indexed_tokens > second.stats.indexed_tokens
 
 
-def test_the_keys_of_whole_files_do_not_come_from_a_first_look(
-    assistant: Assistant, root: Path, drafter: Words
-) -> None:
-    ask(assistant, root, "what does `add_tax` do?")
-    drafter.encoded.clear()
-    workspace = assistant.index(Sources((Folder(root),)))
-    assert len(drafter.encoded) == len(workspace.units)
-
-
 def test_an_indexed_file_is_not_encoded_again(assistant: Assistant, root: Path, tmp_path: Path, drafter: Words) -> None:
     alone = tmp_path / "alone"
     write(alone, {"m07.py": module(7)})
@@ -142,10 +133,6 @@ def test_the_definition_that_is_asked_about_is_kept_before_longer_code_that_uses
     assert [span.path for span in assistant.select(Sources((Folder(root),)), question, budget).spans] == ["rate.py"]
 
 
-def test_a_cursor_that_is_not_asked_about_is_kept_as_well(assistant: Assistant, root: Path) -> None:
-    assert "step_3_1" in names(ask(assistant, root, "what does step_7_3 do?", Cursor("m03.py", 12, 12)))
-
-
 def test_only_code_of_the_paths_asked_about_is_encoded_and_kept(
     assistant: Assistant, root: Path, drafter: Words
 ) -> None:
@@ -167,26 +154,6 @@ def test_a_path_that_does_not_exist_is_told_before_anything_is_encoded(
         with pytest.raises(PositionError, match="m99"):
             assistant.select(Sources((Folder(root),)), question, Budget(60, first_look_tokens=look))
     assert drafter.encoded == []
-
-
-def test_what_the_scores_decide_on_is_bounded(assistant: Assistant, root: Path) -> None:
-    for most in (20, 40):
-        kept = assistant.select(Sources((Folder(root),)), Question("what is add_tax?"), Budget(most_tokens=most))
-        assert 0 < kept.stats.kept_tokens <= most
-
-
-def test_what_can_be_had_soon_is_waited_for(assistant: Assistant, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("winnow_engine.keys.key_cache._WORTH_WAITING_S", 100.0)
-    assert ask(assistant, root, "what does step_7_3 do?").stats.complete
-
-
-def test_without_a_first_look_the_index_is_completed(assistant: Assistant, root: Path) -> None:
-    assert ask(assistant, root, "what does step_7_3 do?", look=0).stats.complete
-
-
-def test_where_no_unit_is_small_enough_the_index_is_completed(assistant: Assistant, tmp_path: Path) -> None:
-    write(tmp_path / "large", {f"{name}.py": f"def {name}():\n" + "    value = value + 1\n" * 500 for name in "ab"})
-    assert ask(assistant, tmp_path / "large", "what is `a`?").stats.complete
 
 
 def test_what_is_open_then_what_questions_led_to_is_indexed(assistant: Assistant, root: Path, drafter: Words) -> None:

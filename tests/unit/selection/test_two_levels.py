@@ -14,7 +14,6 @@ from winnow_engine.index.scope import in_scope
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.keys.workspace_keys import KeyBlock, WorkspaceKeys
 from winnow_engine.question import Cursor, Question
-from winnow_engine.selection.candidates import Candidates, best, highest
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import FusionWeights
 from winnow_engine.selection.scoring_input import ScoringInput, ask_drafter
@@ -109,13 +108,6 @@ def test_with_every_unit_a_candidate_it_is_the_exhaustive_scan_bit_for_bit(works
     assert all(np.array_equal(found.contributions[name], expected.contributions[name]) for name in found.contributions)
 
 
-def test_what_one_of_two_parts_may_mean_is_scored_for_the_whole(workspace: Workspace) -> None:
-    asked = two_levels(workspace, Question(QUESTIONS[2]), NARROW)
-    assert len(asked.subquestions) == 2
-    for part in asked.subquestions:
-        assert np.isin(part.scored.units, asked.scored.units).all()
-
-
 @pytest.mark.parametrize("text", QUESTIONS)
 def test_few_candidates_lead_to_the_same_best_units_with_nearly_the_same_scores(
     workspace: Workspace, text: str
@@ -130,25 +122,12 @@ def test_few_candidates_lead_to_the_same_best_units_with_nearly_the_same_scores(
         assert found.contributions_to(int(unit)).keys() == expected.contributions_to(int(unit)).keys()
 
 
-def test_what_was_not_scored_has_no_chance(workspace: Workspace) -> None:
-    found = fuse(two_levels(workspace, Question(QUESTIONS[0]), NARROW), WEIGHTS)
-    others = np.setdiff1d(np.arange(len(workspace.units)), found.units)
-    assert (found.total[others] == -np.inf).all()
-    assert np.isfinite(found.total[found.units]).all()
-
-
 def test_units_at_the_cursor_and_in_the_paths_asked_about_are_scored(workspace: Workspace) -> None:
     question = Question(QUESTIONS[0], Cursor("m03.py", 9, 9), paths=("m04.py",))
     found = two_levels(workspace, in_scope(workspace.located(question), workspace, Cancellation()), NARROW)
     assert set(np.unique(found.file_numbers)) >= {3, 4}
     for number in (3, 4):
         assert (found.file_numbers == number).sum() == len(workspace.files[number].units)
-
-
-def test_names_at_the_cursor_lead_to_their_definitions(workspace: Workspace) -> None:
-    question = workspace.located(Question("Explain this code.", Cursor("m03.py", 6, 7)))
-    found = two_levels(workspace, question, replace(NARROW, coarse=1, words=1))
-    assert workspace.unit_at("m00.py", 18) in found.scored.units  # step_0_3
 
 
 def test_the_small_the_incomplete_and_the_much_kept_are_scored_whole(
@@ -168,27 +147,3 @@ def test_the_small_the_incomplete_and_the_much_kept_are_scored_whole(
     assert candidates(replace(keys, missing_tokens=1)) is None
     drafter.has_two_levels = False
     assert candidates(keys) is None
-
-
-def test_an_edit_changes_little_of_the_sample(workspace: Workspace) -> None:
-    table = workspace.file_table
-    edited = replace(table, keys=[*table.keys[:7], "another", *table.keys[8:]])
-    one, other = set(table.unit_sample.tolist()), set(edited.unit_sample.tolist())
-    assert len(one) == len(other) == 300
-    assert 240 < len(one & other) < 300
-
-
-def test_weights_add_up_to_the_workspace() -> None:
-    candidates = Candidates(np.array([2, 5, 9]), np.array([1, 5, 30]), 50)
-    assert candidates.units.tolist() == [1, 2, 5, 9, 30]
-    assert candidates.weights.tolist() == [23.5, 1, 1, 1, 23.5]
-    assert candidates.with_more(np.array([1, 3])).weights.tolist() == [1, 1, 1, 1, 1, 45]
-
-
-@pytest.mark.parametrize("most", [1, 7, 500])
-def test_of_equal_scores_the_first_are_the_highest(most: int) -> None:
-    scores = np.random.default_rng(most).integers(-50, 50, 300).astype(np.float32)
-    order = np.argsort(-scores, kind="stable")
-    assert highest(scores, most).tolist() == order[:most].tolist()
-    assert best(scores, most).tolist() == [place for place in order[:most].tolist() if scores[place] > 0]
-    assert best(np.zeros(3, np.float32), most).tolist() == []

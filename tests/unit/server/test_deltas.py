@@ -4,11 +4,9 @@ import asyncio
 import threading
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from winnow_lsp.server.render import deltas as module
 from winnow_lsp.server.render.deltas import Deltas
 
 
@@ -49,17 +47,6 @@ def test_together_they_are_the_text_and_count_from_0(pieces: list[str]) -> None:
     assert "".join(value["text"] for value in wire.values) == "".join(pieces)
     assert [value["sequence"] for value in wire.values] == list(range(len(wire.values)))
     assert {value["kind"] for value in wire.values} <= {"delta"}
-
-
-async def test_pieces_that_come_at_once_are_joined_behind_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_INTERVAL_S", 3600)
-    wire = await stream(["a", "b", "c"])
-    assert [value["text"] for value in wire.values] == ["a", "bc"]
-
-
-async def test_the_first_text_is_said_once_even_without_a_token() -> None:
-    wire = await stream(["a", "b"], token=None)
-    assert (wire.starts, wire.values) == (1, [])
 
 
 async def test_what_was_kept_is_sent_with_the_token_it_belongs_to() -> None:

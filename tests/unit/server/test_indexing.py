@@ -8,7 +8,6 @@ import pytest
 from lsprotocol import types
 
 from winnow_engine.core import Cancellation, Progress, ignore
-from winnow_engine.errors import WorkspaceError
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
 from winnow_lsp.host.queue import Queue
@@ -73,17 +72,6 @@ async def test_progress_shows_how_far_it_is(indexer: Indexer, assistant: Slow) -
     assert indexer.state == IndexState(Progress("index", 2, 2, 30, 60), stale_files=0, working=False, error=None)
 
 
-async def test_it_runs_until_the_last_of_several_runs_has_ended(indexer: Indexer, assistant: Slow) -> None:
-    first, second = (asyncio.create_task(indexer.run(ignore)) for _ in range(2))
-    assert await asyncio.to_thread(assistant.started.wait, PATIENCE_S)
-    first.cancel()
-    await asyncio.wait([first])
-    assert indexer.state.working
-    assistant.go.set()
-    await second
-    assert not indexer.state.working
-
-
 async def test_what_changed_before_it_began_is_fresh_afterwards_and_what_changed_since_is_not(
     indexer, assistant
 ) -> None:
@@ -94,17 +82,6 @@ async def test_what_changed_before_it_began_is_fresh_afterwards_and_what_changed
     assistant.go.set()
     await task
     assert (indexer.stale, indexer.state.stale_files) == ({"c"}, 1)
-
-
-async def test_an_error_is_kept_until_the_next_run(indexer: Indexer, assistant: Slow) -> None:
-    assistant.error = WorkspaceError("no file counts")
-    assistant.go.set()
-    with pytest.raises(WorkspaceError, match="no file counts"):
-        await indexer.run(ignore)
-    assert (indexer.state.error, indexer.state.working) == ("no file counts", False)
-    assistant.error = None
-    await indexer.run(ignore)
-    assert indexer.state.error is None
 
 
 async def test_changes_that_never_cease_neither_end_a_run_nor_put_it_off_for_ever(

@@ -26,10 +26,6 @@ def span(score: float, **fields: Any) -> dict[str, Any]:
     } | fields
 
 
-def test_an_answer_alone_has_no_sections() -> None:
-    assert answer_page("What is add?", answered(answer="\nIt adds.\n")) == "# What is add?\n\nIt adds.\n"
-
-
 def test_citations_are_links_that_open_at_their_line() -> None:
     cited = [location("file:///w/my%20file.py", 3, 9), location("file:///w/b.py", 4, 4)]
     page = answer_page("Q", answered(citations=cited))
@@ -41,12 +37,6 @@ def test_cited_lines_that_only_a_commit_has_are_named() -> None:
     before = [{"location": location("file:///w/my%20file.py", 3, 9), "commit": "1a2b3c4d5e6f"}]
     page = answer_page("Q", answered(citations=[location("file:///w/b.py", 4, 4)], citedBefore=before))
     assert "## Cited\n\n- [b.py:4](file:///w/b.py#L4)\n- `1a2b3c4d5e:my file.py:3-9`\n" in page
-
-
-def test_notices_and_an_early_end_are_told() -> None:
-    page = answer_page("Q", answered(finish="length", notices=["1 earlier turn left out"]))
-    assert "winnow.maxTokens" in page
-    assert page.endswith("## Notes\n\n- 1 earlier turn left out\n")
 
 
 def test_spans_come_best_first_and_say_why() -> None:
@@ -70,9 +60,3 @@ def test_names_are_no_markdown() -> None:
     file = {"path": picture, "what": "changed", "added": 1, "removed": 0}
     found = {"title": "A change", "summary": "", "files": [file], "findings": []}
     assert f"- `` {picture} `` changed, +1 -0" in review_page(found)
-
-
-def test_a_thought_is_folded() -> None:
-    page = answer_page("Q", answered(thinking={"text": "Hm, so.", "seconds": 12.4, "tokens": 1340}))
-    folded = "<details><summary>Thought for 12 s (1,340 tokens)</summary>\n\nHm, so.\n\n</details>"
-    assert page == f"# Q\n\n{folded}\n\nIt adds.\n"

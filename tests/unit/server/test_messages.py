@@ -7,7 +7,7 @@ from lsprotocol import types
 
 from winnow_engine.editing.request import EditKind
 from winnow_engine.question import ABOUT_CHANGE, Turn
-from winnow_lsp.server.wire.messages import AskParams, EditParams, Topic
+from winnow_lsp.server.wire.messages import AskParams, EditParams
 
 AT = {"line": 3, "character": 4}
 RANGE = {"start": {"line": 1, "character": 0}, "end": AT}
@@ -54,18 +54,6 @@ BAD_ASK: list[tuple[str, Any]] = [
 ]
 
 
-def test_a_question_needs_nothing_else() -> None:
-    assert AskParams.read({"question": "why?"}) == AskParams("why?")
-
-
-@pytest.mark.parametrize(
-    ("given", "means"),
-    [({"tokens": 7}, 7), ({"tokens": "auto"}, "auto"), ({"tokens": 7, "ratio": 0.05}, "5%"), ({"ratio": None}, None)],
-)
-def test_a_budget_as_in_the_version_before_is_read(given: object, means: object) -> None:
-    assert AskParams.read({"question": "why?", "budget": given}).budget == means
-
-
 def test_every_field_of_a_question_arrives() -> None:
     asked = AskParams.read(
         {
@@ -96,24 +84,6 @@ def test_every_field_of_a_question_arrives() -> None:
     )
 
 
-@pytest.mark.parametrize("topic", Topic)
-def test_a_topic_stands_in_for_the_question(topic: Topic) -> None:
-    asked = AskParams.read({"about": topic.value, "textDocument": DOCUMENT, "position": AT})
-    assert (asked.question, asked.about) == ("", topic)
-
-
-@pytest.mark.parametrize("question", [{}, {"question": None}, {"question": " "}, {"question": "?", "about": "code"}])
-def test_a_question_or_a_topic_is_given_and_never_both(question: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="exactly one of the two"):
-        AskParams.read({"textDocument": DOCUMENT, "range": RANGE, **question})
-
-
-@pytest.mark.parametrize("place", [{}, {"textDocument": DOCUMENT}, {"range": RANGE}])
-def test_a_topic_is_about_a_place(place: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="needs a textDocument"):
-        AskParams.read({"about": "code", **place})
-
-
 def test_null_is_as_good_as_nothing() -> None:
     names = (
         "textDocument",
@@ -128,13 +98,6 @@ def test_null_is_as_good_as_nothing() -> None:
         "workDoneToken",
     )
     assert AskParams.read({"question": "why?", **dict.fromkeys(names)}) == AskParams("why?")
-
-
-def test_a_position_is_an_empty_range_and_a_range_wins_over_it() -> None:
-    here = types.Position(3, 4)
-    assert AskParams.read({"question": "?", "position": AT}).range == types.Range(here, here)
-    both = AskParams.read({"question": "?", "position": AT, "range": RANGE}).range
-    assert both == types.Range(types.Position(1, 0), here)
 
 
 @pytest.mark.parametrize(("name", "value"), BAD_ASK)

@@ -60,24 +60,3 @@ async def test_the_wait_is_said_again_until_the_answer_begins(monkeypatch: pytes
     said = client.changes
     await asyncio.sleep(0.01)
     assert client.changes == said
-
-
-async def test_the_answer_is_announced_at_once_and_nothing_is_said_after_it() -> None:
-    client: Any = Client()
-    async with ProgressBars(client, client.changed).show("token", "Winnow") as bar:
-        bar.say("searching")
-        bar.say("reading the prompt")  # waits for the interval
-        bar.answer()
-        assert client.messages == ["searching", "answering"]
-        bar.say("reading the prompt")
-        bar.think()
-    assert client.messages == ["searching", "answering"]
-
-
-async def test_files_are_counted() -> None:
-    client: Any = Client()
-    async with ProgressBars(client, client.changed).show("token", "Winnow") as bar:
-        bar.report(Progress("index", 120, 300))
-        await until(lambda: client.messages)
-    assert client.messages == ["indexing 120 of 300 files"]
-    assert client.changes == 0

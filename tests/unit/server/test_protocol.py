@@ -14,10 +14,8 @@ from winnow_lsp.server.features import register_all
 from winnow_lsp.server.server import WinnowServer
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
-NOT_INITIALIZED = -32002
 
 INITIALIZE = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"capabilities": {}}}
-PLACE = {"textDocument": {"uri": "file:///w/a.py"}, "position": {"line": 0, "character": 0}}
 
 
 class NoModels:
@@ -117,19 +115,6 @@ async def test_what_is_no_message_is_an_invalid_request(started: Talk, message: 
     assert await started.say(message).code() == INVALID_REQUEST
 
 
-@pytest.mark.parametrize("method", ["winnow/ask", "shutdown", "textDocument/codeAction", "no/such"])
-async def test_nothing_is_done_before_initialize(talk: Talk, method: str) -> None:
-    assert await talk.say(request(method, PLACE)).code() == NOT_INITIALIZED
-
-
-async def test_notifications_before_initialize_are_ignored(talk: Talk) -> None:
-    assert await talk.say(notification("initialized", {}), notification("textDocument/didOpen", {})).hear() == []
-
-
-async def test_a_session_is_initialized_once(started: Talk) -> None:
-    assert await started.say(INITIALIZE).code() == INVALID_REQUEST
-
-
 async def test_initialize_with_bad_parameters_may_be_tried_again(talk: Talk) -> None:
     assert await talk.say(INITIALIZE | {"params": {"capabilities": 5}}).code() == INVALID_PARAMS
     (_, answer) = await talk.say(INITIALIZE).hear()
@@ -141,11 +126,6 @@ async def test_after_shutdown_only_exit_is_heeded(started: Talk) -> None:
     assert not started.server.protocol.left
     started.say(notification("exit"))
     assert (started.server.protocol.left, started.server.protocol.orderly) == (True, True)
-
-
-async def test_exit_without_shutdown_is_out_of_order(talk: Talk) -> None:
-    talk.say(notification("exit"))
-    assert (talk.server.protocol.left, talk.server.protocol.orderly) == (True, False)
 
 
 async def test_an_unknown_request_is_not_found_and_an_unknown_notification_is_ignored(started: Talk) -> None:
@@ -180,24 +160,6 @@ async def test_malformed_parameters_of_the_standards_own_requests_are_refused(st
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
 async def test_numbers_that_json_cannot_carry_are_no_json(started: Talk, number: str) -> None:
     assert await started.say(json.dumps(request("no/such", "?")).replace('"?"', number).encode()).code() == PARSE_ERROR
-
-
-@pytest.mark.parametrize("method", ["initialized", "exit", "textDocument/didOpen", "$/cancelRequest"])
-async def test_a_notification_takes_no_id(started: Talk, method: str) -> None:
-    assert await started.say(request(method, {})).code() == METHOD_NOT_FOUND
-    assert not started.server.protocol.left
-
-
-async def test_a_nested_jsonrpc_key_is_nothing_special(started: Talk) -> None:
-    nested = {"jsonrpc": "2.0", "id": 9, "method": "shutdown"}
-    (answer,) = await started.say(request("textDocument/codeAction", {"jsonrpc": nested}, 5)).hear()
-    assert (answer["id"], answer["error"]["code"]) == (5, INVALID_PARAMS)
-    assert not started.server.protocol.orderly
-
-
-@pytest.mark.parametrize("response", [{"result": 5}, {"error": {"code": 1, "message": "no"}}, {"error": 5}])
-async def test_responses_nobody_waits_for_are_ignored(started: Talk, response: dict[str, Any]) -> None:
-    assert await started.say({"jsonrpc": "2.0", "id": "who?", **response}).hear() == []
 
 
 async def test_edits_of_a_document_that_is_not_open_are_ignored(started: Talk, tmp_path) -> None:

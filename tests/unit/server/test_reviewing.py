@@ -9,7 +9,6 @@ from typing import Any
 import git_repositories as git
 import pytest
 from lsprotocol import types
-from pygls.exceptions import JsonRpcInvalidParams
 
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import NothingChangedError
@@ -112,21 +111,3 @@ async def test_a_message_has_the_repositorys_manner(server: Any) -> None:
     result = await reviewing._commit_message(server, call("winnow.commitMessage", {"changes": "working"}))
     assert result["message"].splitlines()[0] == "fix: return two"
     assert "one of fix." in server.asked[0].question
-
-
-async def test_nothing_changed_is_an_empty_review_and_a_notice(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def answer(*_: object) -> None:
-        raise NothingChangedError("nothing changed: so it is")
-
-    monkeypatch.setattr(reviewing, "answered_in", answer)
-    result = await reviewing._review(server, call("winnow.review"))
-    assert (result["findings"], result["files"], result["title"]) == ([], [], "nothing changed: so it is")
-    assert "No findings." in server.shown["Review"]
-    assert await reviewing._commit_message(server, call("winnow.commitMessage")) == {"message": ""}
-    assert server.shown["told"] == "Winnow: no message: nothing changed: so it is"
-
-
-@pytest.mark.parametrize("argument", [5, "staged", {"changes": 5}, None, ["staged"]])
-async def test_malformed_arguments_are_named(server: Any, argument: Any) -> None:
-    with pytest.raises(JsonRpcInvalidParams, match="changes"):
-        await reviewing._review(server, call("winnow.review", argument))

@@ -56,14 +56,6 @@ async def test_the_first_goes_out_at_once_and_the_rest_are_joined(clock: Clock, 
     assert sent == [0, 1]
 
 
-async def test_after_a_quiet_interval_the_next_goes_out_at_once(clock: Clock, throttle: Throttle, sent) -> None:
-    throttle.want()
-    clock.tick()
-    assert (sent, clock.due) == ([0], [])
-    throttle.want()
-    assert sent == [0, 1]
-
-
 async def test_flushing_sends_what_is_due_and_nothing_after(clock: Clock, throttle: Throttle, sent) -> None:
     throttle.want()
     throttle.want()

@@ -13,12 +13,6 @@ def test_every_topic_names_the_symbol_or_the_selection(topic: Topic) -> None:
     assert ask_about(topic, AT).cursor == AT
 
 
-def test_problems_are_listed_and_cut() -> None:
-    text = ask_about(Topic.DIAGNOSTIC, AT, "f", ["undefined name {x}", "y" * 5000]).text
-    assert "\n- undefined name {x}\n- yyy" in text
-    assert len(text) < 1200
-
-
 @pytest.mark.parametrize(
     ("text", "about"),
     [

@@ -81,16 +81,6 @@ async def test_files_that_come_change_move_and_go_are_noticed(watched: Watched, 
     await watched.noticed(*(tmp_path / name for name in ("new.py", "moved.py", "old.py")))
 
 
-async def test_only_folders_that_count_are_watched(watched: Watched, tmp_path: Path) -> None:
-    (tmp_path / ".gitignore").write_text("/out\n")
-    for name in (".git/objects/aa", "node_modules/a/lib", "out/deep", "src"):
-        (tmp_path / name).mkdir(parents=True)
-    await watched.watches(2)
-    for name in (".git/index", "out/deep/made.py", "picture.png", "src/last.py"):
-        (tmp_path / name).write_text("x")
-    await watched.noticed(tmp_path / "src" / "last.py")
-
-
 async def test_folders_are_followed_as_they_come_and_go(watched: Watched, tmp_path: Path) -> None:
     await watched.watches(1)
     (tmp_path / "a" / "b").mkdir(parents=True)
@@ -101,22 +91,6 @@ async def test_folders_are_followed_as_they_come_and_go(watched: Watched, tmp_pa
     await watched.noticed(tmp_path / "a" / "b" / "second.py")
     (tmp_path / "a" / "b").rename(tmp_path.parent / "elsewhere")
     await watched.noticed(tmp_path / "a" / "b")
-
-
-async def test_a_folder_that_is_ignored_since_then_is_left_alone(watched: Watched, tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    await watched.watches(2)
-    (tmp_path / ".gitignore").write_text("/out\n")
-    await watched.until(lambda: watches() == 1)
-
-
-async def test_watching_again_takes_the_place_of_watching_before(watched: Watched, tmp_path: Path) -> None:
-    for _ in range(3):
-        watched.watcher.start()
-    await watched.watches(1)
-    (tmp_path / "a.py").write_text("x")
-    await watched.noticed(tmp_path / "a.py")
-    assert watches() == 1
 
 
 async def test_a_folder_that_is_not_there_does_not_stop_the_others(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import load, save
 
 from winnow_engine.errors import SharedIndexError
-from winnow_engine.sharing.index import SharedIndex, attach, runs
+from winnow_engine.sharing.index import SharedIndex, attach
 from winnow_engine.sharing.publishing import publish
 from winnow_engine.sharing.shards import CONTENTS, unpacked_contents
 from winnow_engine.storage.store import Store, content_key
@@ -99,14 +99,6 @@ def test_a_server_gives_the_same_with_and_without_parts(
         check_all(reader)
 
 
-def test_few_records_are_fetched_in_few_parts(reader: Store, out: Path) -> None:
-    with served(out, _Parts) as url:
-        _Parts.asked = ()
-        attach(reader, [url])
-        assert reader.get("units-1", KEYS[:3]).keys() == set(KEYS[:3])
-    assert len([one for one in _Parts.asked if one]) == 1
-
-
 def test_an_index_counts_as_long_as_a_client_has_it_in_its_settings(reader: Store, out: Path) -> None:
     for client in ("one", "other"):
         attach(reader, [str(out)], client)
@@ -116,19 +108,6 @@ def test_an_index_counts_as_long_as_a_client_has_it_in_its_settings(reader: Stor
     assert (reader.get("units-1", KEYS[1:2]), len(reader.problems)) == ({}, 1)
     reader.detach("other")
     assert not reader.problems
-
-
-def test_what_the_store_has_comes_first(reader: Store, out: Path) -> None:
-    own = {"codes": np.zeros((1, 64), np.int8)}
-    reader.put("units-1", KEYS[0], own)
-    attach(reader, [str(out)])
-    assert reader.get("units-1", KEYS[:1])[KEYS[0]]["codes"].shape == (1, 64)
-
-
-def test_an_unchanged_repository_is_not_written_again(written: Store, out: Path) -> None:
-    before = {path: path.stat().st_mtime_ns for path in out.iterdir() if path.suffix != ".lock"}
-    publish(written, NAMES, 40, out, "project")
-    assert {path: path.stat().st_mtime_ns for path in out.iterdir() if path.suffix != ".lock"} == before
 
 
 def test_a_changed_repository_takes_the_place_of_its_shard_and_leaves_others(
@@ -286,9 +265,3 @@ def test_a_file_that_is_longer_than_said_is_refused(out: Path) -> None:
     assert index.keys("units-1", KEYS) == set()
     assert index.problem is not None
     assert "has more than" in index.problem
-
-
-def test_near_ranges_are_read_at_once() -> None:
-    places = [(0, 10), (12, 20), (500, 510), (511, 700)]
-    assert runs(places, gap=5, most=1000) == [[0, 1], [2, 3]]
-    assert runs(places, gap=500, most=25) == [[0, 1], [2], [3]]

@@ -11,7 +11,7 @@ import pytest
 
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.storage.mapped import write_arrays
-from winnow_engine.storage.store import Store, content_key
+from winnow_engine.storage.store import Store
 
 
 @pytest.fixture
@@ -32,18 +32,6 @@ def test_records_survive_reopening_with_dtype_and_shape(path: Path) -> None:
     np.testing.assert_array_equal(found["a"]["codes"], record(7)["codes"])
     assert found["a"]["empty"].shape == (0, 4)
     assert found["a"]["empty"].dtype == np.float16
-
-
-def test_a_writer_stores_many_records_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store, written = Store(path), []
-    put_many = store.put_many
-    monkeypatch.setattr(store, "put_many", lambda n, records: (written.append(len(records)), put_many(n, records)))
-    with store.writer("n") as writer:
-        for i in range(100):
-            writer.put(str(i), record(i, 1))
-    assert sum(written) == 100
-    assert len(written) < 50
-    assert len(Store(path).get("n", map(str, range(100)))) == 100
 
 
 def test_a_writer_does_not_wait_long(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,19 +57,6 @@ def test_what_an_error_ends_is_stored(path: Path) -> None:
     with pytest.raises(KeyError):
         fail()
     assert "a" in store.get("n", ["a"])
-
-
-def test_namespaces_do_not_mix(path: Path) -> None:
-    store = Store(path)
-    store.put("one", "a", record(1))
-    assert store.get("two", ["a"]) == {}
-
-
-def test_more_keys_than_one_query_takes(path: Path) -> None:
-    store = Store(path)
-    for i in range(1100):
-        store.put("n", str(i), record(i % 100, 1))
-    assert len(store.get("n", map(str, range(1100)))) == 1100
 
 
 def test_damaged_record_counts_as_missing(path: Path) -> None:
@@ -166,10 +141,6 @@ def test_the_disk_is_given_back_where_most_of_the_file_is_empty(path: Path, monk
     store.trim(1000)
     assert path.stat().st_size < full / 20
     np.testing.assert_array_equal(store.get("n", ["last"])["last"]["codes"], record(7)["codes"])
-
-
-def test_key_depends_on_path_and_content() -> None:
-    assert len({content_key("a.py", b"x"), content_key("b.py", b"x"), content_key("a.py", b"y")}) == 3
 
 
 def test_only_the_user_may_read_it_also_where_others_could_before(path: Path) -> None:

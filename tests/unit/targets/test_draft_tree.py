@@ -1,27 +1,4 @@
-from winnow_engine.llama.draft_tree import ROOT, DraftTree, chain, grow
-
-#      0 ── 1 ── 3
-# ROOT ┤    └─── 4
-#      2
-FORK = DraftTree((10, 11, 20, 12, 13), (ROOT, 0, ROOT, 1, 1), (0.9, 0.8, 0.5, 0.4, 0.3))
-
-
-def test_branches_lead_to_leaves_and_the_first_takes_each_first_child() -> None:
-    assert FORK.branches() == [[0, 1], [0, 1], [2], [0], [1]]
-    assert chain([1, 2, 3], [1, 1, 1]).branches() == [[0], [0], [0]]
-    assert DraftTree().branches() == []
-
-
-def test_depths_count_from_the_answers_last_token() -> None:
-    assert FORK.depths() == [1, 2, 1, 3, 3]
-
-
-def test_children_are_found_by_parent_and_token() -> None:
-    assert [FORK.child(ROOT, 20), FORK.child(1, 13), FORK.child(0, 13), FORK.child(2, 10)] == [2, 4, None, None]
-
-
-def test_the_beginning_of_a_tree_is_a_tree() -> None:
-    assert FORK.first(3) == DraftTree((10, 11, 20), (ROOT, 0, ROOT), (0.9, 0.8, 0.5))
+from winnow_engine.llama.draft_tree import ROOT, grow
 
 
 def test_a_tree_grows_where_it_is_worth_most() -> None:

@@ -43,13 +43,3 @@ def test_the_build_and_the_types_decide(
 ) -> None:
     monkeypatch.setattr(llama_cpp, "llama_print_system_info", lambda: build)
     assert repacking_pays(quantised(tmp_path / "model.gguf", *types)) is pays
-
-
-def test_what_is_wrong_with_a_file_is_left_to_llama_cpp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(llama_cpp, "llama_print_system_info", lambda: WITH_VNNI)
-    (tmp_path / "cut.gguf").write_bytes(b"GGUF\3")
-    assert repacking_pays(tmp_path / "cut.gguf")
-
-
-def test_llama_cpp_says_what_it_was_built_for() -> None:
-    assert "AVX2 = 1" in llama_cpp.llama_print_system_info().decode()

@@ -1,22 +1,15 @@
 """Where models live, decided from numbers alone, and the size of a model's keys and values."""
 
-import threading
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
-import gguf
 import llama_cpp
-import numpy as np
 import pytest
-from random_models import write_all
 
-from winnow_engine.config import ModelConfig, Place, TargetOptions
+from winnow_engine.config import Place, TargetOptions
 from winnow_engine.errors import ModelNotFoundError
 from winnow_engine.llama.devices import LlamaGpu, best_gpu
 from winnow_engine.models.gguf_header import GgufHeader
-from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
-from winnow_engine.targets import opening, residency
 from winnow_engine.targets.residency import MemoryNeeds, decide, kv_bytes, leaves_room_for_reranker, measure
 
 GB = 10**9
@@ -68,55 +61,11 @@ def test_a_reranker_is_used_where_all_else_fits_beside_it(
     assert leaves_room_for_reranker(memory(free, offload), target) is room
 
 
-@pytest.mark.parametrize(
-    ("models", "answers", "free", "room"),
-    [
-        (ModelConfig(), False, 7, True),
-        (ModelConfig(), True, 7, False),
-        (ModelConfig(), True, 9, True),
-        (ModelConfig(target_place="cpu"), True, 7, True),
-        (ModelConfig(target="http://127.0.0.1:8000"), True, 7, True),
-        (ModelConfig(target="/not/there.gguf"), True, 7, True),
-    ],
-)
-def test_room_for_a_reranker_depends_on_what_answers(
-    models: ModelConfig, answers: bool, free: float, room: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in (DEFAULT_DRAFTER, DEFAULT_TARGET):
-        (tmp_path / f"{name}.gguf").write_bytes(bytes(100))
-    header = GgufHeader("qwen2", "", 28, 0, {}, {})
-    monkeypatch.setattr(residency, "read_header", lambda path: header)
-    monkeypatch.setattr(residency, "gpu_bytes", lambda: (int(free * GB), "a GPU"))
-    monkeypatch.setattr(residency, "memory_bytes", lambda header, options: 2 * GB)
-    monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: True)
-    monkeypatch.setattr(opening, "locate", lambda name: _located(tmp_path / f"{name}.gguf"))
-    assert opening.room_for_reranker(models, answers=answers) is room
-
-
-def _located(path: Path) -> Path:
-    if not path.is_file():
-        raise ModelNotFoundError(str(path))
-    return path
-
-
 @pytest.mark.parametrize(("free", "place"), [(7, "resident"), (6.5, "cpu")])
 def test_a_gpu_that_only_llama_cpp_knows_is_the_targets(free: float, place: str) -> None:
     found = decide(replace(memory(None), other=LlamaGpu("Apple M2", int(free * GB))))
     assert (found.drafter, found.target) == ("cpu", place)
     assert found.reason.startswith(f"Apple M2 has {free:.1f} GB free, ")
-
-
-def test_the_gpu_that_is_shown_is_one_that_somebody_can_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(residency, "gpu_bytes", lambda: (None, "no CUDA"))
-    monkeypatch.setattr(residency, "best_gpu", lambda: None)
-    assert residency.any_gpu_bytes() == (None, "no CUDA")
-    monkeypatch.setattr(residency, "best_gpu", lambda: LlamaGpu("Apple M2", 7))
-    assert residency.any_gpu_bytes() == (7, "Apple M2, for the target alone")
-
-
-def test_a_target_that_fits_where_the_drafter_does_not_is_resident() -> None:
-    found = decide(MemoryNeeds(2 * GB, "", 3 * GB, GB, GB, True))
-    assert (found.drafter, found.target) == ("cpu", "resident")
 
 
 @pytest.mark.parametrize(("kv_type", "size"), [("f16", 4096), ("q8_0", 2176), ("q4_0", 1152)])
@@ -132,42 +81,6 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     drafter.write_bytes(b"")
     with pytest.raises(ModelNotFoundError):
         measure(drafter, drafter.with_name("t.gguf"), TargetOptions())
-
-
-@pytest.fixture
-def smallest(tmp_path: Path) -> Path:
-    """A GGUF file with nothing but a header."""
-    path = tmp_path / "smallest.gguf"
-    writer = gguf.GGUFWriter(path, "llama")
-    writer.add_block_count(1)
-    writer.add_context_length(16)
-    writer.add_head_count(2)
-    writer.add_embedding_length(8)
-    writer.add_tensor("a", np.zeros((4, 4), np.float32))
-    write_all(writer)
-    return path
-
-
-class Device:
-    """A device that answers only on a thread that has made it current, as CUDA does."""
-
-    lock = threading.RLock()
-    active = False
-
-    def activate(self) -> None:
-        self.active = True
-
-    def free_memory(self) -> int:
-        assert self.active
-        return 5 * GB
-
-
-def test_the_memory_is_that_of_the_device_made_current(monkeypatch: pytest.MonkeyPatch, smallest: Path) -> None:
-    monkeypatch.setattr(residency, "availability", lambda: SimpleNamespace(usable=True, reason="a GPU"))
-    monkeypatch.setattr(residency, "open_device", Device)
-    found = measure(smallest, smallest, TargetOptions())
-    assert (found.free, found.why) == (5 * GB, "a GPU")
-    assert found.target > found.drafter == smallest.stat().st_size
 
 
 def test_a_build_for_the_processor_alone_has_no_gpu() -> None:

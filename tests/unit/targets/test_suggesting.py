@@ -1,30 +1,22 @@
 """Targets for a machine: whether they fit and where, and how fast they read and answer."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import gguf
 import llama_cpp
-import numpy as np
 import pytest
-from gguf import GGMLQuantizationType as Type
 from random_models import write_model
 
 from winnow_engine.models import registry
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 from winnow_engine.models.target_table import KnownTarget, known_targets
-from winnow_engine.targets import machine_speed, residency, suggesting
-from winnow_engine.targets.machine_speed import Kind, Speed, speeds
-from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder, made_by, used_bytes
+from winnow_engine.targets import residency, suggesting
+from winnow_engine.targets.machine_speed import Speed
 from winnow_engine.targets.suggesting import Suggestion, best, suggest
-
-from .conftest import write_llama
 
 GB = 10**9
 DRAFTER = registry.find(DEFAULT_DRAFTER)
-SMOL = registry.find("smollm2-135m")
-TABLE = {target.name: target for target in known_targets()}
 SPEED = Speed(1.6e11, 3e10)
 
 
@@ -54,13 +46,6 @@ def suggested(available: float = 100, patience_s: float = 10) -> dict[str, Sugge
     return {one.model.name: one for one in suggest(DRAFTER, int(available * GB), patience_s)}
 
 
-def pulled(folder: Path, token_s: float) -> None:
-    """A model of SmolLM2's size that has read a prompt at `token_s` seconds a token."""
-    os.truncate(write_llama(folder / SMOL.file), SMOL.bytes)
-    snapshots = Snapshots(default_folder(), 1 << 30, made_by(folder / SMOL.file, "f16", llama_cpp.__version__))
-    snapshots.save(Snapshot(np.arange(90, dtype=np.int32), np.zeros(1000, np.uint8), token_s))
-
-
 def test_the_largest_comes_first_and_nothing_needs_to_be_here() -> None:
     found = list(suggested().values())
     assert [one.model for one in found] == list(reversed(known_targets()))
@@ -79,38 +64,6 @@ def test_the_forecast_follows_from_the_weights_that_a_token_uses() -> None:
     assert experts.answer_tokens_per_s > 4 * (dense.answer_tokens_per_s or 0)
 
 
-def test_what_was_measured_counts_for_that_model_alone_and_stays(machine: Path) -> None:
-    pulled(machine, 0.004)
-    before = used_bytes(default_folder())
-    found = suggested()
-    assert (found["smollm2-135m"].origin, found["smollm2-135m"].tokens_per_s) == ("measured", 250)
-    assert (found["smollm2-135m"].here, found["smollm2-135m"].first_token_s) == (True, 8)
-    assert found[DEFAULT_TARGET].origin == "forecast"
-    assert used_bytes(default_folder()) == before != (0, 0)
-
-
-def test_a_machine_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine_speed, "_LAYERS", 1)
-    kinds = {suggesting._kind(TABLE[name]) for name in ("smollm2-135m", "gpt-oss-20b")}
-    found = speeds(kinds)
-    assert all(1e9 < one.parameters_per_s < 1e14 and 1e8 < one.bytes_per_s < 1e13 for one in found.values())
-    monkeypatch.setattr(machine_speed, "_measured", lambda kind: pytest.fail("measured again"))
-    assert speeds(kinds) == found
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("qwen3.6-27b", Kind(Type.Q4_K, Type.Q6_K)),
-        ("qwen3-coder-30b-a3b", Kind(Type.Q4_K, Type.Q6_K, experts=True)),
-        ("gpt-oss-20b", Kind(Type.MXFP4, Type.MXFP4, experts=True)),
-        ("smollm2-135m", Kind(Type.Q4_1, Type.Q4_1, width=896)),
-    ],
-)
-def test_the_kind_of_weights_follows_from_the_quantisation(name: str, kind: Kind) -> None:
-    assert suggesting._kind(TABLE[name]) == kind
-
-
 @pytest.mark.parametrize("target", known_targets(), ids=lambda target: target.name)
 def test_the_table_is_sound(target: KnownTarget) -> None:
     assert target.source.startswith("hf:") or registry.find(target.name).bytes == target.bytes
@@ -120,14 +73,6 @@ def test_the_table_is_sound(target: KnownTarget) -> None:
     assert target.figures
     assert target.licence
     assert target.thinking in ("never", "always", "switched")
-
-
-def test_the_reason_for_a_place_is_told(gpu: Callable[[float], None], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert suggested(1)[DEFAULT_TARGET].reason == "no GPU; of memory, 1.0 GB free, not enough"
-    gpu(24)
-    assert suggested()[DEFAULT_TARGET].reason == "24.0 GB free, enough for both"
-    monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: False)
-    assert suggested()[DEFAULT_TARGET].reason == "24.0 GB free, but this build of llama.cpp has no GPU support"
 
 
 def test_memory_must_hold_the_drafter_and_the_target_with_its_context() -> None:

@@ -33,18 +33,6 @@ def test_a_stop_string_over_pieces_is_never_partly_shown() -> None:
     assert stream([b"one\n", b"EN", b"D two"], "\nEND") == ["one", "", "", ""]
 
 
-def test_held_back_text_is_shown_when_it_turns_out_harmless() -> None:
-    assert stream([b"x\nEN", b"V"], "\nEND") == ["x", "\nENV", ""]
-
-
-def test_held_back_text_is_shown_at_the_end() -> None:
-    assert stream([b"x\nEN"], "\nEND") == ["x", "\nEN"]
-
-
-def test_the_first_of_several_stop_strings_ends_the_text() -> None:
-    assert "".join(stream([b"a;b#c"], "#", ";")) == "a"
-
-
 @pytest.mark.parametrize("stops", [("aab",), ("ab", "ba"), ("aaa", "b"), ("é🦊",), ()])
 @given(data=st.data())
 def test_the_way_of_cutting_into_pieces_changes_nothing(stops: tuple[str, ...], data: st.DataObject) -> None:

@@ -3,16 +3,11 @@
 import random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from winnow_engine.targets.text_stream import (
     MARKERS,
     Markers,
     ThoughtStream,
-    markers_in,
-    opened_at_end,
-    without_thought,
 )
 
 THINK, GPT_OSS = MARKERS[0], MARKERS[-1]
@@ -67,28 +62,6 @@ def test_a_marker_may_be_cut_at_every_border(markers: Markers) -> None:
             assert split(pieces) == ("because 1 < 2", "So it is `<` here.")
 
 
-@given(st.lists(st.sampled_from([*PIECES, *(m for one in MARKERS for m in (one.opening, one.closing))])), st.randoms())
-def test_the_borders_never_matter(parts: list[str], rng: random.Random) -> None:
-    text = "".join(parts)
-    if len(text) > 1:
-        assert split(cut_anywhere(text, rng)) == split([text])
-
-
-def test_markers_behind_the_first_word_are_text() -> None:
-    answer = "Qwen3 writes `<think>` and `</think>`:\n<think>\nlike this\n</think>"
-    assert split(list(answer)) == ("", answer)
-    assert split(list(f"<think>\nhm\n</think>\n{answer}")) == ("hm", answer)
-
-
-def test_a_model_without_markers_may_say_anything() -> None:
-    assert split(list("<think>\nis a tag"), ()) == ("", "<think>\nis a tag")
-
-
-@pytest.mark.parametrize("text", ["", "\n\n  text", "<", "<thin", "\n<|channel|>ana", " " * 70 + "<think>x"])
-def test_an_answer_without_a_thought_stays_as_it_is(text: str) -> None:
-    assert split(list(text)) == ("", text)
-
-
 @pytest.mark.parametrize(
     ("text", "thought", "answer"),
     [
@@ -116,20 +89,6 @@ def test_what_a_server_has_told_apart_goes_with_markers_that_it_left() -> None:
     assert thought.seconds >= 0
 
 
-def test_a_template_tells_which_markers_there_are() -> None:
-    assert markers_in("{{ content.split('</think>')[-1] }}") == (THINK,)
-    assert markers_in("{%- set begin = '<seed:think>' -%}") == (MARKERS[1],)
-    assert markers_in("<|start|>assistant<|channel|>analysis<|message|>") == (GPT_OSS,)
-    assert markers_in("<|im_start|>assistant\n") == ()
-    assert opened_at_end("<|im_start|>assistant\n<think>\n", MARKERS) is THINK
-    assert opened_at_end("<think>\n\n</think>\n\n", MARKERS) is None
-
-
-def test_a_whole_answer_loses_its_thought() -> None:
-    assert without_thought("<think>hm</think>\n\nYes <think>.") == "Yes <think>."
-    assert without_thought("Yes.") == "Yes."
-
-
 def test_a_thought_that_goes_on_in_the_answer_leaves_no_marker() -> None:
     rng = random.Random(5)
     for _ in range(300):
@@ -140,7 +99,3 @@ def test_a_thought_that_goes_on_in_the_answer_leaves_no_marker() -> None:
         assert stream.feed("Hm") + stream.feed(stream.end_thought()) == ""
         shown = "".join([*map(stream.feed, cut_anywhere(answer, rng)), stream.end()])
         assert shown == f"So {more} it is"
-
-
-def test_an_answer_after_a_whole_thought_may_quote_what_closed_it() -> None:
-    assert split(["<think>hm</think>", "Qwen3 writes `</think>`."]) == ("hm", "Qwen3 writes `</think>`.")

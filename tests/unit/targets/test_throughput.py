@@ -1,6 +1,5 @@
 """Prefill throughput: measured here, else by an earlier process, else a guess."""
 
-import os
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,6 @@ from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.snapshots import policy
-from winnow_engine.targets.snapshots.files import Snapshot, Snapshots
 from winnow_engine.targets.throughput import PrefillThroughput, assumed_token_s
 
 OPTIONS = TargetOptions(n_threads=1, n_ubatch=32, snapshot_bytes=1 << 30)
@@ -45,12 +43,6 @@ def test_a_quicker_reading_counts_more_than_a_slower_one() -> None:
     assert throughput.token_s < (0.01 + slower) / 2
 
 
-def test_a_few_tokens_say_nothing() -> None:
-    throughput = PrefillThroughput()
-    throughput.learn(0, 63, 1.0)
-    assert throughput.token_s is None
-
-
 def test_a_larger_model_and_fewer_cores_are_assumed_to_read_slower() -> None:
     throughput = PrefillThroughput()
     throughput.assume(1_777_088_000, 2)
@@ -60,19 +52,6 @@ def test_a_larger_model_and_fewer_cores_are_assumed_to_read_slower() -> None:
     throughput.assume(4 * 1_777_088_000, 4)
     assert 1 / throughput.assumed_s == pytest.approx(118, abs=1)
     assert throughput.token_s is None
-
-
-@pytest.mark.parametrize(("parameters", "measured"), [(134_515_008, 410), (630_167_424, 280), (1_777_088_000, 250)])
-def test_what_is_assumed_is_near_what_two_cores_were_seen_to_read(parameters: int, measured: float) -> None:
-    assert measured / 1.5 < 1 / assumed_token_s(parameters, 2) < measured * 1.5
-
-
-def test_what_is_seen_takes_the_place_of_what_is_recalled() -> None:
-    throughput = PrefillThroughput()
-    throughput.recall(0.5)
-    assert (throughput.token_s, throughput.measured_s) == (0.5, None)
-    throughput.learn(0, 64, 64.0)
-    assert throughput.token_s == 1.0
 
 
 def assumed(target: LlamaTarget) -> float:
@@ -90,25 +69,6 @@ def test_a_cpus_throughput_is_assumed_until_it_has_read_a_prompt(tiny_llama: Pat
         assert target.prefill_tokens_per_s == pytest.approx(assumed(target))
         answer = ask(target)
         assert seconds(target, 0, len(PROMPT)) == pytest.approx(answer.prefill_s)
-
-
-def test_later_tokens_take_longer() -> None:
-    throughput = PrefillThroughput()
-    throughput.assume(1_777_088_000, 2, attention_s=1e-6)
-    throughput.learn(0, 2000, 20.0)
-    assert throughput.token_s == pytest.approx(0.01)
-    assert throughput.seconds(0, 1000, 0.01) == pytest.approx(10 - 0.5)
-    assert throughput.seconds(1000, 2000, 0.01) == pytest.approx(10 + 0.5)
-    throughput.learn(0, 1000, 9.5)
-    assert throughput.token_s == pytest.approx(0.01)
-
-
-def test_what_attention_needs_is_never_more_than_half() -> None:
-    throughput = PrefillThroughput()
-    throughput.assume(1_777_088_000, 2, attention_s=1.0)
-    throughput.learn(0, 4000, 40.0)
-    assert throughput.token_s == pytest.approx(0.005)
-    assert throughput.seconds(0, 1000, 0.005) == pytest.approx(2.5)
 
 
 @pytest.mark.parametrize("place", ["resident", "on-demand"])
@@ -131,49 +91,6 @@ def test_only_what_is_not_in_memory_takes_time(tiny_llama: Path) -> None:
         for prompt, unread in ((PROMPT, 1), (longer, 40), (other, len(other))):
             expected = seconds(target, len(prompt) - unread, len(prompt))
             assert target.seconds_to_read(LocalPrompt(prompt)) == pytest.approx(expected)
-
-
-def test_a_gpu_that_has_read_nothing_has_no_forecast(tiny_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llama_cpp.llama_supports_gpu_offload", lambda: True)
-    with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
-        assert target.seconds_to_read(LocalPrompt(PROMPT)) is None
-
-
-def test_what_is_on_disk_takes_as_long_as_restoring_it(tiny_llama: Path) -> None:
-    with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
-        ask(target)
-    with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
-        snapshots = target._unloadable.session()._snapshots
-        assert snapshots is not None
-        (path,) = snapshots._snapshots._folder.iterdir()
-        size, restore_s = path.stat().st_size, 1e-6
-        snapshots._bytes_per_s = size / restore_s
-        last = seconds(target, len(PROMPT) - 1, len(PROMPT))
-        assert target.seconds_to_read(LocalPrompt(PROMPT)) == pytest.approx(restore_s + last)
-        restored = ask(target)
-        assert restored.restored_tokens == len(PROMPT) - 1
-        assert snapshots._bytes_per_s != size / restore_s  # learned how long it really takes
-
-
-def test_a_gpu_does_not_recall_what_a_cpu_took(tiny_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
-        ask(target)
-    monkeypatch.setattr("llama_cpp.llama_supports_gpu_offload", lambda: True)
-    with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
-        assert target.prefill_tokens_per_s is None
-        answer = ask(target, PROMPT[::-1].copy())
-        assert seconds(target, 0, len(PROMPT)) == pytest.approx(answer.prefill_s)
-
-
-def test_the_snapshot_used_last_tells(tmp_path: Path) -> None:
-    snapshots = Snapshots(tmp_path / "kept", 1 << 30, "model")
-    assert snapshots.newest_token_s() is None
-    for start, token_s in ((1, 0.25), (2, 0.5)):
-        snapshots.save(Snapshot(PROMPT[start:], np.zeros(9, np.uint8), token_s))
-    for path in (tmp_path / "kept").iterdir():
-        at = 1e9 if path.name == snapshots._name(PROMPT[1:]) else 0.5e9
-        os.utime(path, (at, at))
-    assert snapshots.newest_token_s() == 0.25
 
 
 def test_while_it_reads_it_tells_how_long_the_rest_takes(tiny_llama: Path) -> None:

@@ -7,14 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from winnow_engine.core import Sampling
 from winnow_engine.errors import TargetError
 from winnow_engine.llama import context, patched_functions
 from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.draft_tree import DraftTree
 from winnow_engine.llama.kv_cache import KvCache
 from winnow_engine.llama.model import LlamaModel
-from winnow_engine.targets.local.sampler import Sampler
 
 from .loaded import OPTIONS
 
@@ -55,17 +53,6 @@ def test_they_are_those_with_the_largest_logits(opened: LlamaContext) -> None:
     cache.rewind(len(PROMPT))
     cache.verify(70, TREE)
     assert [int(opened.logits(row).argmax()) for row in rows] == wanted == [opened.likeliest(row) for row in rows]
-
-
-def test_a_draw_has_logits(opened: LlamaContext) -> None:
-    with closing(Sampler(Sampling(temperature=0.8))) as drawn, drawn.sampled(opened):
-        opened.decode(PROMPT, want_logits=True)
-        assert opened._choices is not None
-        assert opened._choices.last() is None
-    with closing(Sampler(Sampling())) as sampler, sampler.sampled(opened):
-        opened.decode(PROMPT[:1], want_logits=True)
-        assert opened._choices is not None
-        assert opened._choices.last() is not None
 
 
 def test_logits_that_are_no_numbers_are_told(opened: LlamaContext, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,43 +132,6 @@ def test_another_prompt_with_the_same_start_is_read_anew(
     assert_near(block(pair, 77), wanted)
 
 
-def test_rounding_the_fuse_changes_logits_little(pair: BlockPair, reference: Reference) -> None:
-    pair.prefill(prompt(1))
-    logits = block(pair, 77)
-    difference = np.abs(logits - reference(prompt(1), 77)).max()
-    assert 0 < difference < 0.1
-    assert logits.std() > 2
-
-
-@pytest.mark.usefixtures("exact")
-def test_a_pass_has_sixteen_rows_at_most(
-    pair: BlockPair, reference: Reference, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("winnow_engine.targets.drafts.block._MOST_ROWS", 8)
-    text = prompt(1, 61)
-    pair.prefill(text[:50])
-    block(pair, int(text[50]))
-    for more, places in ((3, BLOCK), (5, 4), (2, BLOCK)):  # rows that wait, and places that are left
-        held = len(pair.cache.tokens)
-        pair.cache.extend(text[held : held + more], want_logits=False)
-        found = block(pair, int(text[held + more]))
-        assert len(found) == places
-        assert_near(found, reference(text[: held + more], int(text[held + more]), places))
-
-
-@pytest.mark.usefixtures("exact")
-def test_fewer_places_than_a_block(pair: BlockPair, reference: Reference) -> None:
-    pair.prefill(prompt(1))
-    assert_near(block(pair, 77, 2), reference(prompt(1), 77, 2))
-
-
-@pytest.mark.usefixtures("exact")
-def test_another_token_behind_gives_other_logits(pair: BlockPair, reference: Reference) -> None:
-    """The comparison with NumPy would notice an error: it differs by far more than the tolerance."""
-    pair.prefill(prompt(1))
-    assert np.abs(block(pair, 77) - reference(prompt(1), 78)).max() > 1
-
-
 @pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_read_follows_the_targets_memory(pair: BlockPair, reference: Reference, seed: int) -> None:
@@ -178,14 +141,6 @@ def test_what_is_read_follows_the_targets_memory(pair: BlockPair, reference: Ref
     assert 0 < answer.accepted < answer.drafted
     held = np.array([*prompt(seed), *plain[:-1]], np.int32)
     assert_near(block(pair, plain[-1]), reference(held, plain[-1]))
-
-
-@pytest.mark.usefixtures("exact")
-def test_blocks_leave_nothing_behind(pair: BlockPair, reference: Reference) -> None:
-    """Drafting in every round gives the same block as drafting once."""
-    tokens = pair.answer(pair.draft, Sampling(max_tokens=30), prompt(2)).tokens
-    held = np.array([*prompt(2), *tokens[:-1]], np.int32)
-    assert_near(block(pair, tokens[-1]), reference(held, tokens[-1]))
 
 
 @pytest.mark.usefixtures("exact")
@@ -347,19 +302,6 @@ def test_auto_opens_no_draft_that_another_llama_cpp_would_verify_too_slowly(
 
 def test_a_target_has_no_draft_unless_one_lies_beside_it(tiny_qwen3: Path) -> None:
     assert draft_of(tiny_qwen3) is None
-
-
-@pytest.mark.parametrize("length", [200, 300, 450])
-def test_of_a_prompt_only_what_is_kept_is_copied(pair: BlockPair, length: int) -> None:
-    read = []
-    inputs = pair.draft._inputs
-    assert inputs is not None
-    rows = inputs.rows
-    inputs.rows = lambda asked: read.append(len(asked)) or rows(asked)  # type: ignore[method-assign,func-returns-value]
-    pair.prefill(np.resize(prompt(1, 200), length))
-    assert sum(read) == 16 + min(length, 256)
-    assert pair.draft._memory is not None
-    assert pair.draft._memory.length == length
 
 
 @pytest.mark.parametrize("places", [1, 3, BLOCK])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.draft_tree import ROOT, grow
+from winnow_engine.llama.draft_tree import ROOT
 from winnow_engine.targets.drafts.lookup import LookupDraft
 
 
@@ -43,40 +43,10 @@ def test_places_that_go_on_differently_are_branches_by_how_many_they_are() -> No
     assert (7, ROOT) in zip(tree.tokens, tree.parents, strict=True)
 
 
-def test_trust_follows_what_came_true() -> None:
-    """A text that never goes on as before, and one that always does."""
-    wrong = draft_after([1, 2, 3], [n for k in range(20, 60) for n in (1, 2, k)])
-    right = draft_after([1, 2, 3], [1, 2, 3] * 20)
-    least = 0.3
-    wrong.accept([1, 2])
-    assert len(wrong.propose(8, least)) == 0
-    assert len(right.propose(8, least)) == 8
-
-
 def test_a_new_answer_looks_up_in_its_own_prompt_only() -> None:
     draft = draft_after([1, 2, 3], [1, 2])
     draft.begin(np.array([7, 1, 2], np.int32), AbortFlag())
     assert len(draft.propose(8)) == 0
-
-
-def test_a_line_that_is_indented_otherwise_goes_on_as_before() -> None:
-    """Tokens 90 and 91 stand for two depths of indentation at the ends of lines."""
-    prompt = [1, 2, 3, 4, 5, 90, 6, 7, 8, 9, 90, 10, 11]
-    assert draft_after(prompt, [1, 2, 3, 4, 5, 91]).propose(4).tokens == (6, 7, 8, 9)
-    assert draft_after(prompt, [1, 2, 3, 4, 5, 91, 6]).propose(3).tokens == (7, 8, 9)
-
-
-def test_a_match_without_another_token_decides_unless_one_with_is_much_longer() -> None:
-    prompt = [1, 2, 3, 4, 5, 90, 6, 7, 8, 50, 6, 7, 9]
-    assert draft_after(prompt, [1, 2, 3, 4, 5, 91, 6, 7]).propose(1).tokens == (8,)
-    assert draft_after(prompt, [4, 5, 91, 6, 7]).propose(2, 0.1).tokens != ()
-
-
-def test_an_answer_may_be_much_longer_than_the_prompt() -> None:
-    draft = draft_after([1, 2, 3], [*range(10, 3000), 1, 2])
-    assert draft.propose(3).tokens == (3, 10, 11)
-    draft.accept([1999, 2000])
-    assert draft.propose(1).tokens == (2001,)
 
 
 def repetitive(seed: int) -> Iterator[list[int]]:
@@ -118,15 +88,3 @@ def test_matches_are_those_found_by_comparing_token_by_token(seed: int) -> None:
         assert (match and (match.places, match.length, match.gapped)) == wanted
         kinds.add(wanted and wanted[2])
     assert {False, True} <= kinds
-
-
-@pytest.mark.parametrize(("limit", "least"), [(16, 0.0), (5, 0.0), (16, 0.4), (16, 0.95), (0, 0.0)])
-def test_what_is_copied_from_one_place_is_the_tree_that_would_grow_there(limit: int, least: float) -> None:
-    draft, copied = draft_after(list(range(40)), [3, 4, 5]), 0
-    for token in (6, 7, 8, 30, 31, 32, 33):
-        match = draft._match
-        if match is not None and len(match.places) == 1:
-            assert draft.propose(limit, least) == grow(match, draft._continuations, limit, least)
-            copied += 1
-        draft.accept([token])
-    assert copied >= 4

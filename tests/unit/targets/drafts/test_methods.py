@@ -28,11 +28,6 @@ def methods() -> list[Path]:
     return [path for path in sorted(MODULES.glob("*.py")) if "\nMETHOD = " in path.read_text()]
 
 
-@pytest.mark.parametrize("module", methods(), ids=lambda path: path.stem)
-def test_each_method_has_its_tests(module: Path) -> None:
-    assert (Path(__file__).parent / f"test_{module.stem}.py").is_file()
-
-
 def test_every_method_is_found_and_no_two_are_chosen_by_the_same() -> None:
     found = drafts.all_methods()
     assert len(found) == len(methods())

@@ -41,18 +41,6 @@ def test_drafts_by_name(tiny_llama: Path, draft: str) -> None:
     assert answer.rounds + answer.accepted_tokens == answer.decode_tokens - 1
 
 
-@pytest.mark.parametrize("n_ubatch", [1, 2, 8])
-def test_a_draft_is_no_larger_than_a_batch(tiny_llama: Path, n_ubatch: int) -> None:
-    said = []
-    for draft in ("off", "lookup"):
-        options = TargetOptions(n_threads=1, n_ubatch=n_ubatch, speculate=draft)
-        with closing(LlamaTarget.open(tiny_llama, options)) as target:
-            prompt = np.tile(PROMPT, 4)
-            said.append(target.generate(Request(LocalPrompt(prompt), Sampling(max_tokens=40))))
-    assert said[0].text == said[1].text
-    assert (said[1].drafted_tokens > 0) == (n_ubatch > 1)
-
-
 def test_a_model_that_drafts_for_itself_is_always_right(tiny_llama: Path, tmp_path: Path) -> None:
     twin = Path(shutil.copy(tiny_llama, tmp_path / "twin.gguf"))
     answer = ask(tiny_llama, twin)

@@ -50,21 +50,6 @@ def test_a_tree_is_ordered_by_worth_with_parents_first(draft: SmallModelDraft) -
     assert all(tree.worth[node] <= tree.worth[parent] for node, parent in enumerate(tree.parents) if parent != ROOT)
 
 
-def test_guesses_go_on_from_what_was_accepted(draft: SmallModelDraft, tiny_llama: Path) -> None:
-    draft.propose(8)
-    draft.accept([41, 42, 43])
-    again = draft.propose(8)
-    with closing(SmallModelDraft(LlamaModel(tiny_llama), OPTIONS)) as fresh:
-        fresh.begin(np.concatenate([PROMPT, np.array([41, 42, 43], np.int32)]), AbortFlag())
-        assert fresh.propose(8).tokens == again.tokens
-
-
-def test_a_chain_ends_where_it_is_worth_too_little(draft: SmallModelDraft) -> None:
-    worth = draft.propose(8).worth
-    assert all(w >= worth[0] for w in draft.propose(8, worth[0]).worth)
-    assert len(draft.propose(8, 1.0)) == 0
-
-
 def test_nothing_is_proposed_without_room_or_once_aborted(draft: SmallModelDraft) -> None:
     assert len(draft.propose(0)) == 0
     flag = AbortFlag()

@@ -2,19 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable
-from contextlib import closing
-from pathlib import Path
 
-import llama_cpp
 import numpy as np
 import pytest
 
 from winnow_engine.core import Sampling
-from winnow_engine.llama import context
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.context import LlamaContext
-from winnow_engine.llama.draft_tree import NOTHING, ROOT, DraftTree
-from winnow_engine.llama.model import LlamaModel
+from winnow_engine.llama.draft_tree import ROOT, DraftTree
 from winnow_engine.targets.drafts.base import Draft, NoDraft
 from winnow_engine.targets.drafts.lookup import LookupDraft
 
@@ -31,27 +25,6 @@ def test_whatever_is_drafted_the_tokens_are_those_of_plain_decoding(
     assert answer.rounds == len(plain) - 1 - answer.accepted
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_with_cuda_passes_have_few_sizes_and_answers_stay_the_same(
-    tiny_llama: Path, plain: list[int], seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(context, "pass_sizes", lambda model, options: (8, 16))
-    sizes, evaluate = Counter[int](), context.LlamaContext._evaluate
-    with closing(Loaded(LlamaModel(tiny_llama))) as sized:
-
-        def counted(self: LlamaContext, batch: llama_cpp.llama_batch, *kept: object) -> bool:
-            sizes[batch.n_tokens] += 1
-            return evaluate(self, batch, *kept)
-
-        sized.answer(NoDraft())
-        monkeypatch.setattr(context.LlamaContext, "_evaluate", counted)
-        answer = sized.answer(Oracle(plain, seed))
-        assert answer.tokens == plain
-        assert sized.cache.tokens.tolist() == [*PROMPT, *plain[:-1]]
-    assert 0 < answer.accepted < answer.drafted
-    assert {1, 8} <= set(sizes) <= {1, 8, 16}
-
-
 def test_memory_holds_exactly_the_prompt_and_all_tokens_but_the_last(loaded: Loaded, plain: list[int]) -> None:
     loaded.answer(Oracle(plain, 3))
     assert loaded.cache.tokens.tolist() == [*PROMPT, *plain[:-1]]
@@ -59,12 +32,6 @@ def test_memory_holds_exactly_the_prompt_and_all_tokens_but_the_last(loaded: Loa
     continued = loaded.answer(NoDraft(), prompt=longer).tokens
     loaded.cache.reuse(np.array([1, 2], np.int32))
     assert continued == loaded.answer(NoDraft(), prompt=longer).tokens
-
-
-@pytest.mark.parametrize("max_tokens", [1, 2, 3, 7, 20])
-def test_an_answer_has_no_token_more_than_allowed(loaded: Loaded, plain: list[int], max_tokens: int) -> None:
-    answer = loaded.answer(Oracle(plain, 1), Sampling(max_tokens=max_tokens))
-    assert (answer.tokens, answer.finish) == (plain[:max_tokens], "length")
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -143,12 +110,6 @@ def test_an_answer_may_fill_the_context_to_the_last_cell(loaded: Loaded) -> None
     answer = loaded.answer(Oracle(plain, 4), Sampling(max_tokens=20), prompt)
     assert answer.tokens == plain
     assert len(plain) == 20
-
-
-def test_nothing_proposed_is_plain_decoding(loaded: Loaded, plain: list[int]) -> None:
-    answer = loaded.answer(NoDraft())
-    assert (answer.drafted, answer.accepted, answer.rounds) == (0, 0, len(plain) - 1)
-    assert NoDraft().propose(4) == NOTHING
 
 
 @pytest.mark.parametrize("draft", [LookupDraft, lambda: Oracle(range(40, 64), 0)], ids=["lookup", "mostly wrong"])

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Prompt, Sampling
 from winnow_engine.llama.abort import AbortFlag
-from winnow_engine.llama.draft_tree import NOTHING, ROOT, DraftTree
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.targets.drafts.base import ChainDraft, Draft, NoDraft
 from winnow_engine.targets.drafts.lookup import LookupDraft
 
-from ..loaded import LONG, PROMPT, PROMPTS, FlagInside, Loaded, Oracle, cancelled_at_random_moments
+from ..loaded import PROMPT, PROMPTS, FlagInside, Loaded, Oracle, cancelled_at_random_moments
 
 pytestmark = pytest.mark.usefixtures("exact")
 
@@ -35,17 +34,6 @@ def evaluate(loaded: Loaded, *batches: Prompt) -> NDArray[np.float32]:
     for batch in batches:
         assert loaded.cache.extend(batch, want_logits=True)
     return loaded.cache.context.logits().copy()
-
-
-def test_a_trunk_takes_the_first_child_each_time() -> None:
-    tree = DraftTree((1, 2, 3, 4, 5), (ROOT, ROOT, 1, 0, 3), (0.9, 0.8, 0.7, 0.6, 0.5))
-    assert tree.trunk() == DraftTree((1, 4, 5), (ROOT, 0, 1), (0.9, 0.6, 0.5))
-    assert NOTHING.trunk() == NOTHING
-
-
-def test_few_tokens_are_drafted_for_it(loaded: Loaded) -> None:
-    assert loaded.model.rolls_back
-    assert loaded.cache.context.branches == 8
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -79,14 +67,6 @@ def test_only_states_that_the_last_evaluation_left_are_gone_back_to(
     behind = evaluate(loaded, np.array([*PROMPT[len(loaded.cache.tokens) : 20], 77], np.int32))
     loaded.cache.rewind(0)
     np.testing.assert_allclose(behind, evaluate(loaded, np.array([*PROMPT[:20], 77], np.int32)), rtol=0, atol=1e-4)
-
-
-def test_one_goes_back_once(loaded: Loaded) -> None:
-    evaluate(loaded, PROMPT[:20])
-    loaded.cache.rewind(18)
-    assert len(loaded.cache.tokens) == 18
-    loaded.cache.rewind(17)
-    assert len(loaded.cache.tokens) == 0
 
 
 @pytest.mark.parametrize("flag", [AbortFlag, FlagInside])
@@ -123,10 +103,3 @@ def test_many_prompts_differ_nowhere_on_exact_weights(loaded: Loaded) -> None:
             assert answer.tokens == plain.tokens
             drafted, accepted = drafted + answer.drafted, accepted + answer.accepted
     assert 0 < accepted < drafted
-
-
-def test_a_draft_may_end_where_an_answer_does(loaded: Loaded, plain: list[int]) -> None:
-    for tokens in (1, 2, 3, 7, 20):
-        answer = loaded.answer(oracle(plain, 1), Sampling(max_tokens=tokens))
-        assert (answer.tokens, answer.finish) == (plain[:tokens], "length")
-    assert LONG.max_tokens == len(plain)

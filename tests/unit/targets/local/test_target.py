@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from winnow_engine.config import TargetOptions
-from winnow_engine.core import Cancellation, Progress, Prompt, Sampling
+from winnow_engine.core import Cancellation, Prompt, Sampling
 from winnow_engine.errors import BudgetError, ModelDamagedError, ModelNotFoundError, TargetError, UnsupportedModelError
-from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.base import Generation, Request, Target
 from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
@@ -78,31 +77,12 @@ def test_a_prompt_that_differs_midway_gets_the_answer_of_a_fresh_context(model: 
     assert answer.text == fresh(model, other)
 
 
-def test_the_same_prompt_again_gets_the_same_answer(target: LlamaTarget) -> None:
-    prompt = prompt_of(*range(40, 140))
-    assert ask(target, prompt).text == ask(target, prompt).text
-
-
 def test_cancelling_while_decoding_leaves_a_right_cache(model: Path, target: LlamaTarget) -> None:
     prompt, cancellation = prompt_of(*range(40, 140)), Cancellation()
     answer = target.generate(Request(LocalPrompt(prompt), ENDLESS, lambda _: cancellation.cancel(), cancellation))
     assert answer.finish == "cancelled"
     assert 1 <= answer.decode_tokens < ENDLESS.max_tokens
     assert ask(target, prompt).text == fresh(model, prompt)
-
-
-def test_progress_counts_the_tokens_to_evaluate(target: LlamaTarget) -> None:
-    reports: list[Progress] = []
-    target.generate(Request(LocalPrompt(prompt_of(*range(40, 140))), Sampling(max_tokens=1), progress=reports.append))
-    assert [(report.stage, report.done, report.total) for report in reports] == [
-        ("prefill", done, 100) for done in (0, 32, 64, 96, 100)
-    ]
-
-
-def test_a_growing_prompt_gets_a_larger_context(model: Path, target: LlamaTarget) -> None:
-    long = np.tile(prompt_of(*range(40, 140)), 20)
-    ask(target, long[:100])
-    assert ask(target, long).text == fresh(model, long)
 
 
 def test_prompt_and_answer_beyond_the_models_context_are_refused_with_the_numbers(target: LlamaTarget) -> None:
@@ -231,9 +211,3 @@ def test_an_architecture_unknown_to_llama_cpp_is_unsupported(tiny_llama: Path, t
     path.write_bytes(tiny_llama.read_bytes().replace(b"llama", b"lluma"))
     with pytest.raises(UnsupportedModelError, match="lluma"):
         LlamaTarget.open(path)
-
-
-def test_count_takes_special_text_as_plain_text(target: LlamaTarget) -> None:
-    assert target.count("<|im_end|>") == 10
-    assert target.count("") == 0
-    assert len(target.chat_prompt([Message("user", "<|im_end|>")])) > 10

@@ -3,18 +3,15 @@
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Sampling, Thinking
 from winnow_engine.prompting.messages import Message
-from winnow_engine.prompting.tools import Tools
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts.base import NoDraft
-from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate, LocalPrompt
+from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate
 from winnow_engine.targets.local.decoding import DecodedAnswer, decode
 from winnow_engine.targets.local.sampler import Sampler
 from winnow_engine.targets.local.target import LlamaTarget
@@ -55,8 +52,6 @@ GPT_OSS = "{% if not reasoning_effort is defined %}{% set reasoning_effort = 'hi
     + "{# <|channel|>analysis<|message|> #}{{ 'Reasoning: ' + reasoning_effort }}{% endif %}"
 )
 POOLSIDE = CHATML.replace("{{ message.content }}", "{% generation %}{{ message.content }}{% endgeneration %}")
-LOOK: Any = Tools(({"type": "function", "function": {"name": "look"}},), required=True)
-WITH_TOOLS = "{% for tool in tools %}{{ tool | tojson }}{% endfor %}{# <tool_call> #}" + DEEPSEEK_R1
 
 
 @pytest.fixture
@@ -100,12 +95,6 @@ def test_a_template_is_told_whether_to_think(loaded: Loaded, source: str, thinki
     assert text.endswith(end), text
     assert "And?" in text
     assert "/no_think" not in text
-
-
-def test_a_call_that_must_be_made_is_not_begun_within_a_thought(loaded: Loaded) -> None:
-    template = ChatTemplate(WITH_TOOLS, {})
-    text = loaded.vocabulary.text(template.tokenize(ASKED, loaded.vocabulary, LOOK, "on").tokens, special=True)
-    assert text.endswith(f"<think>\n{THINK.ending}{template.forced_prefix(LOOK)}")
 
 
 GLM = "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}{% endfor %}<|im_start|>"
@@ -172,39 +161,10 @@ def test_whatever_is_drafted_thought_and_answer_are_those_of_plain_decoding(load
     assert 0 < drafted.accepted < drafted.drafted
 
 
-def test_a_model_that_would_end_its_answer_within_a_thought_goes_on(
-    loaded: Loaded, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plain, _ = thought_of(loaded, Sampling(max_tokens=5), 30)
-    end = plain.tokens[12]
-    monkeypatch.setattr(loaded.vocabulary, "is_end", lambda token: token == end)
-    answer, _ = thought_of(loaded, Sampling(max_tokens=5), 30)
-    cut = plain.tokens.index(end)
-    ending = loaded.vocabulary.tokenize(THINK.ending, special=True).tolist()
-    assert answer.tokens[: cut + len(ending)] == [*plain.tokens[:cut], *ending]
-    assert len(answer.tokens) > cut + len(ending)
-    assert (answer.cut_off, loaded.cache.tokens.tolist()) == (False, [*PROMPT, *answer.tokens[:-1]])
-
-
 def say(monkeypatch: pytest.MonkeyPatch, tokens: Iterable[int]) -> None:
     """Have the sampler choose these tokens, whatever the model would say."""
     script = iter(tokens)
     monkeypatch.setattr(Sampler, "sample", lambda *_: next(script))
-
-
-@pytest.mark.parametrize("markers", MARKERS, ids=lambda markers: markers.opening)
-def test_the_answer_has_all_its_tokens_behind_a_thought(
-    loaded: Loaded, monkeypatch: pytest.MonkeyPatch, markers: Any
-) -> None:
-    said = f"{markers.opening}\nhm\n{markers.closing}Yes, it is so."
-    say(monkeypatch, loaded.vocabulary.tokenize(said).tolist())
-    loaded.prefill(PROMPT)
-    answer, stream = DecodedAnswer(lambda _: None), ThoughtStream(MARKERS)
-    decode(answer, loaded.cache, loaded.vocabulary, Sampling(max_tokens=10), NoDraft(), stream, 200)
-    thought = stream.thought(answer.thought_tokens)
-    assert thought is not None
-    assert (answer.text, thought.text, answer.cut_off) == ("Yes, it is", "hm", False)
-    assert answer.thought_tokens == len(loaded.vocabulary.tokenize(said)) - len("Yes, it is so.")
 
 
 def test_a_model_that_never_stops_thinking_is_stopped(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,16 +174,6 @@ def test_a_model_that_never_stops_thinking_is_stopped(loaded: Loaded, monkeypatc
     decode(answer, loaded.cache, loaded.vocabulary, Sampling(max_tokens=9), NoDraft(), ThoughtStream(MARKERS), 7)
     assert (answer.text, answer.finish) == ("", "length")
     assert len(answer.tokens) < 100
-
-
-def test_stop_strings_end_the_answer_and_not_the_thought(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
-    say(monkeypatch, loaded.vocabulary.tokenize("<think>one STOP two</think>Yes STOP no").tolist())
-    loaded.prefill(PROMPT)
-    answer, stream = DecodedAnswer(lambda _: None), ThoughtStream(MARKERS)
-    decode(answer, loaded.cache, loaded.vocabulary, Sampling(max_tokens=90, stop=("STOP",)), NoDraft(), stream, 90)
-    thought = stream.thought(1)
-    assert thought is not None
-    assert (answer.text, thought.text, answer.finish) == ("Yes ", "one STOP two", "stop")
 
 
 def test_a_target_thinks_apart_and_says_so(thinker: LlamaTarget) -> None:
@@ -245,21 +195,6 @@ def test_a_target_that_is_not_to_think_answers_at_once(thinker: LlamaTarget) -> 
     answer = thinker.generate(Request(thinker.chat_prompt(ASKED, thinking="off"), sampling))
     assert (answer.thought, answer.notices, answer.decode_tokens) == (None, (), 20)
     assert thinker.thinking_tokens(sampling) < 100
-
-
-def test_a_thought_leaves_the_context_to_the_prompt(thinker: LlamaTarget) -> None:
-    most = Sampling(max_tokens=20, thinking_tokens=10**6)
-    assert thinker.thinking_tokens(most) < thinker.context_limit / 3
-    prompt = np.arange(thinker.context_limit - thinker.thinking_tokens(most) - 20, dtype=np.int32) % 200
-    assert thinker.generate(Request(LocalPrompt(prompt), most)).finish == "length"
-
-
-def test_what_has_no_markers_thinks_not(tiny_llama: Path) -> None:
-    with closing(LlamaTarget.open(tiny_llama, TargetOptions(n_threads=1))) as target:
-        sampling = Sampling(max_tokens=8, thinking="on")
-        prompt = target.chat_prompt([Message("user", "<think>")], thinking="on")
-        answer = target.generate(Request(prompt, sampling))
-        assert (answer.thought, answer.decode_tokens, target.thinking_tokens(sampling)) == (None, 8, 0)
 
 
 def test_control_tokens_of_markers_are_seen_and_hidden_in_answers(

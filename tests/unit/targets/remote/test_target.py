@@ -205,14 +205,6 @@ def test_cancelling_before_the_first_token_waits_for_nothing(hostile: Hostile, c
     assert min(took_s) < 1  # a busy machine may take its time
 
 
-def test_an_error_in_on_text_travels_back(hostile: Hostile) -> None:
-    def refuse(_: str) -> None:
-        raise RuntimeError("the editor has left")
-
-    with pytest.raises(RuntimeError, match="the editor has left"):
-        ask(opened(hostile), on_text=refuse)
-
-
 def test_the_key_goes_to_the_server_and_nowhere_else(
     hostile: Hostile, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -345,15 +337,3 @@ def test_a_prompt_beyond_the_context_is_refused_before_it_is_sent(hostile: Hosti
     with pytest.raises(BudgetError, match="context of 1000"):
         ask(target, Sampling(max_tokens=990))
     assert hostile.chats == []
-
-
-def test_a_closed_target_says_so(hostile: Hostile) -> None:
-    target = opened(hostile)
-    target.close()
-    target.close()
-    with pytest.raises(TargetError, match="closed"):
-        ask(target)
-
-
-def test_a_server_on_this_machine_is_no_other_host(hostile: Hostile) -> None:
-    assert opened(hostile).host is None

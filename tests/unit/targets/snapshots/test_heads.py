@@ -1,7 +1,6 @@
 """Heads of prompts: kept once they are read, restored for any conversation, and no answer depends on that."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -105,19 +104,6 @@ def test_what_was_read_of_a_head_when_it_was_cancelled_is_not_lost(tiny_llama: P
     assert once(tiny_llama, OTHER).restored_tokens == len(HEAD)
 
 
-def test_a_head_with_one_more_tool_is_restored_up_to_that(tiny_llama: Path) -> None:
-    grown = np.concatenate([HEAD[:60], FIRST[:20], HEAD[60:]])
-    once(tiny_llama, FIRST)
-    assert once(tiny_llama, OTHER, head=grown).restored_tokens == 60
-    assert once(tiny_llama, FIRST, head=grown).restored_tokens == len(grown)
-
-
-def test_of_two_clients_at_once_one_reads_the_head(tiny_llama: Path) -> None:
-    with closing(LlamaTarget.open(tiny_llama, ON)) as target, ThreadPoolExecutor(2) as clients:
-        answers = list(clients.map(lambda question: ask(target, question), (FIRST, OTHER)))
-    assert sorted(answer.reused_tokens for answer in answers) == [0, len(HEAD)]
-
-
 def test_the_first_token_does_not_wait_for_the_disk(tiny_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reports, save, read = list[Progress](), SnapshotWriter.save, list[int]()
 
@@ -130,14 +116,3 @@ def test_the_first_token_does_not_wait_for_the_disk(tiny_llama: Path, monkeypatc
         ask(target, FIRST, progress=reports.append)
     assert [report.done for report in reports] == [0, 32, 64, 70, 102, 120]
     assert read[0] == 120
-
-
-@pytest.mark.parametrize(("least_s", "length"), [(1e9, 70), (0.0, 31)])
-def test_what_is_quick_to_read_is_not_kept_at_once(
-    tiny_llama: Path, monkeypatch: pytest.MonkeyPatch, least_s: float, length: int
-) -> None:
-    monkeypatch.setattr(policy, "_LEAST_S", least_s)
-    with closing(LlamaTarget.open(tiny_llama, ON)) as target:
-        ask(target, FIRST, HEAD[:length])
-        target._unloadable._writer.finish()
-        assert not default_folder().exists() or not list(default_folder().iterdir())

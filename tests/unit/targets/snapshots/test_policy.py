@@ -105,24 +105,9 @@ def test_one_too_long_for_the_context_is_left_where_it_is(tiny_llama: Path, monk
     assert kept < set(default_folder().iterdir())
 
 
-def test_the_very_same_prompt_leaves_one_token_to_read(tiny_llama: Path) -> None:
-    first = once(tiny_llama, FIRST)
-    again = once(tiny_llama, FIRST)
-    assert (again.reused_tokens, again.text) == (len(FIRST) - 1, first.text)
-
-
 def test_recurrent_memory_comes_back_only_for_prompts_that_hold_all_of_it(tiny_mamba: Path) -> None:
     once(tiny_mamba, FIRST)
     assert once(tiny_mamba, np.concatenate([FIRST, SECOND])).restored_tokens == 0
-
-
-@pytest.mark.parametrize(("before", "after"), [("off", "lookup"), ("lookup", "off")])
-def test_one_that_drafts_takes_up_what_one_that_does_not_has_read(model: Path, before: str, after: str) -> None:
-    prompt = longer(model, FIRST)
-    expected = once(model, prompt, replace(OPTIONS, snapshot_bytes=None))
-    once(model, FIRST, replace(OPTIONS, speculate=before))
-    again = once(model, prompt, replace(OPTIONS, speculate=after))
-    assert (again.restored_tokens, again.text) == (len(prompt) - 20, expected.text)
 
 
 def test_on_demand_a_target_keeps_what_it_has_read(tiny_llama: Path) -> None:
@@ -133,41 +118,12 @@ def test_on_demand_a_target_keeps_what_it_has_read(tiny_llama: Path) -> None:
         assert (again.restored_tokens, again.text) == (len(FIRST) - 1, first.text)
 
 
-@pytest.mark.parametrize(("token_s", "bytes_s"), [(1e-4, 1e8), (1.0, 100.0)])
-def test_what_is_quick_to_read_is_not_written(
-    tiny_llama: Path, monkeypatch: pytest.MonkeyPatch, token_s: float, bytes_s: float
-) -> None:
-    a_second_each(monkeypatch, token_s)
-    monkeypatch.setattr(policy, "_BYTES", bytes_s)
-    once(tiny_llama, FIRST)
-    assert used_bytes(default_folder()) == (0, 0)
-
-
-def test_what_takes_longer_to_load_than_to_read_is_left(tiny_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    once(tiny_llama, FIRST)
-    monkeypatch.setattr(policy, "_GUESSED_BYTES_PER_S", 1.0)
-    assert once(tiny_llama, FIRST).restored_tokens == 0
-
-
-def test_little_that_is_new_is_not_written_again(tiny_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    once(tiny_llama, FIRST)
-    (path,) = default_folder().iterdir()
-    a_second_each(monkeypatch, 0.02)  # the second's worth is 50 tokens
-    once(tiny_llama, FIRST)
-    assert list(default_folder().iterdir()) == [path]
-
-
 def test_off_means_off(tiny_llama: Path) -> None:
     once(tiny_llama, FIRST)
     assert used_bytes(default_folder())[0] == 1
     once(tiny_llama, FIRST, replace(OPTIONS, snapshot_bytes=None))
     assert used_bytes(default_folder())[0] == 1
     assert once(tiny_llama, FIRST, replace(OPTIONS, snapshot_bytes=0)).restored_tokens == 0
-    assert used_bytes(default_folder()) == (0, 0)
-
-
-def test_what_is_larger_than_the_bound_is_not_written(tiny_llama: Path) -> None:
-    once(tiny_llama, FIRST, replace(OPTIONS, snapshot_bytes=1000))
     assert used_bytes(default_folder()) == (0, 0)
 
 
@@ -235,14 +191,3 @@ target.generate(Request(LocalPrompt(np.arange(40, 200, dtype=np.int32)), Samplin
     assert (child.returncode, child.stdout, child.stderr) == (0, "", "")
     assert used_bytes(default_folder())[0] == 1
     assert once(tiny_llama, FIRST).restored_tokens == len(FIRST) - 1
-
-
-def test_a_larger_context_takes_over_what_was_read(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "_CONTEXT_STEP", 64)
-    monkeypatch.setattr(session, "_HEADROOM", 0)
-    prompt, off = np.concatenate([longer(model, FIRST), SECOND]), replace(OPTIONS, snapshot_bytes=None)
-    with closing(LlamaTarget.open(model, off)) as target:
-        ask(target, FIRST)
-        again = ask(target, prompt)
-    assert again.reused_tokens == len(prompt) - 20 - len(SECOND)
-    assert again.text == once(model, prompt, off).text

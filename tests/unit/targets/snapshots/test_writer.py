@@ -74,16 +74,6 @@ def test_neither_a_cancel_nor_the_next_question_waits_for_the_disk(tiny_llama: P
         assert ask(target, PROMPTS[1]).restored_tokens == len(PROMPTS[1]) - 1
 
 
-def test_on_demand_an_answer_does_not_wait_and_the_next_one_takes_it_from_memory(tiny_llama: Path, disk: Disk) -> None:
-    with closing(opened(tiny_llama, "on-demand")) as target:
-        first = ask(target, PROMPTS[0])
-        assert target._unloadable._session is None
-        again = ask(target, PROMPTS[0])
-        assert (again.restored_tokens, again.text) == (len(PROMPTS[0]) - 1, first.text)
-        disk.goes.set()
-    assert disk.written == [40]
-
-
 def test_closing_waits_until_all_is_on_disk(tiny_llama: Path, disk: Disk) -> None:
     target = opened(tiny_llama)
     ask(target, PROMPTS[0])
@@ -134,15 +124,4 @@ def test_one_that_fails_is_logged_and_the_next_is_written(
         waits.set()
         writer.finish()
     assert "the disk is full" in caplog.text
-    assert used_bytes(tmp_path / "kept")[0] == 1
-
-
-def test_where_no_thread_can_be_started_it_is_written_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: threading.Thread) -> None:
-        raise RuntimeError("can't create new thread at interpreter shutdown")
-
-    monkeypatch.setattr(threading.Thread, "start", refuse)
-    writer, snapshots = SnapshotWriter(), Snapshots(tmp_path / "kept", PLENTY, "model")
-    writer.save(snapshots, Snapshot(PROMPTS[0], np.zeros(9, np.uint8), 1.0))
-    writer.finish()
     assert used_bytes(tmp_path / "kept")[0] == 1
