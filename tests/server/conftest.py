@@ -1,7 +1,7 @@
 """A real server on real weights, and fixtures that connect to it.
 
-One TCP process serves all tests of the folder, and one process on standard input and output those that try both.
-All of it lives on the session's event loop, so modules that use it mark their tests with that loop scope.
+One process on TCP serves all that `connect` connects, and one on standard input and output is `client`'s. All of it
+lives on the session's event loop, so modules that use it mark their tests with that loop scope.
 """
 
 import asyncio
@@ -170,7 +170,7 @@ async def on_tcp(address: tuple[str, int], folder: Path) -> AsyncIterator[Client
     await client.leave()
 
 
-@pytest.fixture(params=["on_stdio", "on_tcp"])
-def client(request: pytest.FixtureRequest) -> Client:
-    """A client that can show everything, by either transport. It is shared: leave its documents closed."""
-    return request.getfixturevalue(request.param)
+@pytest.fixture
+def client(on_stdio: Client) -> Client:
+    """A client that can show everything, as most editors connect. It is shared: leave its documents closed."""
+    return on_stdio

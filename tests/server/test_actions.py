@@ -1,4 +1,4 @@
-"""`textDocument/codeAction`, over both transports."""
+"""`textDocument/codeAction`."""
 
 from pathlib import Path
 from typing import Any
@@ -55,16 +55,6 @@ async def test_each_problem_at_the_cursor_can_be_explained(client, file: Path) -
     assert len(second.title) <= 60
 
 
-async def test_each_has_its_command(client, file: Path) -> None:
-    for action, about in zip(
-        await offered(client, file, PROBLEM), ("diagnostic", "code", "usage", "impact"), strict=True
-    ):
-        (argument,) = action.command.arguments
-        assert (action.command.title, action.command.command) == (action.title, "winnow.explain")
-        assert (argument["textDocument"], argument["about"]) == ({"uri": file.as_uri()}, about)
-    assert argument["range"] == {"start": {"line": 11, "character": 4}, "end": {"line": 11, "character": 4}}
-
-
 async def test_a_problem_is_explained_where_it_is_in_its_own_words(client, file: Path) -> None:
     action, *_ = await offered(client, file, PROBLEM)
     (argument,) = action.command.arguments
@@ -90,9 +80,3 @@ async def test_a_problem_is_explained_where_it_is_in_its_own_words(client, file:
 )
 async def test_only_the_kinds_asked_for_are_offered(client, file: Path, only: list[str] | None, count: int) -> None:
     assert len(await offered(client, file, PROBLEM, only=only)) == count
-
-
-@pytest.mark.parametrize("uri", ["file:///etc/passwd", "untitled:Untitled-1", "file://[half", "nonsense"])
-async def test_nothing_is_offered_outside_the_workspace(client, uri: str) -> None:
-    params = {"textDocument": {"uri": uri}, "range": PLACE, "context": {"diagnostics": []}}
-    assert await client.start(types.TEXT_DOCUMENT_CODE_ACTION, params)[1] == []

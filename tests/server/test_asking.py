@@ -1,4 +1,4 @@
-"""`winnow/ask`, over both transports."""
+"""`winnow/ask`."""
 
 import asyncio
 import uuid
@@ -73,21 +73,6 @@ async def test_what_was_kept_comes_before_the_answer_to_those_who_listen(client)
     assert sorted(kept["spans"], key=str) == sorted(result["spans"], key=str)
     scores = [span["score"] for span in kept["spans"]]
     assert scores == sorted(scores, reverse=True)
-
-
-async def test_the_status_says_what_is_waited_for(client, folder: Path) -> None:
-    token = str(uuid.uuid4())
-    asked = slow_to_read(client, folder)
-    identity, answer = client.start("winnow/ask", asked | {"workDoneToken": token})
-    await client.until(lambda: _is_being_read(client.statuses[-1]), answer)
-    client.cancel(types.CANCEL_REQUEST, identity, token)
-    assert (await client.refusal(answer)).code == REQUEST_CANCELLED
-    client.shut(asked["textDocument"]["uri"])
-
-
-def _is_being_read(status: dict[str, Any]) -> bool:
-    """Whether a question waits for the target; an index is being read in another state."""
-    return status["state"] == "answering" and status["message"].startswith("reading ")
 
 
 async def test_the_result_says_what_was_seen_and_what_it_cost(client, folder: Path) -> None:
@@ -208,17 +193,6 @@ async def test_cancelling_stops_the_work_and_says_so(client, folder: Path, how: 
     await client.until(lambda: client.statuses[-1]["questions"] == {"running": 0, "waiting": 0})
 
 
-async def test_a_newer_question_that_supersedes_ends_the_older_ones(client, folder: Path) -> None:
-    asked, token = slow_to_read(client, folder), str(uuid.uuid4())
-    _, older = client.start("winnow/ask", asked | {"workDoneToken": token})
-    _, queued = client.start("winnow/spans", {"question": QUESTION})
-    await client.until(lambda: client.said(token, "reading"), older)
-    _, newer = client.start("winnow/ask", {"question": QUESTION, "supersedes": True})
-    assert [(await client.refusal(task)).code for task in (older, queued)] == [SERVER_CANCELLED] * 2
-    assert (await newer)["answer"]
-    client.shut(asked["textDocument"]["uri"])
-
-
 @pytest.mark.parametrize("fields", MALFORMED, ids=str)
 async def test_parameters_that_make_no_sense_are_refused(client, fields: dict[str, Any]) -> None:
     error = await client.refusal(client.ask(**{"question": QUESTION, **fields}))
@@ -267,21 +241,6 @@ def _is_indexed(index: dict[str, int]) -> bool:
     return index["done"] == index["total"] > 0
 
 
-async def test_without_a_folder_it_is_said_what_to_open(connect, folder: Path) -> None:
-    client = await connect()
-    client.folders([], [folder])
-    error = await client.refusal(client.ask(QUESTION))
-    assert (error.code, error.data) == (REQUEST_FAILED, {"kind": "WorkspaceError"})
-    assert "open the repository's folder" in error.message
-
-
-async def test_a_folder_without_files_is_named(connect, tmp_path: Path) -> None:
-    client = await connect(tmp_path)
-    error = await client.refusal(client.ask(QUESTION))
-    assert (error.code, error.data) == (REQUEST_FAILED, {"kind": "WorkspaceError"})
-    assert str(tmp_path) in error.message
-
-
 async def test_a_prompt_that_was_read_ahead_is_not_read_again(connect) -> None:
     client = await connect()
     assert (await client.start("winnow/starters", None)[1])["questions"]
@@ -290,19 +249,3 @@ async def test_a_prompt_that_was_read_ahead_is_not_read_again(connect) -> None:
     stats = (await client.ask(text))["stats"]
     assert stats["promptTokens"] - stats["reusedTokens"] <= 2
     assert await client.start("winnow/prepare", {"question": text})[1] == {"prepared": False}
-
-
-async def test_symbols_come_from_the_index(connect) -> None:
-    client = await connect()
-    await client.ask(QUESTION)
-    found = (await client.start("winnow/symbols", {"query": "UNIT"})[1])["symbols"]
-    assert [(one["name"], one["location"]["uri"].rsplit("/", 1)[-1]) for one in found] == [("unit_price", "pricing.py")]
-    for query in ["nothing_like_it", "(.*", "\0", "x" * 1_000_000]:
-        assert (await client.start("winnow/symbols", {"query": query})[1])["symbols"] == []
-
-
-async def test_a_question_is_not_kept_waiting_by_what_is_read_ahead(connect, folder: Path) -> None:
-    client = await connect()
-    ahead = client.start("winnow/prepare", {"question": f"What is {uuid.uuid4().hex}?"})[1]
-    assert (await client.ask(QUESTION))["answer"]
-    assert (await ahead)["prepared"] in (True, False)

@@ -58,13 +58,6 @@ async def test_explain_asks_about_the_symbol_at_the_cursor(client, folder: Path)
     assert page(client).startswith("# How is `delivery` used?")
 
 
-async def test_explain_asks_about_the_selection_where_there_is_one(client, folder: Path) -> None:
-    place = {"textDocument": {"uri": (folder / "shop" / "pricing.py").as_uri()}, "about": "code"}
-    result = await client.run("winnow.explain", place | {"range": {"start": START, "end": {"line": 6, "character": 3}}})
-    assert page(client).startswith("# Explain the selected code:")
-    assert result["answer"]
-
-
 async def test_show_spans_shows_what_would_be_kept(client) -> None:
     result = await client.run("winnow.showSpans", {"question": QUESTION})
     assert set(result) == {"question", "spans", "stats", "notices"}
@@ -115,20 +108,6 @@ async def test_cancelling_a_command_stops_its_work(on_tcp, folder: Path, how: st
     await on_tcp.until(lambda: on_tcp.statuses[-1]["questions"] == {"running": 0, "waiting": 0})
 
 
-async def test_the_server_shows_progress_of_its_own_whose_cancel_button_works(on_tcp, folder: Path) -> None:
-    lines = [f"def of_{uuid.uuid4().hex}():\n    return {number}\n" for number in range(100)]
-    uri, before = on_tcp.open(folder / "a.py", "\n".join(lines)), set(on_tcp.values)
-    params = {"command": "winnow.ask", "arguments": [{"question": QUESTION}]}
-    _, answer = on_tcp.start(types.WORKSPACE_EXECUTE_COMMAND, params)
-    token = await on_tcp.until(
-        lambda: next((t for t in set(on_tcp.values) - before if len(on_tcp.values[t]) > 1), None)
-    )
-    assert [value["kind"] for value in on_tcp.values[token][:2]] == ["created", "begin"]
-    on_tcp.cancel(types.WINDOW_WORK_DONE_PROGRESS_CANCEL, "", token)
-    assert (await on_tcp.refusal(answer)).code == REQUEST_CANCELLED
-    on_tcp.shut(uri)
-
-
 @pytest.mark.parametrize("capabilities", [EVERYTHING, EDITORS["neovim"]], ids=["everything", "neovim"])
 async def test_pages_of_a_client_that_shows_documents_are_temporary_files(connect, capabilities) -> None:
     client = await connect(capabilities=capabilities)
@@ -152,27 +131,12 @@ async def test_pages_of_a_client_that_shows_nothing_are_messages(connect, capabi
     assert (shown[0].type, shown[0].message.startswith(f"# {QUESTION}")) == (types.MessageType.Info, True)
 
 
-async def test_a_page_the_client_could_not_show_becomes_a_message(connect) -> None:
-    client = await connect(capabilities=EVERYTHING)
-    client.show_succeeds = False
-    await client.run("winnow.showSpans", {"question": QUESTION})
-    assert client.shown_documents
-    assert client.messages[-1].message.startswith(f"# {QUESTION}")
-
-
 @pytest.mark.parametrize("command", ["winnow.ask", "winnow.explain", "winnow.showSpans"])
 async def test_a_command_that_fails_says_why_and_shows_nothing(connect, command: str) -> None:
     client = await connect(capabilities=EVERYTHING, options=SETTINGS | {"drafter": "no-such-model"})
     error = await client.refusal(client.run(command, {"question": QUESTION}))
     assert (error.code, error.data) == (REQUEST_FAILED, {"kind": "ModelNotFoundError"})
     assert client.shown_documents == []
-
-
-async def test_reindexing_without_the_drafter_fails_and_the_status_says_why(connect) -> None:
-    client = await connect(options=SETTINGS | {"drafter": "no-such-model"})
-    error = await client.refusal(client.run("winnow.reindex"))
-    assert (error.code, error.data) == (REQUEST_FAILED, {"kind": "ModelNotFoundError"})
-    await client.until(lambda: client.statuses[-1:] and "no-such-model" in client.statuses[-1]["message"])
 
 
 OUTSIDE = {"textDocument": {"uri": "file:///etc/passwd"}, "range": HERE}
@@ -197,9 +161,3 @@ async def test_commands_that_make_no_sense_are_refused(client, command: str, arg
     error = await client.refusal(client.run(command, *arguments))
     assert error.code == INVALID_PARAMS
     assert error.message
-
-
-@pytest.mark.parametrize("params", [None, {}, {"command": 5}, {"command": "winnow.ask", "arguments": "why?"}], ids=str)
-async def test_malformed_parameters_are_refused(client, params: Any) -> None:
-    error = await client.refusal(client.start(types.WORKSPACE_EXECUTE_COMMAND, params)[1])
-    assert error.code == INVALID_PARAMS

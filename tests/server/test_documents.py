@@ -79,13 +79,6 @@ async def test_line_ends_of_all_kinds_are_counted_as_editors_do(connect, folder:
     assert "new" in await names(client)
 
 
-async def test_an_edit_that_reaches_beyond_the_end_stops_there(connect, folder: Path) -> None:
-    client = await connect()
-    uri = client.open(folder / "end.py", "x = 1\n")
-    client.edit(uri, replaced(0, 0, 9999, "y = 2"), replaced(9999, 0, 9, "\ndef last():\n    pass\n"))
-    assert "last" in await names(client)
-
-
 async def test_documents_outside_the_workspace_do_not_count(connect, tmp_path: Path) -> None:
     client = await connect()
     before = await names(client)

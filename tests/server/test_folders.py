@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import SETTINGS
-
 pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
 
 EVERY_SPAN = {"budget": "100%"}
@@ -54,9 +52,3 @@ async def test_a_folder_that_is_not_there_fails_by_name(connect, tmp_path: Path)
     error = await client.refusal(client.spans("Anything?"))
     assert (error.code, error.data) == (REQUEST_FAILED, {"kind": "WorkspaceError"})
     assert "gone" in error.message
-
-
-async def test_the_users_rules_choose_the_files(connect, folder: Path) -> None:
-    options = SETTINGS | {"files": {"exclude": ["checkout.py"]}}
-    client = await connect(folder, options=options)
-    assert await uris(client) == {(folder / "shop" / "pricing.py").as_uri()}

@@ -1,4 +1,4 @@
-"""`textDocument/codeLens`, over both transports: none, unless the setting asks for them."""
+"""`textDocument/codeLens`: none, unless the setting asks for them."""
 
 from pathlib import Path
 from typing import Any
@@ -52,22 +52,9 @@ async def test_the_setting_takes_effect_when_it_changes(connect, file: Path) -> 
     assert len(await lenses(client, file.as_uri())) == 2
 
 
-async def test_functions_of_an_unsaved_buffer_have_them(with_lenses, folder: Path) -> None:
-    client = await with_lenses()
-    uri = client.open(folder / "new.py", "def a():\n    pass\n\n\ndef b():\n    pass\n")
-    assert [lens.range.start.line for lens in await lenses(client, uri)] == [0, 0, 4, 4]
-    client.replace(uri, "x = 1\n")
-    assert await lenses(client, uri) == ()
-
-
 async def test_files_that_cannot_be_read_have_none(with_lenses, own_folder: Path) -> None:
     client = await with_lenses(own_folder)
     (own_folder / "binary.py").write_bytes(b"\0\1\2")
     (own_folder / "link.py").symlink_to("/etc/passwd")
     for name in ("gone.py", "binary.py", "link.py", "shop"):
         assert await lenses(client, (own_folder / name).as_uri()) == ()
-
-
-@pytest.mark.parametrize("uri", ["file:///etc/passwd", "untitled:Untitled-1", "file://[half", "nonsense"])
-async def test_documents_outside_the_workspace_have_none(with_lenses, uri: str) -> None:
-    assert await lenses(await with_lenses(), uri) == ()

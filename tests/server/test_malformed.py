@@ -21,13 +21,6 @@ async def started(raw: RawClient) -> RawClient:
     return raw
 
 
-async def test_a_request_without_params_is_one(started: RawClient) -> None:
-    started.send({"jsonrpc": "2.0", "method": "initialized", "params": {}})
-    started.send({"jsonrpc": "2.0", "id": 1, "method": "winnow/starters"})
-    answer = await started.receive() or {}
-    assert answer["error"]["data"] == {"kind": "WorkspaceError"}  # no folder is open
-
-
 async def test_folders_that_are_no_files_are_told_and_left_out(raw: RawClient) -> None:
     folders = [{"uri": "vscode-remote://ssh/x", "name": "x"}]
     assert "result" in await raw.call("initialize", INITIALIZE | {"workspaceFolders": folders})

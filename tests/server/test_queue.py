@@ -59,14 +59,6 @@ async def test_everyone_sees_how_many_ask(connect) -> None:
     await watching.until(lambda: watching.statuses[-1]["questions"] == {"running": 0, "waiting": 0})
 
 
-async def test_superseding_leaves_the_questions_of_others_alone(connect) -> None:
-    one, other = await connect(), await connect()
-    spared = other.start("winnow/ask", {"question": QUESTION, "workDoneToken": "w"})[1]
-    await other.until(lambda: other.values["w"], spared)
-    assert (await one.ask(QUESTION, supersedes=True))["answer"]
-    assert (await spared)["answer"]
-
-
 async def test_indexing_gives_way_to_a_question_and_is_done_afterwards(connect, own_folder) -> None:
     (own_folder / "long.py").write_text("\n".join(f"def f{n}():\n    return {n}\n" for n in range(400)))
     client = await connect(own_folder, capabilities=EVERYTHING)

@@ -8,7 +8,7 @@ from lsprotocol import types
 
 from winnow_engine.models import cache
 
-from .capabilities import EDITORS, PLAIN, capabilities
+from .capabilities import EDITORS, capabilities
 from .conftest import SETTINGS
 
 pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
@@ -43,16 +43,6 @@ async def test_bad_settings_are_reported_with_the_default_that_is_used(connect) 
     assert sum("bugdet" in message.message for message in client.messages) == 1
 
 
-@pytest.mark.parametrize("options", [5, "fast", ["drafter"]], ids=str)
-async def test_settings_that_are_no_object_are_reported(connect, options: object) -> None:
-    def configured(client) -> None:
-        client.set_configuration(SETTINGS, section="winnow")
-
-    client = await connect(capabilities=PULLS, options=options, prepare=configured)
-    assert await told(client, "not an object")
-    assert await kept(client) <= 80
-
-
 @pytest.mark.parametrize("editor", EDITORS)
 async def test_each_editors_configuration_is_fetched_and_wins(connect, editor: str) -> None:
     def configured(client) -> None:
@@ -70,14 +60,6 @@ async def test_a_change_of_the_configuration_takes_effect(connect) -> None:
     push(client, None)
     await told(client, "winnow.odd")
     assert await kept(client) > 80
-
-
-async def test_a_client_that_cannot_be_asked_sends_its_settings(connect) -> None:
-    client = await connect(capabilities=PLAIN)
-    push(client, {"winnow": {"budget": 10_000}})
-    assert await kept(client) > 80
-    push(client, {"winnow": {"budget": 0}})
-    assert "using 80" in await told(client, "winnow.budget")  # what the client sent at first
 
 
 async def test_a_client_that_refuses_its_settings_is_told_and_served(connect) -> None:

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from lsprotocol import types
 
-from .capabilities import EDITORS, EVERYTHING, PLAIN
+from .capabilities import EVERYTHING, PLAIN
 from .client import PATIENCE_S
-from .conftest import SETTINGS
 
 pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
 
@@ -64,21 +63,6 @@ async def test_the_clients_watcher_is_used_where_it_offers_one(connect, own_fold
     assert max(status["index"]["staleFiles"] for status in client.statuses) == 1
 
 
-@pytest.mark.parametrize(("editor", "watches"), [("neovim", False), ("vscode", True), ("eglot", True)])
-async def test_each_editors_watcher_is_used_if_it_has_one(connect, folder: Path, editor: str, watches: bool) -> None:
-    client = await connect(folder, capabilities=EDITORS[editor])
-    await client.spans("Anything?")
-    assert bool(watchers(client)) == watches
-
-
-async def test_the_client_is_asked_to_watch_once(connect, folder: Path, own_folder: Path) -> None:
-    client = await connect(folder, capabilities=EVERYTHING)
-    await client.until(lambda: watchers(client))
-    client.folders([own_folder])
-    await client.spans("Anything?")
-    assert len(watchers(client)) == 1
-
-
 async def test_a_client_that_refuses_to_watch_is_served_all_the_same(connect, own_folder: Path) -> None:
     client = await connect(own_folder, capabilities=EVERYTHING, prepare=lambda client: client.refuse("registration"))
     await client.settled()
@@ -94,15 +78,6 @@ async def test_folders_added_later_are_watched_too(connect, folder: Path, own_fo
     await notices(client, own_folder / "shop" / "surcharge.py")
 
 
-async def test_what_does_not_count_is_not_noticed(connect, own_folder: Path) -> None:
-    (own_folder / ".git").mkdir()
-    client = await connect(own_folder, capabilities=PLAIN)
-    await client.settled()
-    await notices(client, *(own_folder / name for name in (".git/index", "picture.png", "shop/surcharge.py")))
-    await followed(client)
-    assert max(status["index"]["staleFiles"] for status in client.statuses) == 1
-
-
 async def test_edits_in_the_editor_make_the_index_stale_until_it_has_followed(connect, own_folder: Path) -> None:
     client = await connect(own_folder, capabilities=EVERYTHING)
     await client.settled()
@@ -111,10 +86,3 @@ async def test_edits_in_the_editor_make_the_index_stale_until_it_has_followed(co
     status = await client.until(lambda: stale(client))
     assert (status["state"], status["message"]) == ("stale", "1 file changed")
     await followed(client)
-
-
-async def test_without_automatic_indexing_a_question_still_sees_changes(connect, own_folder: Path) -> None:
-    client = await connect(own_folder, options=SETTINGS | {"index": {"automatic": False}})
-    await client.settled()
-    assert (await notices(client, own_folder / "shop" / "surcharge.py"))["state"] == "stale"
-    assert "surcharge" in [s["name"] for s in (await client.spans("Anything?", budget="100%"))["spans"]]

@@ -68,12 +68,6 @@ async def test_a_user_who_declines_keeps_the_code(editing, file: Path, choice: s
     assert client.applied == []
 
 
-async def test_who_discards_the_preview_is_told_nothing(editing, file: Path) -> None:
-    client = await editing()
-    client.applying = types.ApplyWorkspaceEditResult(False)
-    assert (await client.run("winnow.edit", asked(file)))["applied"] is False
-
-
 async def test_an_editor_that_fails_says_why(editing, file: Path) -> None:
     client = await editing()
     client.applying = types.ApplyWorkspaceEditResult(False, failure_reason="version mismatch")
@@ -101,16 +95,6 @@ async def test_unsaved_text_counts(editing, hostile: Hostile, file: Path) -> Non
     (change,) = client.applied[0].document_changes
     assert change.text_document.version == 2
     assert applied_to(text, change.edits) == text.replace(BROKEN, FIXED)
-
-
-async def test_crlf_and_tabs_stay(editing, file: Path) -> None:
-    client = await editing(VERSIONS_ALONE)
-    text = file.read_text().replace("    ", "\t").replace("\n", "\r\n")
-    client.open(file, text)
-    await client.run("winnow.edit", asked(file))
-    (change,) = client.applied[0].document_changes
-    (edit,) = change.edits
-    assert edit.new_text == f"\treturn price_cents * 9 // 10 if count >= 10 {FIXED}\r\n"
 
 
 async def test_documentation_is_inserted_and_what_has_some_keeps_it(editing, hostile: Hostile, file: Path) -> None:

@@ -18,7 +18,6 @@ from .asking import (
     BROKEN,
     FIX,
     FIXED,
-    INVALID_PARAMS,
     PROBLEM,
     REQUEST_CANCELLED,
     REQUEST_FAILED,
@@ -169,28 +168,6 @@ async def test_cancelling_stops_the_target_and_changes_nothing(editing, hostile:
     assert await asyncio.to_thread(left.wait, PATIENCE_S)
     assert client.applied == []
     assert client.values["work"][-1]["kind"] == "end"
-
-
-async def test_a_file_that_does_not_count_says_so(editing, file: Path, own_folder: Path) -> None:
-    shutil.copy(file, own_folder / "ignored.py")
-    (own_folder / ".winnowignore").write_text("ignored.py\n")
-    client = await editing()
-    error = await client.refusal(client.run("winnow.edit", asked(own_folder / "ignored.py")))
-    assert (error.code, error.data) == (INVALID_PARAMS, {"kind": "PositionError"})
-
-
-OUTSIDE = {"change": "fix", "position": {"line": 0, "character": 0}, "textDocument": {"uri": "file:///etc/passwd"}}
-
-
-@pytest.mark.parametrize("params", [None, [], {"change": "fix"}, OUTSIDE], ids=str)
-async def test_requests_that_make_no_sense_are_refused(on_tcp, params: Any) -> None:
-    assert (await on_tcp.refusal(on_tcp.start("winnow/edit", params)[1])).code == INVALID_PARAMS
-
-
-async def test_a_line_that_is_not_there_is_refused(editing, file: Path) -> None:
-    client = await editing()
-    error = await client.refusal(client.run("winnow.edit", asked(file, "document", line=999)))
-    assert (error.code, error.data) == (INVALID_PARAMS, {"kind": "PositionError"})
 
 
 async def test_a_small_target_is_neither_offered_nor_asked(connect, own_folder: Path, file: Path) -> None:
