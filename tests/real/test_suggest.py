@@ -10,9 +10,10 @@ from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.models import cache, registry
 from winnow_engine.models.target_table import KnownTarget, known_targets
-from winnow_engine.targets.machine_speed import speeds
+from winnow_engine.targets.machine_speed import forecast, kind_of, speeds
+from winnow_engine.targets.placement import divided
 from winnow_engine.targets.residency import expect, measure
-from winnow_engine.targets.suggesting import _kind, described
+from winnow_engine.targets.suggesting import described
 
 pytestmark = pytest.mark.real_weights
 HERE = [target for target in known_targets() if not target.source]
@@ -31,10 +32,10 @@ def test_the_table_has_the_files_figures(target: KnownTarget) -> None:
 
 @pytest.mark.parametrize("target", HERE, ids=lambda target: target.name)
 def test_the_forecast_is_right_within_a_quarter(target: KnownTarget) -> None:
-    (speed,) = speeds({_kind(target)}).values()
-    prompt_s, answer_s = _measured(target)
-    assert speed.prompt_token_s(target) == pytest.approx(prompt_s, rel=0.25)
-    assert speed.answer_token_s(target) == pytest.approx(answer_s, rel=0.25)
+    (speed,) = speeds({kind_of(target)}, on_gpu=False).values()
+    expected = forecast(target, divided(target, OPTIONS), 512, speed, None)
+    assert expected
+    assert (expected.token_s, expected.answer_s) == pytest.approx(_measured(target), rel=0.25)
 
 
 def _measured(target: KnownTarget) -> tuple[float, float]:

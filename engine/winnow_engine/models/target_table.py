@@ -18,6 +18,7 @@ class KnownTarget:
     name: str
     parameters: int
     output: int
+    output_size: int = 0
     layers: int
     token_bytes: int
     quantisation: str
@@ -28,7 +29,10 @@ class KnownTarget:
     figures: str
     date: date
     source: str = ""
-    active: int = 0
+    expert_parameters: int = 0
+    expert_bytes: int = 0
+    experts: int = 1
+    experts_used: int = 1
     state_bytes: int = 0
     tied: bool = False
     narrow: bool = False
@@ -39,14 +43,15 @@ class KnownTarget:
     wheels: Sequence[Mapping[str, Any]] = field(default=(), compare=False)
 
     @property
-    def experts(self) -> bool:
-        """True if a token uses only some of the weights."""
-        return 0 < self.active < self.parameters
-
-    @property
     def prompt_parameters(self) -> int:
         """Weights that a token of a prompt is multiplied with."""
-        return (self.active or self.parameters) - self.output * (1 if self.tied else 2)
+        unused = self.expert_parameters * (self.experts - self.experts_used) // self.experts
+        return self.parameters - unused - self.output * (1 if self.tied else 2)
+
+    @property
+    def output_bytes(self) -> int:
+        """Of the output matrix; about, where the table has none."""
+        return self.output_size or self.output * self.bytes // self.parameters
 
     @property
     def answer_bytes(self) -> float:

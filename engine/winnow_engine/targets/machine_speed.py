@@ -1,6 +1,7 @@
-"""How fast this machine's processor computes models: measured on small ones of random weights, once, in three seconds.
+"""How fast this machine computes models: measured on small ones of random weights, once, in three seconds.
 
-The time that counts is the threads' own, so that other programs' load is not taken for the machine's speed.
+The time that counts is the threads' own, so that other programs' load is not taken for the machine's speed; on a GPU it
+is the clock's.
 """
 
 from __future__ import annotations
@@ -8,11 +9,12 @@ from __future__ import annotations
 import json
 import math
 import time
-from contextlib import suppress
-from dataclasses import astuple, dataclass
+from contextlib import closing, suppress
+from dataclasses import astuple, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import gguf
 import llama_cpp
@@ -21,12 +23,14 @@ from gguf import GGMLQuantizationType as Type
 from numpy.typing import NDArray
 
 from winnow_engine.config import TargetOptions
-from winnow_engine.llama.context import LlamaContext
+from winnow_engine.errors import WinnowError
+from winnow_engine.llama.context import LlamaContext, evaluates_on_gpu
+from winnow_engine.llama.devices import best_gpu
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.models.target_table import KnownTarget
 from winnow_engine.storage.folders import cache_folder
 
-_BATCH, _TOKENS_OUT = 256, 8
+_BATCH, _TOKENS_OUT, _GPU_BATCH, _GPU_BYTES = 256, 8, 512, 2 << 30
 _LAYERS, _HEAD, _KV_HEADS, _EXPERTS, _USED = 5, 64, 2, 16, 2
 # Seconds that a layer takes beside the products with weights: for a token of a prompt, and of the answer, there and in
 # the small models. Fitted to three models on two cores of an EPYC with AVX-512.
@@ -42,119 +46,164 @@ class Kind:
     experts: bool = False
     width: int = 2048
 
-    @property
-    def name(self) -> str:
-        """The name that the record has."""
-        return f"{self.most.name}{' experts' if self.experts else ''} {self.width}"
 
-
-def kind_of(quantisation: str, *, experts: bool, narrow: bool) -> Kind:
+def kind_of(target: KnownTarget) -> Kind:
     """The kind of a model's weights by the name of its quantisation; widths below 1,024 are computed more slowly."""
-    name = quantisation.removeprefix("UD-").split("_K_")[0] + ("_K" if "_K_" in quantisation else "")
+    name = target.quantisation.removeprefix("UD-").split("_K_")[0] + ("_K" if "_K_" in target.quantisation else "")
     most = Type[name] if name in Type.__members__ else Type.Q4_K
-    return Kind(most, Type.Q6_K if most is Type.Q4_K else most, experts, 896 if narrow else 2048)
+    return Kind(most, Type.Q6_K if most is Type.Q4_K else most, target.experts > 1, 896 if target.narrow else 2048)
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Parameters a second while reading a prompt, and bytes of weights a second while answering."""
+    """Parameters of a prompt and bytes of an answer's weights a second, a layer's seconds beside for a token of each,
+    and bytes a second that a GPU gets of weights in memory."""
 
     parameters_per_s: float
     bytes_per_s: float
-
-    def prompt_token_s(self, target: KnownTarget) -> float:
-        """Seconds that a token of a prompt takes."""
-        return target.prompt_parameters / self.parameters_per_s + target.layers * _PROMPT_LAYER_S
-
-    def answer_token_s(self, target: KnownTarget) -> float:
-        """Seconds that a token of the answer takes, without a draft."""
-        return target.answer_bytes / self.bytes_per_s + target.layers * _LAYER_S
+    prompt_layer_s: float = _PROMPT_LAYER_S
+    layer_s: float = _LAYER_S
+    copied_per_s: float = math.inf
 
 
-def speeds(kinds: set[Kind]) -> dict[Kind, Speed]:
-    """The machine's speeds, measured if the record in the cache folder lacks some."""
-    made_by = f"{llama_cpp.__version__}, {TargetOptions().threads} threads"
-    file = cache_folder() / "speed.json"
-    known = _recorded(file, made_by)
-    if lacking := {kind.name: _measured(kind) for kind in kinds if kind.name not in known}:
-        known |= lacking
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Seconds that a token of a prompt takes, and beside it each batch of `batch` tokens; seconds of an answer's."""
+
+    token_s: float
+    answer_s: float
+    batch_s: float = 0.0
+    batch: int = 1
+
+    @property
+    def tokens_per_s(self) -> float:
+        """How fast a long prompt is read."""
+        return 1 / (self.token_s + self.batch_s / self.batch)
+
+    def reads_s(self, tokens: int) -> float:
+        """Seconds that a prompt takes."""
+        return tokens * self.token_s + -(-tokens // self.batch) * self.batch_s
+
+
+def forecast(
+    target: KnownTarget, lies: tuple[int, int, int, int], batch: int, cpu: Speed | None, gpu: Speed | None
+) -> Forecast | None:
+    """How fast a target is that lies as `divided` says: the sum of its parts. None where a part's speed is unknown.
+
+    A GPU reads all of a prompt, and is given what lies in memory for each batch; there the processor answers.
+    """
+    on_gpu, in_memory, experts, others = lies
+    here, reads = experts * target.experts_used / target.experts + others, gpu or cpu
+    if reads is None or (gpu is None and on_gpu) or (cpu is None and here):
+        return None
+    answer_s = 0.0
+    for speed, size, layers in ((gpu, target.answer_bytes - here, on_gpu), (cpu, here, in_memory)):
+        if speed and layers:
+            answer_s += max(0.0, size) / speed.bytes_per_s + layers * speed.layer_s
+    token_s = target.prompt_parameters / reads.parameters_per_s + target.layers * reads.prompt_layer_s
+    return Forecast(token_s, answer_s, (experts + others) / reads.copied_per_s, batch)
+
+
+def speeds(kinds: set[Kind], *, on_gpu: bool) -> dict[Kind, Speed]:
+    """The processor's speeds, or those of llama.cpp's GPU, of which Q4_K stands for all; none without one, or without
+    the memory to measure. What the record in the cache lacks is measured."""
+    gpu = best_gpu() if on_gpu and evaluates_on_gpu(TargetOptions()) else None
+    if on_gpu and (gpu is None or gpu.free < _GPU_BYTES):
+        return {}
+    standing = {kind: replace(kind, most=Type.Q4_K, rest=Type.Q6_K, width=2048) if gpu else kind for kind in kinds}
+    file, measure = cache_folder() / "speed.json", _measured_on_gpu if gpu else _measured
+    made_by = f"{llama_cpp.__version__}, {gpu.name if gpu else f'{TargetOptions().threads} threads'}"
+    record = _recorded(file)
+    known = record.setdefault(made_by, {})
+    if lacking := {repr(kind): kind for kind in standing.values() if repr(kind) not in known}:
+        with suppress(*[WinnowError] * on_gpu):  # its memory may be taken by now
+            known |= {name: astuple(measure(kind)) for name, kind in lacking.items()}
         with suppress(OSError):  # it is measured again
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps({made_by: {name: astuple(speed) for name, speed in known.items()}}))
-    return {kind: known[kind.name] for kind in kinds}
+            file.write_text(json.dumps(record))
+    return {kind: Speed(*known[repr(one)]) for kind, one in standing.items() if repr(one) in known}
 
 
-def _recorded(file: Path, made_by: str) -> dict[str, Speed]:
+def _recorded(file: Path) -> dict[str, dict[str, tuple[float, ...]]]:
     try:
-        return {name: Speed(*map(float, pair)) for name, pair in json.loads(file.read_text())[made_by].items()}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        record = json.loads(file.read_text()).items()
+        return {one: {name: astuple(Speed(*map(float, them))) for name, them in by.items()} for one, by in record}
+    except (OSError, ValueError, TypeError, AttributeError):
         return {}
 
 
 def _measured(kind: Kind) -> Speed:
+    parameters, read, _, (reading_s, answering_s) = _timed(kind, TargetOptions(place="cpu", n_ubatch=_BATCH))
+    weights_s = max(answering_s - _LAYERS * _SMALL_LAYER_S, answering_s / 4)
+    return Speed(parameters * _BATCH / reading_s, read / weights_s)
+
+
+def _measured_on_gpu(kind: Kind) -> Speed:
+    """Two widths tell the weights' time from the layers', which is much of a small model's."""
+    options = TargetOptions(n_ubatch=_GPU_BATCH)
+    away = replace(options, experts_in_memory=_LAYERS) if kind.experts else replace(options, n_gpu_layers=1)
+    fewer, less, _, (short_s, short_answer_s) = _timed(replace(kind, width=2048 if kind.experts else 1024), options)
+    wide = replace(kind, width=4096)
+    parameters, read, size, (reading_s, answering_s), (copying_s, _) = _timed(wide, options, away)
+    parameter_s = max(reading_s - short_s, reading_s / 4) / (parameters - fewer)
+    byte_s = max(answering_s - short_answer_s, answering_s / 9) / (read - less)
+    layer_s = max(0.0, short_s - fewer * parameter_s) / _GPU_BATCH / _LAYERS
+    answer_layer_s = max(0.0, short_answer_s - less * byte_s) / _LAYERS
+    copied_per_s = size / max(copying_s - reading_s, reading_s)
+    return Speed(_GPU_BATCH / parameter_s, 1 / byte_s, layer_s, answer_layer_s, copied_per_s)
+
+
+def _timed(kind: Kind, *ways: TargetOptions) -> Any:
+    """What `_write` returns of a small model, and for each way seconds of a batch and of a single token."""
     with TemporaryDirectory() as folder:
         file = Path(folder, "random.gguf")
-        layers, parameters, read_bytes = _write(file, kind)
-        model = LlamaModel(file, n_gpu_layers=0)
-        try:
-            reading_s, answering_s = _times(model)
-        finally:
-            model.close()
-    weights_s = max(answering_s - layers * _SMALL_LAYER_S, answering_s / 4)
-    return Speed(parameters * _BATCH / reading_s, read_bytes / weights_s)
+        return *_write(file, kind), *(_times(file, options) for options in ways)
 
 
-def _times(model: LlamaModel) -> tuple[float, float]:
-    """Seconds of a batch, and of a single token."""
-    options = TargetOptions(place="cpu")
-    context, tokens = LlamaContext(model, 1024, options), np.arange(_BATCH, dtype=np.int32)
-    times = list[float]()
-    for count in (_BATCH, _BATCH, *[1] * _TOKENS_OUT):
-        start = time.process_time()
-        context.decode(tokens[:count], want_logits=True)
-        times.append((time.process_time() - start) / options.threads)
-    context.close()
-    return min(times[:2]), min(times[2:])
+def _times(file: Path, options: TargetOptions) -> tuple[float, float]:
+    times, tokens = list[float](), np.arange(options.n_ubatch, dtype=np.int32) % _BATCH
+    clock, threads = (time.process_time, options.threads) if options.place == "cpu" else (time.perf_counter, 1)
+    model = LlamaModel(file, n_gpu_layers=options.gpu_layers, experts_in_memory=options.experts_in_memory)
+    with closing(model), closing(LlamaContext(model, 2048, options)) as context:
+        for count in (*[len(tokens)] * 3, *[1] * _TOKENS_OUT):
+            start = clock()
+            context.decode(tokens[:count], want_logits=True)
+            context.logits()  # a GPU is waited for
+            times.append((clock() - start) / threads)
+    return min(times[:3]), min(times[3:])
 
 
-def _write(file: Path, kind: Kind) -> tuple[int, int, float]:
-    """Write a model of random weights; returns layers, active parameters, and the bytes that a token reads."""
+def _write(file: Path, kind: Kind) -> tuple[int, float, int]:
+    """Write a model of random weights; returns its parameters that a token uses, their bytes, and all experts'."""
     random, writer = np.random.default_rng(0), gguf.GGUFWriter(file, "llama")
     _write_header(writer, kind)
     blocks = cache(partial(_blocks, random))  # layers may have the same weights
-    parameters, read_bytes = 0, 0.0
+    parameters, read_bytes, in_memory = 0, 0.0, 0
     for layer in range(_LAYERS):
         for name, shape in _shapes(kind).items():
             type = kind.rest if layer % 2 == 0 and name.startswith(("attn_v", "ffn_down")) else kind.most
             data, share = blocks(shape, type), _USED / _EXPERTS if len(shape) == 3 else 1
             parameters += int(math.prod(shape) * share)
             read_bytes += data.nbytes * share
+            in_memory += data.nbytes if len(shape) == 3 or not kind.experts else 0
             writer.add_tensor(f"blk.{layer}.{name}.weight", data, raw_dtype=type)
         for name in ("attn_norm", "ffn_norm"):
             writer.add_tensor(f"blk.{layer}.{name}.weight", np.ones(kind.width, np.float32))
         if kind.experts:
-            router = random.normal(0, 1, (_EXPERTS, kind.width)).astype(np.float32)
-            writer.add_tensor(f"blk.{layer}.ffn_gate_inp.weight", router)
+            writer.add_tensor(f"blk.{layer}.ffn_gate_inp.weight", random.random((_EXPERTS, kind.width), np.float32))
     writer.add_tensor("token_embd.weight", random.normal(0, 1, (_BATCH, kind.width)).astype(np.float32))
     writer.add_tensor("output_norm.weight", np.ones(kind.width, np.float32))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    return _LAYERS, parameters, read_bytes
+    return parameters, read_bytes, in_memory
 
 
 def _write_header(writer: gguf.GGUFWriter, kind: Kind) -> None:
-    numbers = {
-        "context_length": 1024,
-        "embedding_length": kind.width,
-        "block_count": _LAYERS,
-        "attention.head_count": kind.width // _HEAD,
-        "attention.head_count_kv": _KV_HEADS,
-        "feed_forward_length": _between(kind),
-        "rope.dimension_count": _HEAD,
-        "vocab_size": _BATCH,
-    }
+    numbers = {"context_length": 1024, "embedding_length": kind.width, "block_count": _LAYERS, "vocab_size": _BATCH}
+    numbers |= {"attention.head_count": kind.width // _HEAD, "attention.head_count_kv": _KV_HEADS}
+    numbers |= {"feed_forward_length": 3 * kind.width // (8 if kind.experts else 1), "rope.dimension_count": _HEAD}
     experts = {"expert_count": _EXPERTS, "expert_used_count": _USED} if kind.experts else {}
     for name, number in (numbers | experts).items():
         writer.add_uint32(f"llama.{name}", number)
@@ -162,20 +211,14 @@ def _write_header(writer: gguf.GGUFWriter, kind: Kind) -> None:
     writer.add_tokenizer_model("no_vocab")
 
 
-def _between(kind: Kind) -> int:
-    return 3 * kind.width // (8 if kind.experts else 1)
-
-
 def _shapes(kind: Kind) -> dict[str, tuple[int, ...]]:
     """The matrices of a layer."""
-    width, between = kind.width, _between(kind)
+    width, between = kind.width, 3 * kind.width // (8 if kind.experts else 1)
     suffix, experts = ("_exps", (_EXPERTS,)) if kind.experts else ("", ())
     attention = {"attn_q": width, "attn_k": _HEAD * _KV_HEADS, "attn_v": _HEAD * _KV_HEADS, "attn_output": width}
-    return {name: (rows, width) for name, rows in attention.items()} | {
-        f"ffn_gate{suffix}": (*experts, between, width),
-        f"ffn_up{suffix}": (*experts, between, width),
-        f"ffn_down{suffix}": (*experts, width, between),
-    }
+    fed = dict.fromkeys((f"ffn_gate{suffix}", f"ffn_up{suffix}"), (*experts, between, width))
+    found = {name: (rows, width) for name, rows in attention.items()}
+    return found | fed | {f"ffn_down{suffix}": (*experts, width, between)}
 
 
 def _blocks(random: np.random.Generator, shape: tuple[int, ...], kind: Type) -> NDArray[np.uint8]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from winnow_engine.config import SPECULATE, ModelConfig, TargetOptions
 from winnow_engine.errors import ModelDamagedError, ModelError
 from winnow_engine.models.cache import locate
-from winnow_engine.models.gguf_header import read_header
 from winnow_engine.models.names import part_count
 from winnow_engine.targets.base import Target
 from winnow_engine.targets.installed import resolved
@@ -18,6 +17,7 @@ from winnow_engine.targets.placement import placed
 from winnow_engine.targets.remote.address import is_url, parse
 from winnow_engine.targets.remote.target import HttpTarget
 from winnow_engine.targets.residency import MemoryNeeds, decide, leaves_room_for_reranker, left_for_target, measure
+from winnow_engine.targets.suggesting import described
 
 _log = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ def _plan(models: ModelConfig) -> tuple[TargetOptions, MemoryNeeds]:
     memory = measure(locate(models.drafter), target, options)
     place = decide(memory).target if models.target_place == "auto" else models.target_place
     left = left_for_target(memory) if (place, models.target_place) == ("cpu", "auto") else 0
-    partly = placed(read_header(target), left, options) if left > 0 and part_count(target.name) == 1 else None
+    partly = placed(described("", target), left, options) if left > 0 and part_count(target.name) == 1 else None
     return partly or replace(options, place=place), memory
 
 

@@ -29,7 +29,7 @@ _RERANKER_BYTES = 3_900 << 20
 # Prompt and answer at the usual budget: 6,000 tokens, earlier turns, headroom (`local/session.py` steps by 4,096).
 _CONTEXT_TOKENS = 12_288
 # Quantised blocks hold 32 values: in 32 or in 16 bytes, and a scale in two more.
-_BYTES_A_VALUE: dict[KvType, float] = {"f16": 2, "q8_0": 34 / 32, "q4_0": 18 / 32}
+BYTES_A_VALUE: dict[KvType, float] = {"f16": 2, "q8_0": 34 / 32, "q4_0": 18 / 32}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +116,12 @@ def _target_bytes(target: Path, options: TargetOptions) -> int:
 
 def expect(drafter: RegisteredModel, target: KnownTarget) -> MemoryNeeds:
     """As `measure` for models whose files need not be here, with the target opened as it is by default."""
-    memory = target.token_bytes * _CONTEXT_TOKENS + (1 + PAST_STATES) * target.state_bytes
-    return _needs(drafter.bytes, target.bytes + memory + _TARGET_WORK_BYTES)
+    return _needs(drafter.bytes, target.bytes + sum(context_bytes(target)) + _TARGET_WORK_BYTES)
+
+
+def context_bytes(target: KnownTarget) -> tuple[int, int]:
+    """Keys and values in f16 of a context at the usual budget, and recurrent states, past ones too."""
+    return target.token_bytes * _CONTEXT_TOKENS, (1 + PAST_STATES) * target.state_bytes
 
 
 def _needs(drafter: int, target: int) -> MemoryNeeds:
@@ -148,7 +152,7 @@ def kv_bytes(header: GgufHeader, kv_type: KvType, tokens: int = _CONTEXT_TOKENS)
     )
     layers = header.block_count - sum(f"{layer}.attn_output.weight" not in header.tensors for layer in _states(header))
     values = 2 * layers * _metadata(header, "attention.head_count_kv", heads) * width * tokens
-    return int(values * _BYTES_A_VALUE[kv_type])
+    return int(values * BYTES_A_VALUE[kv_type])
 
 
 def state_bytes(header: GgufHeader) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Literal
@@ -16,45 +16,51 @@ import llama_cpp
 from winnow_engine.config import Place, TargetOptions
 from winnow_engine.errors import ModelError, UnsupportedModelError
 from winnow_engine.models.cache import default_directory, locate, pulled_beside_table
-from winnow_engine.models.gguf_header import model_bytes, read_header
-from winnow_engine.models.names import quantisation
+from winnow_engine.models.gguf_header import GgufHeader, model_bytes, read_header
+from winnow_engine.models.names import part_count, quantisation
 from winnow_engine.models.registry import DEFAULT_DRAFTER, MODELS, RegisteredModel, find
 from winnow_engine.models.target_table import KnownTarget, known_targets
 from winnow_engine.selection.auto_budget import prefill_limit
-from winnow_engine.targets.machine_speed import Kind, Speed, kind_of, speeds
-from winnow_engine.targets.residency import MemoryNeeds, decide, expect, kv_bytes, state_bytes
+from winnow_engine.targets.machine_speed import Forecast, Kind, Speed, forecast, kind_of, speeds
+from winnow_engine.targets.placement import divided, in_words, placed
+from winnow_engine.targets.residency import MemoryNeeds, decide, expect, kv_bytes, left_for_target, state_bytes
 from winnow_engine.targets.snapshots.files import Snapshots, default_folder, made_by
 
-_NARROW = 1024
 Origin = Literal["measured", "forecast", "unknown"]
-"""Source of a prefill throughput.
-
-`measured`: this model has read prompts on this machine, the last time at that throughput. `forecast`: from what small
-models of random weights take here. `unknown`: a GPU for which nothing was measured.
-"""
+"""Of a throughput: of this model's last prompt here, of small models of random weights, of a GPU that has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A target, its `place` if it fits, and `needs_bytes` of the GPU or, with the drafter, the machine.
+    """A target, its `place` if it fits, what of it is there if that is a part, and bytes of the GPU or the machine.
 
-    `prompt_tokens` is the most that `auto` keeps at `tokens_per_s`; answers come at `answer_tokens_per_s`, a forecast.
+    `prompt_tokens` is the most that `auto` keeps at the throughput of the `forecast`.
     """
 
     model: KnownTarget
     here: bool
     place: Place | None
+    split: str
     reason: str
     needs_bytes: int
     origin: Origin
-    tokens_per_s: float | None
+    forecast: Forecast | None
     prompt_tokens: int
-    answer_tokens_per_s: float | None
+
+    @property
+    def tokens_per_s(self) -> float | None:
+        """Of a prompt; None if unknown."""
+        return self.forecast.tokens_per_s if self.forecast else None
 
     @property
     def first_token_s(self) -> float | None:
         """Seconds, without the time that choosing the code takes; None if the throughput is unknown."""
-        return None if self.tokens_per_s is None else self.prompt_tokens / self.tokens_per_s
+        return self.forecast.reads_s(self.prompt_tokens) if self.forecast else None
+
+    @property
+    def answer_tokens_per_s(self) -> float | None:
+        """Without a draft; None if unknown."""
+        return 1 / self.forecast.answer_s if self.forecast and self.forecast.answer_s else None
 
 
 def suggest(
@@ -62,15 +68,14 @@ def suggest(
 ) -> list[Suggestion]:
     """Targets beside `drafter`, `among` some or all, largest first, with `available` bytes of memory free."""
     targets = sorted(all_targets() if among is None else among, key=lambda one: -one.parameters)
-    needs = {target: expect(drafter, target) for target in targets}
-    machine = speeds({_kind(target) for target, memory in needs.items() if decide(memory).target == "cpu"})
-    return [_suggestion(target, memory, available, machine, patience_s) for target, memory in needs.items()]
+    machine = [speeds({kind_of(target) for target in targets}, on_gpu=on_gpu) for on_gpu in (False, True)]
+    return [_suggestion(target, expect(drafter, target), available, machine, patience_s) for target in targets]
 
 
 def best(suggestions: list[Suggestion], patience_s: float) -> Suggestion | None:
     """The largest that fits and begins within the user's patience, else the quickest that fits, if any does."""
     fitting = [one for one in suggestions if one.place is not None]
-    soon = [one for one in fitting if one.first_token_s is None or one.first_token_s <= patience_s]
+    soon = [one for one in fitting if (one.first_token_s or (math.inf if one.split else 0)) <= patience_s]
     if soon:
         return max(soon, key=lambda one: one.model.parameters)
     return min(fitting, key=lambda one: one.first_token_s or 0.0, default=None)
@@ -83,41 +88,45 @@ def drafter_of(name: str) -> RegisteredModel:
 
 def all_targets() -> tuple[KnownTarget, ...]:
     """The targets of the table, and others that were pulled."""
-    return (*known_targets(), *_pulled())
-
-
-def _pulled() -> list[KnownTarget]:
-    """Targets that were pulled, but are not in the table."""
-    found = list[KnownTarget]()
+    found = [*known_targets()]
     for name, file in pulled_beside_table(default_directory()).items():
         with suppress(ModelError):
             found.append(described(name, file))
-    return found
+    return tuple(found)
 
 
 def described(name: str, file: Path) -> KnownTarget:
     """The figures of a target's file, from its header. ModelError if there is no such model."""
-    header = read_header(file)
+    return figures(name, read_header(file), model_bytes(file), quantisation(file.name))
+
+
+def figures(name: str, header: GgufHeader, size: int, quantised: str) -> KnownTarget:
+    """As `described`, of a header."""
     sizes = {tensor: math.prod(info.shape) for tensor, info in header.tensors.items()}
     if not any(sizes.values()):
-        raise UnsupportedModelError(f"{file} is a vocabulary without weights")
+        raise UnsupportedModelError(f"{name} is a vocabulary without weights")
     counts = [header.values.get(f"{header.architecture}.expert_{what}count") for what in ("used_", "")]
     used, count = (one if isinstance(one, int) and one else 1 for one in counts)
-    unused = sum(size for tensor, size in sizes.items() if "_exps." in tensor) * (1 - used / count)
     embedding = header.tensors.get("token_embd.weight")
     return KnownTarget(
         name=name,
         source=name,
         parameters=sum(sizes.values()),
-        active=sum(sizes.values()) - int(unused),
+        expert_parameters=sum(size for tensor, size in sizes.items() if "_exps." in tensor),
+        expert_bytes=sum(info.bytes for tensor, info in header.tensors.items() if "_exps." in tensor),
+        experts=count,
+        experts_used=used,
         output=sizes.get("output.weight", sizes.get("token_embd.weight", 0)),
+        output_size=next(
+            (header.tensors[one].bytes for one in ("output.weight", "token_embd.weight") if one in sizes), 0
+        ),
         tied="output.weight" not in sizes,
         layers=header.block_count,
         token_bytes=kv_bytes(header, "f16", 1),
         state_bytes=state_bytes(header),
-        quantisation=quantisation(file.name),
-        narrow=embedding is not None and embedding.shape[-1] < _NARROW,
-        bytes=model_bytes(file),
+        quantisation=quantised,
+        narrow=embedding is not None and embedding.shape[-1] < 1024,
+        bytes=size,
         context=header.context_length,
         thinking="unknown",
         licence="unknown",
@@ -127,28 +136,26 @@ def described(name: str, file: Path) -> KnownTarget:
 
 
 def _suggestion(
-    target: KnownTarget, memory: MemoryNeeds, available: int, machine: Mapping[Kind, Speed], patience_s: float
+    target: KnownTarget, memory: MemoryNeeds, available: int, machine: list[dict[Kind, Speed]], patience_s: float
 ) -> Suggestion:
-    decided = decide(memory)
-    place: Place | None = decided.target
+    file, options, decided = _file(target), TargetOptions(), decide(memory)
+    left = left_for_target(memory) if decided.target == "cpu" and part_count(file.name if file else "") == 1 else 0
+    options = (placed(target, left, options) if left > 0 else None) or replace(options, place=decided.target)
+    lies, (cpu, gpu) = divided(target, options), (them.get(kind_of(target)) for them in machine)
+    place: Place | None = options.place
     reason, needs = decided.reason, memory.target
     if place == "cpu":
         needs += memory.drafter + memory.drafter_work
-        if needs > available:
-            place, reason = None, f"{reason}; of memory, {available / 1e9:.1f} GB free, not enough"
-    speed, file = machine[_kind(target)] if decided.target == "cpu" else None, _file(target)
-    origin: Origin = "measured"
+    if (needs if place == "cpu" else sum(lies[2:])) > available:
+        place, reason = None, f"{reason}; of memory, {available / 1e9:.1f} GB free, not enough"
+    expected = forecast(target, lies, options.n_ubatch, cpu, gpu)
     token_s = measured_token_s(file) if file else None
-    if token_s is None:
-        token_s, origin = (speed.prompt_token_s(target), "forecast") if speed else (None, "unknown")
-    rate = 1 / token_s if token_s else None
-    answers = 1 / speed.answer_token_s(target) if speed else None
-    limit = prefill_limit(rate, patience_s)
-    return Suggestion(target, file is not None, place, reason, needs, origin, rate, limit, answers)
-
-
-def _kind(target: KnownTarget) -> Kind:
-    return kind_of(target.quantisation, experts=target.experts, narrow=target.narrow)
+    origin: Origin = "measured" if token_s else "forecast" if expected else "unknown"
+    if token_s:
+        expected = Forecast(token_s, expected.answer_s if expected else 0.0)
+    limit = prefill_limit(expected.tokens_per_s if expected else None, patience_s)
+    words = in_words(options, target.layers)
+    return Suggestion(target, file is not None, place, words, reason, needs, origin, expected, limit)
 
 
 def _file(target: KnownTarget) -> Path | None:

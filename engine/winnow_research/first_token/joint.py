@@ -29,14 +29,7 @@ from winnow_engine.storage.store import Store
 from winnow_engine.targets.base import Request, Target
 from winnow_research.evaluation.cases import Case, units_at
 from winnow_research.evaluation.methods.base import Subject
-from winnow_research.evaluation.methods.published import (
-    CHUNK,
-    LOOK_AHEAD,
-    FullDrafter,
-    JointPrompt,
-    context_of,
-    pflash,
-)
+from winnow_research.evaluation.methods.published import CHUNK, LOOK_AHEAD, FullDrafter, JointPrompt, context_of, pflash
 from winnow_research.evaluation.run import laid_out
 from winnow_research.first_token.timed import TimedAnswer
 from winnow_research.first_token.workspaces import SizedWorkspace

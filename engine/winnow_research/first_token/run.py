@@ -19,10 +19,11 @@ from winnow_engine.storage.store import Store
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_research.evaluation.repositories import PinnedRepository
 from winnow_research.first_token.joint import Joint
+from winnow_research.first_token.limited import Placement
 from winnow_research.first_token.memory import MemoryPeak, watched
 from winnow_research.first_token.timed import TimedAnswer, summary
 from winnow_research.first_token.vanilla import Vanilla, best_of
-from winnow_research.first_token.winnow import STATES, WinnowRun
+from winnow_research.first_token.winnow import STATES, WARM, WinnowRun
 from winnow_research.first_token.workspaces import SizedWorkspace, sized_workspace
 
 VANILLA, WINNOW, JOINT = "vanilla", "winnow", "joint"
@@ -34,7 +35,10 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure, on what. The published method needs a `drafter` with all its layers."""
+    """What to measure, on what. The published method needs a `drafter` with all its layers.
+
+    Where a `placement` says how the target lies, only the budget `auto` is asked for.
+    """
 
     repository: PinnedRepository
     sizes: Sequence[int]
@@ -43,6 +47,7 @@ class Plan:
     vanilla_s: float
     target: Path
     drafter: Path
+    placement: Placement | None = None
 
 
 class FirstTokenRun:
@@ -51,8 +56,12 @@ class FirstTokenRun:
     def __init__(self, plan: Plan, report: Report, cancellation: Cancellation) -> None:
         self._plan, self._report, self._cancellation = plan, report, cancellation
         self._drafter = Drafter(plan.drafter, on_compile=lambda name: report(f"compiling {name}"))
-        self._reranker = open_reranker(self._drafter, AFFORDED_S, lambda name: report(f"compiling {name}"))
+        self._reranker = None
+        if plan.placement is None or plan.placement.reranks:
+            self._reranker = open_reranker(self._drafter, AFFORDED_S, lambda name: report(f"compiling {name}"))
         self._vanilla = Vanilla(plan.target, plan.repetitions, plan.vanilla_s, cancellation)
+        if plan.placement:
+            self._vanilla.placed = plan.placement.whole
         self._parse_pool, self._warm = open_parse_pool(), False
 
     def close(self) -> None:
@@ -99,9 +108,10 @@ class FirstTokenRun:
 
     def _winnow(self, workspace: SizedWorkspace) -> dict[str, Any]:
         with self._opened(workspace) as winnow:
-            kept = dict(zip(BUDGETS, winnow.kept(workspace, list(BUDGETS.values())), strict=True))
-            found: dict[str, Any] = {}
-            for name, budget in BUDGETS.items():
+            placement, found = self._plan.placement, dict[str, Any]()
+            budgets = {"auto": BUDGETS["auto"]} if placement else BUDGETS
+            kept = dict(zip(budgets, winnow.kept(workspace, list(budgets.values())), strict=True))
+            for name, budget in budgets.items():
                 turns = [winnow.repetition(workspace, budget, number) for number in range(self._plan.repetitions)]
                 found[name] = {state: summary([turn[state] for turn in turns]) for state in STATES}
                 found[name]["golds"] = {
@@ -109,7 +119,7 @@ class FirstTokenRun:
                     "whole": sum(gold.whole for gold in kept[name]),
                     "lines": round(sum(gold.lines for gold in kept[name]) / len(kept[name]), 4),
                 }
-        return found
+        return found | ({"placement": placement.report(found["auto"][WARM])} if placement else {})
 
     def _joint(self, workspace: SizedWorkspace) -> dict[str, Any]:
         with (
@@ -124,7 +134,8 @@ class FirstTokenRun:
 
     @contextmanager
     def _opened(self, workspace: SizedWorkspace) -> Iterator[WinnowRun]:
-        with closing(LlamaTarget.open(self._plan.target)) as target:
+        placement = self._plan.placement
+        with closing(LlamaTarget.open(self._plan.target, placement.options if placement else None)) as target:
             winnow = WinnowRun(self._drafter, self._reranker, target, self._parse_pool, self._cancellation)
             if not self._warm:
                 winnow.warm_up(workspace)

@@ -5,59 +5,53 @@ How fast a model reads depends on its shape and its number formats, not on its w
 
 from __future__ import annotations
 
+import math
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gguf import GGMLQuantizationType, GGUFReader, GGUFValueType, GGUFWriter
+from gguf import GGML_QUANT_SIZES, GGUFReader, GGUFValueType, GGUFWriter
+from gguf import GGMLQuantizationType as Type
 from numpy.typing import NDArray
 
 from winnow_engine.storage.folders import temporary
 
-_ARCHITECTURE = "qwen35"
-_BLOCK_VALUES, _BLOCK_BYTES = 256, 144  # of Q4_K
-_MOST_RANDOM_BLOCKS = 1 << 24  # beyond, rows repeat: 2.4 GB of random bytes take longer than the file
+_MOST_RANDOM_BYTES = 2 << 30  # beyond, rows repeat: random bytes take longer than the file
 _PADDING = {"tokenizer.ggml.tokens": "[PAD{}]", "tokenizer.ggml.token_type": 5, "tokenizer.ggml.scores": 0.0}
 
 
 @dataclass(frozen=True, slots=True)
-class HybridShape:
-    """Sizes of a model of llama.cpp's architecture qwen35: three layers of four are recurrent, the fourth attends."""
+class Shape:
+    """An architecture and the numbers of its metadata. `tied`: the embedding is the output matrix, too.
 
-    layers: int
-    width: int
-    ffn_width: int
-    heads: int
-    kv_heads: int
-    vocabulary: int
-    key_groups: int
-    value_groups: int
-    head_dim: int = 256
-    state: int = 128
-    context: int = 262144
+    Of qwen35 three layers of four are recurrent. gpt-oss has biases and attention sinks. Weights are in Q4_K, gpt-oss's
+    in MXFP4 (experts) and Q8_0.
+    """
 
-    def attends(self, layer: int) -> bool:
-        """Whether a layer attends to all tokens before."""
-        return (layer + 1) % 4 == 0
+    architecture: str
+    numbers: Mapping[str, int]
+    tied: bool = False
 
 
-SHAPES: Mapping[str, HybridShape] = {"qwen3.6-27b": HybridShape(64, 5120, 17408, 24, 4, 248320, 16, 48)}
-"""14.2 GiB in Q4_K, written in 11 s."""
+_TABLE = Path(__file__).with_name("shapes.toml")
+SHAPES = {name: Shape(**entry) for name, entry in tomllib.loads(_TABLE.read_text("utf-8")).items()}
+"""The largest has 16 GiB."""
 
 
-def write_synthetic(shape: HybridShape, tokenizer: Path, into: Path) -> None:
-    """Write a model with random weights in Q4_K and the tokenizer and chat template of another GGUF file.
+def write_synthetic(shape: Shape, tokenizer: Path, into: Path) -> None:
+    """Write a model with random weights and the tokenizer and chat template of another GGUF file.
 
     Its vocabulary is padded with unused tokens. The file appears whole or not at all.
     """
     into.parent.mkdir(parents=True, exist_ok=True)
     with temporary(into.parent) as unfinished:
-        writer = GGUFWriter(unfinished, _ARCHITECTURE)
+        writer = GGUFWriter(unfinished, shape.architecture)
         _describe(writer, shape)
-        _copy_tokenizer(GGUFReader(tokenizer), writer, shape.vocabulary)
-        _Tensors(writer).add_all(shape)
+        _copy_tokenizer(GGUFReader(tokenizer), writer, shape.numbers["vocab_size"])
+        _Tensors(writer, shape).add_all()
         writer.write_header_to_file()
         writer.write_kv_data_to_file()
         writer.write_tensors_to_file()
@@ -65,30 +59,13 @@ def write_synthetic(shape: HybridShape, tokenizer: Path, into: Path) -> None:
         unfinished.rename(into)
 
 
-def _describe(writer: GGUFWriter, shape: HybridShape) -> None:
-    writer.add_block_count(shape.layers)
-    writer.add_context_length(shape.context)
-    writer.add_embedding_length(shape.width)
-    writer.add_feed_forward_length(shape.ffn_width)
-    writer.add_head_count(shape.heads)
-    writer.add_head_count_kv(shape.kv_heads)
-    writer.add_key_length(shape.head_dim)
-    writer.add_value_length(shape.head_dim)
+def _describe(writer: GGUFWriter, shape: Shape) -> None:
+    for name, value in shape.numbers.items():
+        writer.add_uint32(f"{shape.architecture}.{name}", value)
     writer.add_layer_norm_rms_eps(1e-6)
     writer.add_rope_freq_base(1e7)
-    writer.add_rope_dimension_count(64)
-    writer.add_array(f"{_ARCHITECTURE}.rope.dimension_sections", [11, 11, 10, 0])
-    writer.add_vocab_size(shape.vocabulary)
-    inner = shape.value_groups * shape.state
-    for name, value in {
-        "full_attention_interval": 4,
-        "ssm.conv_kernel": 4,
-        "ssm.inner_size": inner,
-        "ssm.state_size": shape.state,
-        "ssm.time_step_rank": shape.value_groups,
-        "ssm.group_count": shape.key_groups,
-    }.items():
-        writer.add_uint32(f"{_ARCHITECTURE}.{name}", value)
+    if shape.architecture == "qwen35":
+        writer.add_array(f"{shape.architecture}.rope.dimension_sections", [11, 11, 10, 0])
 
 
 def _copy_tokenizer(reader: GGUFReader, writer: GGUFWriter, vocabulary: int) -> None:
@@ -112,63 +89,91 @@ class _Tensors:
     """Adds tensors to a file. Matrices of one shape are one array, so that a 27B model takes 1.2 GB of memory."""
 
     writer: GGUFWriter
+    shape: Shape
     random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
-    _matrices: dict[tuple[int, int], NDArray[np.uint8]] = field(default_factory=dict)
+    _prefix: str = ""
+    _matrices: dict[tuple[int, ...], NDArray[np.uint8]] = field(default_factory=dict)
 
-    def add_all(self, shape: HybridShape) -> None:
+    def __post_init__(self) -> None:
+        self._oss, self._hybrid = self.shape.architecture == "gpt-oss", self.shape.architecture == "qwen35"
+
+    def add_all(self) -> None:
         """Every tensor of a model."""
-        self._matrix("token_embd.weight", shape.vocabulary, shape.width)
-        self._constant("output_norm.weight", shape.width)
-        self._matrix("output.weight", shape.vocabulary, shape.width)
-        for layer in range(shape.layers):
-            prefix = f"blk.{layer}."
-            self._constant(f"{prefix}attn_norm.weight", shape.width)
-            self._constant(f"{prefix}post_attention_norm.weight", shape.width)
-            add = self._attention if shape.attends(layer) else self._recurrence
-            add(prefix, shape)
-            self._matrix(f"{prefix}ffn_gate.weight", shape.ffn_width, shape.width)
-            self._matrix(f"{prefix}ffn_up.weight", shape.ffn_width, shape.width)
-            self._matrix(f"{prefix}ffn_down.weight", shape.width, shape.ffn_width)
+        width, vocabulary = self._sizes("embedding_length", "vocab_size")
+        for name in ("token_embd",) if self.shape.tied else ("token_embd", "output"):
+            self._matrix(name, vocabulary, width)
+        self._constant("output_norm.weight", width)
+        for layer in range(*self._sizes("block_count")):
+            self._prefix = f"blk.{layer}."
+            self._constant("attn_norm.weight", width)
+            self._constant(f"{'post_attention' if self._oss or self._hybrid else 'ffn'}_norm.weight", width)
+            (self._recurrence if self._hybrid and (layer + 1) % 4 else self._attention)(width)
+            self._feed(width)
 
-    def _attention(self, prefix: str, shape: HybridShape) -> None:
-        inner, keys = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
-        self._matrix(f"{prefix}attn_q.weight", 2 * inner, shape.width)  # with a gate
-        self._matrix(f"{prefix}attn_k.weight", keys, shape.width)
-        self._matrix(f"{prefix}attn_v.weight", keys, shape.width)
-        self._matrix(f"{prefix}attn_output.weight", shape.width, inner)
-        self._constant(f"{prefix}attn_q_norm.weight", shape.head_dim)
-        self._constant(f"{prefix}attn_k_norm.weight", shape.head_dim)
+    def _sizes(self, *names: str) -> list[int]:
+        return [self.shape.numbers.get(name, 0) for name in names]
 
-    def _recurrence(self, prefix: str, shape: HybridShape) -> None:
-        inner = shape.value_groups * shape.state
-        channels = 2 * shape.key_groups * shape.state + inner
-        self._matrix(f"{prefix}attn_qkv.weight", channels, shape.width)
-        self._matrix(f"{prefix}attn_gate.weight", inner, shape.width)
-        self._normal(f"{prefix}ssm_conv1d.weight", channels, 4, 0.3)
-        self._constant(f"{prefix}ssm_dt.bias", shape.value_groups, -3.0)
-        self._constant(f"{prefix}ssm_a", shape.value_groups, -1.0)
-        self._normal(f"{prefix}ssm_beta.weight", shape.value_groups, shape.width, 0.02)
-        self._normal(f"{prefix}ssm_alpha.weight", shape.value_groups, shape.width, 0.02)
-        self._constant(f"{prefix}ssm_norm.weight", shape.state)
-        self._matrix(f"{prefix}ssm_out.weight", shape.width, inner)
+    def _attention(self, width: int) -> None:
+        names = ("head_count", "head_count_kv", "key_length")
+        heads, kv_heads, size = self._sizes(*(f"attention.{name}" for name in names))
+        self._biased("attn_q", (2 if self._hybrid else 1) * heads * size, width)  # a hybrid has a gate
+        self._biased("attn_k", kv_heads * size, width)
+        self._biased("attn_v", kv_heads * size, width)
+        self._biased("attn_output", width, heads * size)
+        for name in ("attn_sinks",) if self._oss else ("attn_q_norm", "attn_k_norm"):
+            self._constant(f"{name}.weight", heads if self._oss else size)
 
-    def _matrix(self, name: str, rows: int, columns: int) -> None:
-        if (rows, columns) not in self._matrices:
-            self._matrices[rows, columns] = self._random_q4k(rows, columns)
-        self.writer.add_tensor(name, self._matrices[rows, columns], raw_dtype=GGMLQuantizationType.Q4_K)
+    def _recurrence(self, width: int) -> None:
+        names = ("inner_size", "state_size", "group_count", "time_step_rank")
+        inner, state, keys, values = self._sizes(*(f"ssm.{name}" for name in names))
+        channels = 2 * keys * state + inner
+        self._matrix("attn_qkv", channels, width)
+        self._matrix("attn_gate", inner, width)
+        self._matrix("ssm_out", width, inner)
+        self._normal("ssm_conv1d", channels, 4, 0.3)
+        self._normal("ssm_beta", values, width, 0.02)
+        self._normal("ssm_alpha", values, width, 0.02)
+        for name, length, value in (("ssm_dt.bias", values, -3), ("ssm_a", values, -1), ("ssm_norm.weight", state, 1)):
+            self._constant(name, length, value)
 
-    def _random_q4k(self, rows: int, columns: int) -> NDArray[np.uint8]:
-        """Random blocks of Q4_K whose scales keep a product's variance."""
-        a_row = columns // _BLOCK_VALUES
-        distinct = 1 if rows * a_row > _MOST_RANDOM_BLOCKS else rows
-        blocks = np.empty((rows, a_row, _BLOCK_BYTES), np.uint8)
-        blocks[...] = self.random.integers(0, 256, (distinct, a_row, _BLOCK_BYTES), np.uint8)
-        scale = 1.0 / np.sqrt(columns) / 63 / 8
-        blocks[..., 0:4] = np.array([scale, 7.5 * scale], np.float16).view(np.uint8)
-        return blocks.reshape(rows, a_row * _BLOCK_BYTES)
+    def _feed(self, width: int) -> None:
+        between, experts = self._sizes("feed_forward_length", "expert_count")
+        lead, suffix = ((experts,), "_exps") if experts else ((), "")
+        self._biased(f"ffn_gate{suffix}", *lead, between, width)
+        self._biased(f"ffn_up{suffix}", *lead, between, width)
+        self._biased(f"ffn_down{suffix}", *lead, width, between)
+        if experts:
+            self._normal("ffn_gate_inp", experts, width, width**-0.5)
+        if self._oss:
+            self._constant("ffn_gate_inp.bias", experts, 0)
+
+    def _biased(self, name: str, *sizes: int) -> None:
+        self._matrix(name, *sizes)
+        if self._oss:
+            self.writer.add_tensor(f"{self._prefix}{name}.bias", np.zeros(sizes[:-1], np.float32))
+
+    def _matrix(self, name: str, *sizes: int) -> None:
+        kind = (Type.MXFP4 if len(sizes) == 3 else Type.Q8_0) if self._oss else Type.Q4_K
+        if sizes not in self._matrices:
+            self._matrices[sizes] = self._random(kind, math.prod(sizes[:-1]), sizes[-1]).reshape(*sizes[:-1], -1)
+        self.writer.add_tensor(f"{self._prefix}{name}.weight", self._matrices[sizes], raw_dtype=kind)
+
+    def _random(self, kind: Type, rows: int, columns: int) -> NDArray[np.uint8]:
+        """Random blocks whose scales keep a product's variance."""
+        (values, size), scale = GGML_QUANT_SIZES[kind], columns**-0.5
+        blocks = np.empty((rows, columns // values, size), np.uint8)
+        distinct = 1 if blocks.nbytes > _MOST_RANDOM_BYTES else rows
+        blocks[...] = self.random.integers(0, 256, (distinct, *blocks.shape[1:]), np.uint8)
+        scales = [scale / 74] if kind is Type.Q8_0 else [scale / 504, scale / 67]
+        if kind is Type.MXFP4:
+            blocks[..., 0] = 127 + round(math.log2(scale / 2.9))  # the exponent of values up to 6
+        else:
+            blocks[..., : 2 * len(scales)] = np.array(scales, np.float16).view(np.uint8)
+        return blocks.reshape(rows, -1)
 
     def _constant(self, name: str, length: int, value: float = 1.0) -> None:
-        self.writer.add_tensor(name, np.full(length, value, np.float32))
+        self.writer.add_tensor(f"{self._prefix}{name}", np.full(length, value, np.float32))
 
     def _normal(self, name: str, rows: int, columns: int, deviation: float) -> None:
-        self.writer.add_tensor(name, self.random.normal(0, deviation, (rows, columns)).astype(np.float32))
+        values = self.random.normal(0, deviation, (rows, columns)).astype(np.float32)
+        self.writer.add_tensor(f"{self._prefix}{name}.weight", values)

@@ -18,6 +18,8 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
     reference = vanilla.get("median_s")
     for budget in BUDGETS:
         yield from _budget(budget, found.get(WINNOW, {}), reference)
+    if placement := found.get(WINNOW, {}).get("placement"):
+        yield f"  {', '.join(f'{name} {value}' for name, value in placement.items())}"
     yield from _row("joint pass, 5%", found.get(JOINT, {}), reference, _golds(found.get(JOINT, {})))
     for row in (VANILLA, WINNOW, JOINT):
         yield from _extra(row, found.get(row, {}))

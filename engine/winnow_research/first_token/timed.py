@@ -15,7 +15,7 @@ class TimedAnswer:
     """Seconds of wall clock from the call to the first token, and the stages that they consist of.
 
     `encoded_tokens` are those that the drafter read for it, `kept_tokens` those of the workspace in its prompt.
-    `kept` says whether the prompt has all of the question's golds, None where it must.
+    `kept` says whether the prompt has all of the question's golds, None where it must. `tokens_per_s` is the answer's.
     """
 
     question: str
@@ -26,6 +26,7 @@ class TimedAnswer:
     encoded_tokens: int = 0
     kept_tokens: int | None = None
     kept: bool | None = None
+    tokens_per_s: float = 0.0
 
 
 def with_rest(stages: dict[str, float], seconds: float) -> dict[str, float]:
@@ -44,6 +45,7 @@ def summary(answers: Sequence[TimedAnswer]) -> dict[str, Any]:
         "stages_s": stages,
         "prompt_tokens": _median(answer.prompt_tokens for answer in answers),
         "reused_tokens": _median(answer.reused_tokens for answer in answers),
+        "tokens_per_s": _median(answer.tokens_per_s for answer in answers),
         "encoded_tokens": _median(answer.encoded_tokens for answer in answers),
     }
     kept = [answer.kept_tokens for answer in answers if answer.kept_tokens is not None]

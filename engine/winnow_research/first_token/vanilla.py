@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +33,7 @@ class Configuration:
         return f"ubatch {self.n_ubatch}, {self.kv_type}"
 
 
-CONFIGURATIONS = tuple(Configuration(size, kind) for kind in ("f16", "q8_0") for size in (512, 2048))
+CONFIGURATIONS = tuple(Configuration(size, kind) for kind in ("f16", "q8_0") for size in (2048, 512))
 
 
 @dataclass
@@ -41,13 +41,14 @@ class Vanilla:
     """Measures the target alone. `order` has the configurations, the best so far first.
 
     `most_s` bounds the seconds a workspace may take: the first answer is always timed, another configuration or
-    repetition only if it is likely to fit.
+    repetition only if it is likely to fit. `placed` says where options put a prompt of so many tokens.
     """
 
     target: Path
     repetitions: int
     most_s: float
     cancellation: Cancellation
+    placed: Callable[[TargetOptions, int], TargetOptions] = lambda options, _: options
     order: tuple[Configuration, ...] = CONFIGURATIONS
 
     def measure(self, workspace: SizedWorkspace) -> dict[Configuration, list[TimedAnswer] | str]:
@@ -74,7 +75,7 @@ class Vanilla:
     ) -> list[TimedAnswer] | str:
         options = TargetOptions(kv_type=configuration.kv_type, n_ubatch=configuration.n_ubatch, speculate="off")
         try:
-            with closing(LlamaTarget.open(self.target, options)) as target:
+            with closing(LlamaTarget.open(self.target, self.placed(options, workspace.tokens))) as target:
                 return [self._ask(target, workspace, number) for number in range(first, first + times)]
         except CancelledError:
             raise

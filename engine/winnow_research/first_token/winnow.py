@@ -25,7 +25,7 @@ from winnow_research.first_token.workspaces import KeptGold, SizedWorkspace, kep
 COLD, WARM, FOLLOW_UP, EDITED = "cold", "warm", "follow-up", "edited"
 STATES = (COLD, WARM, EDITED, FOLLOW_UP)
 _FOLLOW_UP = "And where is that tested?"
-_SHORT = Sampling(max_tokens=8)
+_SHORT = Sampling(max_tokens=32)
 
 
 @dataclass
@@ -125,6 +125,7 @@ class WinnowRun:
             encoded[0],
             stats.selection.kept_tokens,
             None if case is None else kept_gold(case, answer.spans).whole,
+            (stats.generation.decode_tokens - 1) / max(stats.generation.decode_s, 1e-6),
         )
         return timed, answer
 

@@ -207,11 +207,7 @@ def _batches(data: Dataset, recipe: TrainingRecipe) -> Iterator[Callable[[], Tra
 def _optimiser(model: TrainableDrafter, peak: float) -> torch.optim.AdamW:
     scales = [model.heads.maxsim.sc, model.heads.pool.sc]
     heads = [p for head in (model.heads.maxsim, model.heads.pool) for p in (head.k, head.q, head.kw, head.qw)]
-    groups = (
-        (list(model.network.parameters()), peak),
-        (heads, peak * _HEADS_FASTER),
-        (scales, peak * _SCALE_FASTER),
-    )
+    groups = ((list(model.network.parameters()), peak), (heads, peak * _HEADS_FASTER), (scales, peak * _SCALE_FASTER))
     described = [{"params": parameters, "peak": rate, "lr": 0.0} for parameters, rate in groups]
     return torch.optim.AdamW(described, betas=(0.9, 0.98), weight_decay=0.01)
 

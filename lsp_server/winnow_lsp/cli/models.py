@@ -34,7 +34,7 @@ _MARKS = {"measured": "", "forecast": "≈", "unknown": ""}
 _MEANINGS = {
     "measured": "tokens/s without ≈ is what this model was last seen to read on this machine",
     "forecast": "≈ is a forecast from small models of random weights on this machine, without a draft's gain",
-    "unknown": "? is unknown: a GPU counts as fast until it has read something",
+    "unknown": "? is unknown: the GPU could not be measured, and counts as fast until it has read something",
 }
 
 
@@ -85,7 +85,7 @@ def _suggestions_table(suggestions: list[Suggestion], found: tuple[FoundModel, .
         rate, first = one.tokens_per_s, one.first_token_s
         table.add_row(
             escape(one.model.name),
-            _PLACES[one.place],
+            ", ".join(filter(None, (_PLACES[one.place], one.split if one.place else ""))),
             f"{one.needs_bytes / 1e9:.1f} GB",
             f"{_MARKS[one.origin]}{rate:,.0f}" if rate else "?",
             f"{one.prompt_tokens:,}",
@@ -141,6 +141,7 @@ def _suggestion_record(one: Suggestion) -> dict[str, Any]:
         "licence": one.model.licence,
         "fits": one.place is not None,
         "place": one.place,
+        "split": one.split,
         "reason": one.reason,
         "needsBytes": one.needs_bytes,
         "throughput": one.origin,

@@ -21,6 +21,7 @@ from winnow_engine.targets import opening
 from winnow_engine.targets.drafts.base import NoDraft
 from winnow_engine.targets.placement import _candidates, _gpu_bytes, placed
 from winnow_engine.targets.residency import MemoryNeeds, left_for_target
+from winnow_engine.targets.suggesting import figures
 
 from .loaded import Loaded
 
@@ -65,7 +66,7 @@ def hybrid() -> Iterator[Shapes]:
         yield (attention(5120, 48, 4, 256) if number % 4 == 3 else states) | feed(5120, 17408)
 
 
-MODELS = {
+HEADERS = {
     "30b-a3b": header(
         "qwen3moe", [attention(2048, 32, 4, 128) | feed(2048, 768, 128)] * 48, ends(2048, 151_936), heads(32, 4, 128)
     ),
@@ -93,6 +94,11 @@ MODELS = {
     ),
 }
 
+MODELS = {
+    name: figures(name, header, sum(tensor.bytes for tensor in header.tensors.values()), "Q4_K_M")
+    for name, header in HEADERS.items()
+}
+
 
 def memory(gigabytes: int) -> MemoryNeeds:
     return MemoryNeeds(gigabytes * GB, "a GPU", 491_400_064, 1 << 30, 0, True)
@@ -101,12 +107,12 @@ def memory(gigabytes: int) -> MemoryNeeds:
 @pytest.mark.parametrize(
     ("model", "gigabytes", "expected"),
     [
-        ("30b-a3b", 8, ("f16", None, 40)),
-        ("30b-a3b", 12, ("f16", None, 30)),
-        ("30b-a3b", 16, ("f16", None, 19)),
+        ("30b-a3b", 8, ("f16", None, 42)),
+        ("30b-a3b", 12, ("f16", None, 31)),
+        ("30b-a3b", 16, ("f16", None, 20)),
         ("30b-a3b", 24, ("f16", None, 0)),
-        ("20b-a4b", 8, ("f16", None, 18)),
-        ("20b-a4b", 12, ("f16", None, 9)),
+        ("20b-a4b", 8, ("f16", None, 19)),
+        ("20b-a4b", 12, ("f16", None, 10)),
         ("20b-a4b", 16, ("q8_0", None, 0)),
         ("20b-a4b", 24, ("f16", None, 0)),
         ("27b", 8, None),
@@ -145,10 +151,10 @@ def test_a_kv_type_that_the_user_chose_stays_and_no_gpu_gets_nothing() -> None:
 @pytest.mark.parametrize("wanted", ["auto", "cpu"])
 def test_the_target_is_opened_so_unless_the_user_says_where(wanted: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "locate", Path)
-    monkeypatch.setattr(opening, "read_header", lambda _: MODELS["30b-a3b"])
+    monkeypatch.setattr(opening, "described", lambda *_: MODELS["30b-a3b"])
     monkeypatch.setattr(opening, "measure", lambda *_: replace(memory(16), target=20 * GB))
     options = opening.local_options(ModelConfig("d.gguf", "t.gguf", target_place=wanted))  # type: ignore[arg-type]
-    expected = ("resident", 19) if wanted == "auto" else ("cpu", 0)
+    expected = ("resident", 20) if wanted == "auto" else ("cpu", 0)
     assert (options.place, options.experts_in_memory) == expected
 
 

@@ -23,7 +23,7 @@ SPEED = Speed(1.6e11, 3e10)
 @pytest.fixture(autouse=True)
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two cores of a given speed, no GPU, no models, nothing measured."""
-    monkeypatch.setattr(suggesting, "speeds", lambda kinds: dict.fromkeys(kinds, SPEED))
+    monkeypatch.setattr(suggesting, "speeds", lambda kinds, on_gpu: {} if on_gpu else dict.fromkeys(kinds, SPEED))
     monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr("winnow_engine.config.physical_cores", lambda: 2)
@@ -116,7 +116,7 @@ def test_what_was_pulled_is_in_the_list_with_its_headers_figures(machine: Path) 
     assert "hf:acme/tiny-GGUF:words" not in suggested()
     found = suggested()["hf:acme/tiny-GGUF:Q8_0"]
     assert (found.here, found.place, found.model.tied, found.model.layers) == (True, "cpu", True, 4)
-    assert (found.model.output, found.model.context, found.model.experts) == (512 * 128, 4096, False)
+    assert (found.model.output, found.model.context, found.model.experts) == (512 * 128, 4096, 1)
     assert found.model.token_bytes == 4 * 2 * 128 * 2
 
 

@@ -37,12 +37,7 @@ from winnow_research.machine import describe
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write JSON here after each folder.")
 @click.option("--json", "as_document", is_flag=True, help="Print exactly one JSON object.")
 def index(
-    sizes: list[int],
-    trees: tuple[Path, ...],
-    repetitions: int,
-    drafter: str,
-    out: Path | None,
-    as_document: bool,
+    sizes: list[int], trees: tuple[Path, ...], repetitions: int, drafter: str, out: Path | None, as_document: bool
 ) -> None:
     """How fast a workspace is indexed, what that takes, and how long questions wait.
 

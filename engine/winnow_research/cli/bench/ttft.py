@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ from winnow_lsp.cli.terminal import cancel_on_interrupt
 from winnow_research.cli.bench.shared import say, writing
 from winnow_research.evaluation.repositories import PinnedRepository, Split, repositories
 from winnow_research.evaluation.tasks.real import load
-from winnow_research.first_token.run import ROWS, FirstTokenRun, Plan
+from winnow_research.first_token.limited import Placement, limited
+from winnow_research.first_token.run import BUDGETS, ROWS, FirstTokenRun, Plan
 from winnow_research.first_token.synthetic import SHAPES, write_synthetic
 from winnow_research.first_token.tables import lines
 from winnow_research.machine import describe
@@ -45,6 +46,7 @@ def _asked_about(_context: click.Context, _option: click.Parameter, value: str) 
 @click.command()
 @click.option("--target", metavar="NAME|FILE", default=DEFAULT_TARGET, show_default=True, help="A local model.")
 @click.option("--synthetic", type=click.Choice(list(SHAPES)), help="In place of a target, random weights of its shape.")
+@click.option("--gpu-memory", type=click.FloatRange(2), metavar="GB", help="So much of the GPU is free for all.")
 @drafter_option
 @click.option("--contexts", "sizes", default="16k,32k,64k,128k", show_default=True, callback=_sizes)
 @click.option("--row", "rows", multiple=True, type=click.Choice(ROWS), help="Only this one [all].")
@@ -56,6 +58,7 @@ def _asked_about(_context: click.Context, _option: click.Parameter, value: str) 
 def ttft(
     target: str,
     synthetic: str | None,
+    gpu_memory: float | None,
     drafter: str,
     sizes: list[int],
     rows: tuple[str, ...],
@@ -73,12 +76,17 @@ def ttft(
     """
     file = locate(drafter)
     answering = _synthetic(synthetic, file) if synthetic else locate(target)
-    plan = Plan(repository, sizes, rows or ROWS, repetitions, vanilla_seconds, answering, file)
     about = {"target": synthetic or answering.name, "drafter": file.name, "repository": repository.name}
-    with cancel_on_interrupt() as cancellation, closing(FirstTokenRun(plan, say, cancellation)) as run:
+    with ExitStack() as opened:
+        cancellation, placement = opened.enter_context(cancel_on_interrupt()), None
+        if gpu_memory:
+            opened.enter_context(limited(gpu_memory))
+            placement = Placement.of(file, drafter, answering, BUDGETS["auto"].patience_s)
+        plan = Plan(repository, sizes, rows or ROWS, repetitions, vanilla_seconds, answering, file, placement)
+        run = opened.enter_context(closing(FirstTokenRun(plan, say, cancellation)))
         contexts: list[dict[str, Any]] = []
         machine = {**describe(), "device": availability().reason}
-        document: dict[str, Any] = {"machine": machine, **about, "contexts": contexts}
+        document: dict[str, Any] = {"machine": machine, **about, "gpu_memory": gpu_memory, "contexts": contexts}
         for found, over in run.run():
             if found not in contexts:
                 contexts.append(found)

@@ -8,16 +8,14 @@ from winnow_engine.core import Cancellation
 from winnow_engine.question import Question
 from winnow_research.evaluation.cases import Case, Gold, Scene
 from winnow_research.evaluation.repositories import SourceFile
-from winnow_research.first_token.synthetic import HybridShape, write_synthetic
+from winnow_research.first_token.synthetic import write_synthetic
 from winnow_research.first_token.vanilla import CONFIGURATIONS, Vanilla, best_of, whole
 from winnow_research.first_token.workspaces import SizedWorkspace
 
 from ...targets.conftest import write_llama
+from .test_models import small
 
 PATIENT = 600.0
-SMALL = HybridShape(
-    layers=4, width=256, ffn_width=512, heads=2, kv_heads=1, vocabulary=512, key_groups=1, value_groups=2
-)
 
 
 @pytest.fixture
@@ -31,7 +29,7 @@ def workspace(tmp_path: Path) -> SizedWorkspace:
 
 def vanilla(tmp_path: Path, repetitions: int, most_s: float, cancellation: Cancellation | None = None) -> Vanilla:
     tokenizer, target = write_llama(tmp_path / "tiny.gguf"), tmp_path / "synthetic.gguf"
-    write_synthetic(SMALL, tokenizer, target)
+    write_synthetic(small("qwen3.6-27b"), tokenizer, target)
     return Vanilla(target, repetitions, most_s, cancellation or Cancellation())
 
 
