@@ -29,7 +29,7 @@ const view = {
 /** Suites for the extension host, in dist/test. */
 const suites = {
   ...extension,
-  entryPoints: ['changes', 'main', 'multiroot', 'untrusted'].map((name) => `test/e2e/${name}.ts`),
+  entryPoints: ['changes', 'folders', 'main'].map((name) => `test/e2e/${name}.ts`),
   outfile: undefined,
   outdir: 'dist/test',
   outExtension: { '.js': '.cjs' },

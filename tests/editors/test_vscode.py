@@ -145,9 +145,12 @@ def code(built: None, environment: dict[str, str], editor_settings: dict[str, An
 
 
 @pytest.fixture(scope="module")
-def untrusted(code: CodeServer, shop: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def several(code: CodeServer, shop: Path, greetings: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Before the others: the server's program has not run yet."""
-    return code.run("untrusted", shop, tmp_path_factory.mktemp("untrusted"), trusted=False)
+    home = tmp_path_factory.mktemp("several")
+    window = home / "both.code-workspace"
+    window.write_text(json.dumps({"folders": [{"path": str(shop)}, {"path": str(greetings)}]}))
+    return code.run("folders", window, home, trusted=False)
 
 
 @pytest.fixture(scope="module")
@@ -163,14 +166,6 @@ def changed(code: CodeServer, shop: Path, tmp_path_factory: pytest.TempPathFacto
     with knowing(ANSWERS) as target:
         knows = replace(code, settings={**code.settings, "winnow.target": target.url})
         return knows.run("changes", home / "shop", home)
-
-
-@pytest.fixture(scope="module")
-def several(code: CodeServer, shop: Path, greetings: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    home = tmp_path_factory.mktemp("several")
-    window = home / "both.code-workspace"
-    window.write_text(json.dumps({"folders": [{"path": str(shop)}, {"path": str(greetings)}]}))
-    return code.run("multiroot", window, home)
 
 
 @pytest.fixture(scope="module")
@@ -245,9 +240,9 @@ def command(file: Path, script: str) -> Path:
     return file
 
 
-@pytest.mark.parametrize("test", names_of("untrusted"))
-def test_untrusted(test: str, untrusted: dict[str, str]) -> None:
-    assert untrusted.get(test, f"not reached: {untrusted}") == "ok"
+@pytest.mark.parametrize("test", names_of("folders"))
+def test_several_folders(test: str, several: dict[str, str]) -> None:
+    assert several.get(test, f"not reached: {several}") == "ok"
 
 
 @pytest.mark.parametrize("test", names_of("main"))
@@ -258,11 +253,6 @@ def test_one_folder(test: str, one_folder: dict[str, str]) -> None:
 @pytest.mark.parametrize("test", names_of("changes"))
 def test_changes(test: str, changed: dict[str, str]) -> None:
     assert changed.get(test, f"not reached: {changed}") == "ok"
-
-
-@pytest.mark.parametrize("test", names_of("multiroot"))
-def test_several_folders(test: str, several: dict[str, str]) -> None:
-    assert several.get(test, f"not reached: {several}") == "ok"
 
 
 @pytest.mark.parametrize("step", names_of("ui"))
