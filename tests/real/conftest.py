@@ -33,9 +33,9 @@ def users_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("cache")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def user(users_cache: Path, smollm2: Path) -> Iterator[User]:
-    """A user whose shared server ends with the test. Its sockets need a short path, which `tmp_path` has not always."""
+    """A user whose shared server ends with the tests of a file. Its sockets need a shorter path than `tmp_path` has."""
     with tempfile.TemporaryDirectory(prefix="winnow-test-") as runtime:
         one = User(users_cache, Path(runtime))
         yield one

@@ -354,8 +354,8 @@ async def test_a_client_that_leaves_stops_its_call_over_http(user: User) -> None
             assert await asyncio.to_thread(left.wait, 30)  # a server that says nothing is given up after 60 s
 
 
-async def test_a_token_guards_the_tools_over_http(user: User) -> None:
-    user.environment["WINNOW_HTTP_TOKEN"] = "secret"
+async def test_a_token_guards_the_tools_over_http(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(user.environment, "WINNOW_HTTP_TOKEN", "secret")
     async with http_server(user) as address, httpx.AsyncClient() as client:
         refused = await client.post(address, json={})
         begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}

@@ -5,7 +5,9 @@ import os
 import re
 import signal
 import sqlite3
+import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -21,7 +23,17 @@ pytestmark = pytest.mark.real_weights
 WORKSPACE = Path(__file__).parents[2] / "engine" / "winnow_engine" / "selection"
 ASK = ("ask", "Which units fit a budget?", "-w", str(WORKSPACE), "--budget", "300")
 ASK = (*ASK, "--set", "files.include=budget.py", "--set", "maxTokens=8")
+FILES = 50  # of which a first look takes a part
 MODELS = ("--drafter", "smollm2-135m", "--target", "smollm2-135m")
+
+
+@pytest.fixture
+def user(users_cache: Path, smollm2: Path) -> Iterator[User]:
+    """A user without a server, whose server ends with the test."""
+    with tempfile.TemporaryDirectory(prefix="winnow-test-") as runtime:
+        one = User(users_cache, Path(runtime))
+        yield one
+        one.end()
 
 
 def server_of(user: User) -> int | None:
@@ -141,16 +153,16 @@ def test_two_commands_at_once_start_one_server(user: User) -> None:
 def test_the_index_is_completed_once_the_command_has_its_answer(user: User, tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
-    for number in range(50):
+    for number in range(FILES):
         lines = (f"def of_{number}_{i}(value):\n    return value + {number * i}\n\n\n" for i in range(20))
         (project / f"step_{number}.py").write_text("".join(lines))
-    ask = ("ask", "What does of_7_3 give?", "-w", str(project), "--set", "maxTokens=4", *MODELS)
+    ask = ("ask", "What does of_7_3 give?", "-w", str(project), "--set", "maxTokens=4", "--budget", "200", *MODELS)
     first = user.run(*ask)
     assert first.returncode == 0, first.stderr
     assert "the index is not complete" in first.stderr
     assert "your shared server completes it now" in first.stderr
     latest, encoded = time.monotonic() + PATIENCE_S, 0
-    while encoded < 50:
+    while encoded < FILES:
         assert time.monotonic() < latest, encoded
         if (now := files_encoded(user)) > encoded:  # as long as it goes on, it may take its time
             latest, encoded = time.monotonic() + PATIENCE_S, now

@@ -39,8 +39,9 @@ class User:
         return self._started[-1]
 
     def end(self) -> None:
-        """End the server, and what was started."""
-        self.run("serve", "--stop")
+        """End the server, if there is one, and what was started."""
+        if any(self.sockets.glob("*")):
+            self.run("serve", "--stop")
         for one in self._started:
             with one:
                 one.kill()
