@@ -1,6 +1,6 @@
 """A subset of `winnow bench relevance` small enough for every run: has recall dropped beyond noise?
 
-Development repositories in three languages, 24K tokens each; a minute of encoding on two free cores.
+Development repositories in three languages, 12K tokens each; a minute of encoding on one free core.
 """
 
 from pathlib import Path
@@ -20,7 +20,6 @@ from winnow_research.evaluation.methods.lexical import Bm25
 from winnow_research.evaluation.methods.minilm import MiniLm
 from winnow_research.evaluation.methods.published import LOOK_AHEAD, FullDrafter, Published
 from winnow_research.evaluation.methods.winnow import Winnow
-from winnow_research.evaluation.parallel import EvaluationPlan, run
 from winnow_research.evaluation.repositories import Split, repositories
 from winnow_research.evaluation.run import Evaluation
 from winnow_research.evaluation.tasks import all_tasks
@@ -29,8 +28,8 @@ from winnow_research.evaluation.tasks.real import load, problems
 pytestmark = pytest.mark.real_weights
 
 REPOSITORIES = ("tornado", "wandb-core", "cordova-android")
-TOKENS = 24_000
-RECORDED = 0.95  # describe, kept whole within 2,000 tokens: 42 of 44
+TOKENS = 12_000
+RECORDED = 0.88  # describe, kept whole within 500 tokens: 23 of 26
 
 
 def test_recall_has_not_dropped_beyond_noise(qwen_small: Path, store: Store) -> None:
@@ -41,24 +40,9 @@ def test_recall_has_not_dropped_beyond_noise(qwen_small: Path, store: Store) -> 
     )
     outcomes = list(evaluation.run([all_tasks()["describe"]], [TOKENS]))
     bm25, winnow = (figure for figure in figures(outcomes) if figure.group == "all")
-    assert winnow.cases >= 40
-    assert kept(winnow, 2000)[1] >= RECORDED, winnow
+    assert winnow.cases >= 25
+    assert kept(winnow, 500)[1] >= RECORDED, winnow
     assert kept(winnow, 1000)[0] > kept(bm25, 1000)[1], (winnow, bm25)
-
-
-def test_results_do_not_depend_on_the_number_of_processes(smollm2: Path, tmp_path: Path) -> None:
-    plan = EvaluationPlan(smollm2, ("BM25", "symbols"), Split.DEVELOPMENT, 8, 0, tmp_path / "index.sqlite")
-    items = [
-        item for item in plan.items(["describe", "real"], [24_000]) if item.repository in ("fastify", "cordova-android")
-    ]
-    alone, together = (run(plan, items, jobs, print, Cancellation()) for jobs in (1, 2))
-    assert {(one.task, one.repository) for one in alone.outcomes} == {
-        ("describe", "fastify"),
-        ("describe", "cordova-android"),
-        ("real", "fastify"),
-        ("real", "cordova-android"),
-    }
-    assert alone == together
 
 
 def kept(figure: RelevanceFigure, budget: int) -> tuple[float, float]:
@@ -82,8 +66,13 @@ def test_minilm_gives_the_similarities_its_authors_publish() -> None:
     np.testing.assert_allclose(vectors[0] @ vectors[1:].T, [0.695, 0.943, 0.257], atol=1e-3)
 
 
-def test_the_published_method_decodes_its_look_ahead_and_ranks_units(smollm2: Path) -> None:
-    drafter = FullDrafter(smollm2)
+@pytest.fixture(scope="module")
+def published(smollm2: Path) -> FullDrafter:
+    return FullDrafter(smollm2)
+
+
+def test_the_published_method_decodes_its_look_ahead_and_ranks_units(published: FullDrafter) -> None:
+    drafter = published
     prompt = drafter.vocabulary.tokenize("The capital of France is Paris. The capital of Italy is")
     behind = drafter.behind(prompt[:5])
     continued = drafter.continued(behind, prompt[5:], first=5)
@@ -93,13 +82,16 @@ def test_the_published_method_decodes_its_look_ahead_and_ranks_units(smollm2: Pa
 
 
 @pytest.mark.parametrize("rotated", [True, False])
-def test_the_published_method_scores_every_unit(smollm2: Path, store: Store, tmp_path: Path, rotated: bool) -> None:
+def test_the_published_method_scores_every_unit(
+    published: FullDrafter, store: Store, tmp_path: Path, rotated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Published, "_model", published)
     root = tmp_path / "root"
     root.mkdir()
     (root / "a.py").write_text("def add(a, b):\n    return a + b\n\n\ndef greet(name):\n    print('hello', name)\n")
     sources = Sources((Folder(root),))
     workspace = read_workspace(sources, store, Cancellation())
-    method = Published(smollm2, rotated)
+    method = Published(Path(), rotated)
     ranking = method.ranker(Subject(sources, workspace, store, len))(Question("Which function says hello?"))
     assert ranking.scores.shape == (2,)
     assert np.isfinite(ranking.scores).all()
