@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from winnow_lsp.cli.main import main
+
 pytestmark = pytest.mark.real_weights
 
 REPOSITORY = Path(__file__).parents[2] / "engine"
@@ -43,19 +45,18 @@ def environment(cache: Path) -> dict[str, str]:
 
 
 MODELS = ("--drafter", "smollm2-135m", "--target", "smollm2-135m")
-SMALL = ("-w", str(REPOSITORY / "winnow_engine" / "encoder"), "--set", "files.include=*.py")
-SMALLER = ("-w", str(REPOSITORY / "winnow_engine" / "selection"))
-for name in ("budget.py", "ranking.py", "two_levels.py"):  # so few that they are all indexed for an answer
-    SMALLER = (*SMALLER, "--set", f"files.include={name}")
+SMALL = ("-w", str(REPOSITORY / "winnow_engine" / "encoder"))
+for name in ("segments.py", "template.py", "weights.py"):  # so few that they are all indexed for an answer
+    SMALL = (*SMALL, "--set", f"files.include={name}")
 
 
 def test_ask_prints_one_json_object_with_everything(run) -> None:
-    done = run("ask", QUESTION, *SMALL, *MODELS, "--budget", "900", "--set", "maxTokens=40", "--json")
+    done = run("ask", QUESTION, *SMALL, *MODELS, "--budget", "300", "--set", "maxTokens=16", "--json")
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert answer["answer"].strip()
     assert set(answer["stats"]) >= KEYS
-    assert answer["stats"]["kept_tokens"] <= 900 < answer["stats"]["workspace_tokens"]
+    assert answer["stats"]["kept_tokens"] <= 300 < answer["stats"]["workspace_tokens"]
     assert answer["stats"]["ttft_s"] == pytest.approx(sum(answer["stats"]["stages"].values()), abs=0.1)
     for item in answer["spans"] + answer["citations"]:
         lines = (REPOSITORY / "winnow_engine" / "encoder" / item["path"]).read_text().splitlines()
@@ -63,7 +64,7 @@ def test_ask_prints_one_json_object_with_everything(run) -> None:
 
 
 def test_ask_streams_text_then_citations_and_says_the_stats_beside_it(run) -> None:
-    done = run("ask", QUESTION, *SMALL, *MODELS, "--budget", "900", "--set", "maxTokens=30", "--show-spans")
+    done = run("ask", QUESTION, *SMALL, *MODELS, "--budget", "300", "--set", "maxTokens=8", "--show-spans")
     assert done.returncode == 0, done.stderr
     assert "\nKept:\n" in done.stdout
     assert done.stderr.rstrip().splitlines()[-1].startswith("workspace ")
@@ -96,17 +97,20 @@ def test_the_unit_at_the_cursor_is_always_kept(run) -> None:
         (("ask", "x", "--at", "segments.py:1-60", "--budget", "20"), 2, "does not fit the budget"),
     ],
 )
-def test_bad_input_gets_its_exit_code_and_one_clear_line(run, arguments: tuple[str, ...], code: int, says: str) -> None:
+def test_bad_input_gets_its_exit_code_and_one_clear_line(
+    arguments: tuple[str, ...], code: int, says: str, cache: Path, monkeypatch: pytest.MonkeyPatch, capfd
+) -> None:
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(cache))
     defaults = [] if "-w" in arguments or len(arguments) == 1 else [*SMALL]
     named = [option for option in MODELS[::2] if option in arguments]
     models = [
         x for option, name in zip(MODELS[::2], MODELS[1::2], strict=True) if option not in named for x in (option, name)
     ]
-    done = run(*arguments, *defaults, *models)
-    assert done.returncode == code, done.stderr
-    assert says in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not done.stdout
+    assert main([*arguments, *defaults, *models]) == code
+    done = capfd.readouterr()
+    assert says in done.err
+    assert "Traceback" not in done.err
+    assert not done.out
 
 
 def test_workspace_without_files_that_count_is_named(run, tmp_path: Path) -> None:
@@ -163,7 +167,7 @@ def test_interrupt_at_any_stage_exits_130_and_leaves_a_usable_cache(
     tmp_path: Path, smollm2: Path, reached: Callable[[Path, Path], bool]
 ) -> None:
     cache, output = tmp_path / "cache", tmp_path / "output"
-    arguments = (*SMALLER, *MODELS, "--budget", "600")
+    arguments = (*SMALL, *MODELS, "--budget", "300")
     endless = ("--set", "maxTokens=4000")
     with output.open("wb") as stdout:
         process = subprocess.Popen(
@@ -183,7 +187,7 @@ def test_interrupt_at_any_stage_exits_130_and_leaves_a_usable_cache(
     assert "Traceback" not in errors
     assert output.read_text()[-1:] in ("", "\n")  # what stderr says stands on a line of its own
     again = subprocess.run(
-        command("spans", QUESTION, *SMALLER, *MODELS[:2], "--budget", "600", "--json"),
+        command("spans", QUESTION, *SMALL, *MODELS[:2], "--budget", "300", "--json"),
         env=environment(cache),
         capture_output=True,
         text=True,

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from winnow_lsp.cli.main import main
+
 from .user import winnow
 
 pytestmark = pytest.mark.real_weights
@@ -26,7 +28,9 @@ def test_doctor_says_how_to_get_what_is_missing(tmp_path: Path) -> None:
     assert "→ winnow models pull qwen2.5-coder-0.5b" in done.stdout
 
 
-def test_index_counts_files_once_and_explains(smollm2: Path, tmp_path: Path) -> None:
+def test_index_counts_files_once_and_explains(
+    smollm2: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     (workspace / "a.py").write_text("def alpha():\n    return 1\n")
@@ -36,8 +40,9 @@ def test_index_counts_files_once_and_explains(smollm2: Path, tmp_path: Path) -> 
         done = winnow(*arguments, WINNOW_CACHE_DIR=str(tmp_path / "cache"))
         assert done.returncode == 0, done.stderr
         assert done.stdout.startswith("1 file, 1 unit,")
-    assert "secret: matches" in winnow(*arguments, "--explain", ".env").stdout
-    assert "a.py: counts" in winnow(*arguments, "--explain", "a.py").stdout
-    assert "a.py: counts" in winnow(*arguments, "--explain", os.path.relpath(workspace / "a.py")).stdout
-    said = json.loads(winnow(*arguments, "--explain", "a.py", "--json").stdout)
+    for path, says in ((".env", "secret: matches"), (os.path.relpath(workspace / "a.py"), "a.py: counts")):
+        assert main([*arguments, "--explain", path]) == 0
+        assert says in capsys.readouterr().out
+    assert main([*arguments, "--explain", "a.py", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
     assert said == {"path": "a.py", "counts": True, "reason": "no rule leaves it out"}

@@ -4,7 +4,6 @@ It was never taught to end a thought, so its limit always has to.
 """
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from winnow_engine.targets.local.chat_template import CHATML
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.remote.address import parse
 from winnow_engine.targets.remote.target import HttpTarget
+from winnow_lsp.cli.main import main
 
 from .served import serving
 
@@ -86,23 +86,22 @@ def test_a_server_in_another_process_ends_the_thought_and_answers(served: str, t
     assert (quiet.thought, nothing) == (None, "")
 
 
-def ask(thinker: Path, cache: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    models = ("--drafter", "smollm2-135m", "--target", str(thinker), "--no-server", "--budget", "600")
-    command = [sys.executable, "-m", "winnow_lsp", "ask", QUESTION, *CODE, *models, *options]
-    environment = {**os.environ, "WINNOW_CACHE_DIR": str(cache)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-    return done
-
-
-def test_the_command_shows_what_thinking_took_and_no_thought(thinker: Path, tmp_path: Path) -> None:
-    limits = ("--set", f"maxTokens={MOST}")
-    document = json.loads(ask(thinker, tmp_path, *limits, "--json").stdout)
+def test_the_command_shows_what_thinking_took_and_no_thought(
+    thinker: Path, users_cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shorter = (LIMIT if default == Sampling.thinking_tokens else default for default in Sampling.__init__.__defaults__)
+    monkeypatch.setattr(Sampling.__init__, "__defaults__", tuple(shorter))  # usually it takes 20 s
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(users_cache))
+    models = ("--drafter", "smollm2-135m", "--target", str(thinker), "--no-server", "--budget", "200")
+    asked = ("ask", QUESTION, *CODE, *models, "--set", f"maxTokens={MOST}")
+    assert main([*asked, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
     assert document["thinking"]["text"].strip()
     assert document["thinking"]["tokens"] >= LIMIT
-    shown = ask(thinker, tmp_path, *limits)
-    told = re.search(r"thought for .*\(([\d,]+) tokens\)", shown.stdout)
+    assert main(list(asked)) == 0
+    shown = capsys.readouterr()
+    told = re.search(r"thought for .*\(([\d,]+) tokens\)", shown.out)
     assert told is not None
     assert int(told[1].replace(",", "")) >= LIMIT  # by how much depends on the draft's last block
-    assert document["thinking"]["text"] not in shown.stdout
-    assert "tokens of thinking" in shown.stderr
+    assert document["thinking"]["text"] not in shown.out
+    assert "tokens of thinking" in shown.err
