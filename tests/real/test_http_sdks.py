@@ -75,7 +75,7 @@ def test_a_stream_that_is_closed_makes_room_for_the_next(url: str) -> None:
 
 
 @given(st.dictionaries(FIELDS, VALUES, max_size=3), st.sampled_from(PATHS), st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_no_body_makes_the_models_fail(url: str, document: dict[str, Any], path: str, data: st.DataObject) -> None:
     """Whatever stands in the tools, results and texts of a request that is well-formed otherwise."""
     said = data.draw(st.lists(st.text(max_size=20), max_size=3))

@@ -35,9 +35,16 @@ class Recipe(BaseModel):
     last: Step | None
 
 
-@pytest.fixture(scope="module", params=[MODEL, SMALL])
-def url(request: Any, smollm2: Path, qwen_small: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serving(tmp_path_factory.mktemp("cache"), "--target", request.param) as (url, _):
+@pytest.fixture(scope="module")
+def url(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(tmp_path_factory.mktemp("cache"), "--target", MODEL) as (url, _):
+        yield url
+
+
+@pytest.fixture(scope="module")
+def url_of_qwen(smollm2: Path, qwen_small: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Of a model that has tools."""
+    with serving(tmp_path_factory.mktemp("cache"), "--target", SMALL) as (url, _):
         yield url
 
 
@@ -67,10 +74,10 @@ def test_an_answer_that_is_too_long_says_so(url: str) -> None:
     assert choice["finish_reason"] == "length" or isinstance(json.loads(choice["message"]["content"]), dict)
 
 
-def test_the_makers_packages_parse_what_they_asked_for(url: str) -> None:
+def test_the_makers_packages_parse_what_they_asked_for(url_of_qwen: str) -> None:
     with (
-        openai.OpenAI(base_url=f"{url}/v1", api_key="-") as client,
-        anthropic.Anthropic(base_url=url, api_key="-") as other,
+        openai.OpenAI(base_url=f"{url_of_qwen}/v1", api_key="-") as client,
+        anthropic.Anthropic(base_url=url_of_qwen, api_key="-") as other,
     ):
         asked: Any = {"model": client.models.list().data[0].id}
         chat = client.chat.completions.parse(**asked, messages=ASKED, response_format=Recipe, max_tokens=400)
@@ -81,11 +88,7 @@ def test_the_makers_packages_parse_what_they_asked_for(url: str) -> None:
             message = messages.parse(**asked, messages=ASKED, output_format=Recipe, max_tokens=400)
             assert isinstance(message.parsed_output, Recipe)
         tool = openai.pydantic_function_tool(Step)
-        called = (
-            client.chat.completions.parse(**asked, messages=ASKED, tools=[tool], tool_choice="required", max_tokens=400)
-            if "qwen" in asked["model"]
-            else None
-        )  # SmolLM2's template has no tools
-    if called:
-        (call,) = called.choices[0].message.tool_calls or ()
-        assert isinstance(call.function.parsed_arguments, Step)
+        needed: Any = {"tools": [tool], "tool_choice": "required", "max_tokens": 400}
+        called = client.chat.completions.parse(**asked, messages=ASKED, **needed)
+    (call,) = called.choices[0].message.tool_calls or ()
+    assert isinstance(call.function.parsed_arguments, Step)
