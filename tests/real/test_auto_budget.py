@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.config import TargetOptions
+from winnow_engine.config import FileRules, TargetOptions
 from winnow_engine.core import Budget, Folder, Sampling
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources
@@ -18,7 +18,8 @@ from winnow_engine.targets.local.target import LlamaTarget
 
 pytestmark = pytest.mark.real_weights
 
-SOURCES = Sources((Folder(Path(__file__).parents[2] / "engine" / "winnow_engine" / "selection"),))
+FILES = FileRules(include=("budget.py", "overview.py", "ranking.py"))  # 6,000 tokens
+SOURCES = Sources((Folder(Path(__file__).parents[2] / "engine" / "winnow_engine" / "selection"),), FILES)
 BROAD = Question("What is all of this for?")
 
 

@@ -58,7 +58,7 @@ MODELS = ("--drafter", "qwen2.5-coder-0.5b", "--target", "qwen2.5-coder-1.5b")
 
 
 def test_what_could_this_break(user: User, top: Path, qwen_small: Path, qwen_target: Path) -> None:
-    done = user.run("ask", "--changes", "What could this break?", "-w", str(top), *MODELS, "--budget", "700", "--json")
+    done = user.run("ask", "--changes", "What could this break?", "-w", str(top), *MODELS, "--budget", "400", "--json")
     assert done.returncode == 0, done.stderr
     reply = json.loads(done.stdout)
     kept = {(span["path"], span["name"]) for span in reply["spans"]}
@@ -101,7 +101,7 @@ def test_the_words_may_be_left_out(user: User, top: Path) -> None:
 
 
 def test_a_review_stands_at_lines_that_exist(user: User, top: Path, qwen_small: Path, qwen_target: Path) -> None:
-    done = user.run("review", "-w", str(top), *MODELS, "--budget", "700", "--json")
+    done = user.run("review", "-w", str(top), *MODELS, "--budget", "400", "--json")
     assert done.returncode == 0, done.stderr
     made = json.loads(done.stdout)
     assert [(file["path"], file["added"], file["removed"]) for file in made["files"]] == [("shop/basket.py", 1, 1)]
@@ -118,7 +118,7 @@ def test_a_sound_change_has_hardly_a_finding(user: User, tmp_path: Path, qwen_sm
     top = git.new(tmp_path / "repository")
     git.commit(top, "Open the shop", FILES)
     git.write(top, {"shop/basket.py": BASKET.replace("sum(item.price for", "sum(item.price * item.count for")})
-    done = user.run("review", "-w", str(top), *MODELS, "--budget", "700", "--json")
+    done = user.run("review", "-w", str(top), *MODELS, "--budget", "400", "--json")
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)["findings"]) <= 1
 

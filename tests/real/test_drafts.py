@@ -47,9 +47,9 @@ def test_a_quote_is_found_in_the_prompt(qwen_small: Path, plain: Generation) -> 
 
 
 def test_a_small_model_drafts_for_a_larger_one(qwen_small: Path, qwen_target: Path) -> None:
-    short = Sampling(max_tokens=24)
-    drafted = answer(qwen_target, qwen_small, sampling=short)
-    assert (drafted.draft, drafted.text) == (qwen_small.name, answer(qwen_target, "off", sampling=short).text)
+    asked, short = f"{CODE[-400:]}\n\nRepeat this code word for word.", Sampling(max_tokens=16)
+    drafted, plain = (answer(qwen_target, draft, asked, short) for draft in (qwen_small, "off"))
+    assert (drafted.draft, drafted.text) == (qwen_small.name, plain.text)
 
 
 def test_auto_asks_the_draft_of_its_target(qwen_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:

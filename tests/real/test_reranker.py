@@ -176,10 +176,8 @@ def test_without_the_model_whose_layers_it_has_a_notice_says_how_to_get_it(
 
 SHOWN = ("background.py", "file.py", "layout.py", "reranking.py")
 ANSWERS = {
-    "Which function cuts units into segments that fit a reranker?": "segments_of",
     "How are the votes of a unit's tokens weighed into one score?": "RerankerHead.scores",
-    "What happens when the device of a reranker fails?": "BackgroundReranker._give_up",
-    "How are scores added to those that there are already?": "addition",
+    "Which function cuts units into segments that fit a reranker?": "segments_of",
 }
 
 
@@ -218,8 +216,8 @@ def test_the_one_that_ships_finds_what_answers(
     with closing(Store(tmp_path / "index.sqlite")) as store, closing(Assistant(store, lambda: drafter)) as assistant:
         workspace = assistant.read(SOURCES, Cancellation())
     named = [place for place, (file, unit) in enumerate(workspace.units) if unit.name and file.path.endswith(SHOWN)]
-    # Every second one besides the answers: on two cores, a question about them takes 20 s.
-    named = [place for place in named if place % 2 or workspace.units[place][1].name in ANSWERS.values()]
+    # Every third one besides the answers: on one core, a question about them takes 25 s.
+    named = [place for place in named if place % 3 == 0 or workspace.units[place][1].name in ANSWERS.values()]
     texts = texts_of(workspace, np.array(named), drafter)
     names = [workspace.units[place][1].name for place in named]
     ranks = []
@@ -227,4 +225,4 @@ def test_the_one_that_ships_finds_what_answers(
         segments = reranker.segments(drafter.template.question(question, None).ids, texts)
         scores = reranker.scores(segments, never)  # type: ignore[arg-type]
         ranks.append([names[place] for place in np.argsort(-scores)].index(name))
-    assert sum(rank < 2 for rank in ranks) >= 3, ranks
+    assert max(ranks) < 2, ranks
