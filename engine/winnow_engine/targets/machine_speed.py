@@ -51,7 +51,8 @@ def kind_of(target: KnownTarget) -> Kind:
     """The kind of a model's weights by the name of its quantisation; widths below 1,024 are computed more slowly."""
     name = target.quantisation.removeprefix("UD-").split("_K_")[0] + ("_K" if "_K_" in target.quantisation else "")
     most = Type[name] if name in Type.__members__ else Type.Q4_K
-    return Kind(most, Type.Q6_K if most is Type.Q4_K else most, target.experts > 1, 896 if target.narrow else 2048)
+    width = 896 if target.narrow and 896 % gguf.GGML_QUANT_SIZES[most][0] == 0 else 2048
+    return Kind(most, Type.Q6_K if most is Type.Q4_K else most, target.experts > 1, width)
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,5 +167,4 @@ def _file(target: KnownTarget) -> Path | None:
 def measured_token_s(file: Path) -> float | None:
     """Seconds that a token took a target to read on this machine, by its snapshots."""
     name = made_by(file, TargetOptions().kv_type, llama_cpp.__version__)
-    # A limit so high deletes none of them.
-    return Snapshots(default_folder(), sys.maxsize, name).newest_token_s()
+    return Snapshots(default_folder(), sys.maxsize, name).newest_token_s()  # so high a limit deletes none
