@@ -128,3 +128,23 @@ def _write_vocabulary(file: Path) -> None:
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.close()
+
+
+def test_a_part_on_a_gpu_is_told_and_takes_the_sum_of_its_parts(
+    gpu: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fast = Speed(1e14, 1e12, 1e-7, 1e-4, 1e10)
+    monkeypatch.setattr(suggesting, "speeds", lambda kinds, on_gpu: dict.fromkeys(kinds, fast if on_gpu else SPEED))
+    gpu(16)
+    found = suggested()
+    partly, forecast = found["qwen3-coder-30b-a3b"], found["qwen3-coder-30b-a3b"].forecast
+    assert (partly.place, partly.origin) == ("resident", "forecast")
+    assert partly.split == "experts of 23 of 48 layers in memory"
+    copied = 17_650_000_000 * 23 // 48
+    assert forecast
+    assert (forecast.batch, forecast.batch_s) == (2048, pytest.approx(copied / 1e10))
+    assert forecast.reads_s(2049) - forecast.reads_s(2048) == pytest.approx(copied / 1e10 + forecast.token_s)
+    assert forecast.answer_s > copied * 8 / 128 / 3e10 + 48 * 1e-4
+    whole = found["qwen2.5-coder-1.5b"].forecast
+    assert whole
+    assert whole.batch_s == 0
