@@ -166,12 +166,12 @@ def _times(file: Path, options: TargetOptions) -> tuple[float, float]:
     clock, threads = (time.process_time, options.threads) if options.place == "cpu" else (time.perf_counter, 1)
     model = LlamaModel(file, n_gpu_layers=options.gpu_layers, experts_in_memory=options.experts_in_memory)
     with closing(model), closing(LlamaContext(model, 2048, options)) as context:
-        for count in (*[len(tokens)] * 3, *[1] * _TOKENS_OUT):
+        for count in (*[len(tokens)] * 2, *[1] * _TOKENS_OUT):
             start = clock()
             context.decode(tokens[:count], want_logits=True)
             context.logits()  # a GPU is waited for
             times.append((clock() - start) / threads)
-    return min(times[:3]), min(times[3:])
+    return min(times[:2]), min(times[2:])
 
 
 def _write(file: Path, kind: Kind) -> tuple[int, float, int]:
