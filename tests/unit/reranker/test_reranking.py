@@ -101,17 +101,6 @@ def test_what_the_reranker_says_is_added_less_its_mean(workspace: Workspace) -> 
     assert not np.array_equal(after.total, before.total)
 
 
-def test_units_are_shown_with_their_text_and_path_behind_the_question(workspace: Workspace) -> None:
-    reranker = LongestFirst()
-    read_again(asked(workspace, "what happens"), reranker=reranker)
-    assert reranker.asked == ["what happens"]
-    (shown,) = reranker.shown
-    for (file, unit), text in zip(workspace.units, shown, strict=True):
-        assert bytes(text.header.astype(np.uint8)).decode() == file.path
-        assert bytes(text.ids.astype(np.uint8)).decode() == file.text_of(unit)
-        assert workspace.files[text.file].path == file.path
-
-
 def test_what_leads_by_its_chance_a_token_is_read_as_far_as_it_fits(
     workspace_of: Callable[[dict[str, str], Path], Workspace], tmp_path: Path
 ) -> None:

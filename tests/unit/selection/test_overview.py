@@ -15,7 +15,6 @@ from winnow_engine.prompting.layout import SMALL_CONTRACT, TESTS_CONTRACT, UNTES
 from winnow_engine.question import Cursor, Question, Turn
 from winnow_engine.selection.overview import (
     asks_for_overview,
-    asks_for_tests,
     files_of_kind,
     overview_units,
     without_idle_cursor,
@@ -76,19 +75,6 @@ def lines(text: str) -> list[str]:
 @pytest.mark.parametrize("text", lines(OVERVIEW))
 def test_questions_about_the_whole(text: str) -> None:
     assert asks_for_overview(Question(text))
-
-
-HOW_TESTED = """How do I run its tests?|How are tests run?|How is it tested?|Wie führe ich die Tests aus?
-¿Cómo se prueba?|Comment lancer les tests ?|Как запустить тесты?|怎么运行测试？|テストはどうやって実行しますか？"""
-OF_TESTS = """What does this testing library do?|How does this test tool work?|What is tested?|Where are the tests?
-How many tests are there?|How do I run and test it?|Wie baue und teste ich das?|Was wird getestet?"""
-
-
-@pytest.mark.parametrize(
-    ("text", "wanted"), [*((one, True) for one in lines(HOW_TESTED)), *((one, False) for one in lines(OF_TESTS))]
-)
-def test_how_tests_are_run_is_not_all_that_is_asked_of_tests(text: str, wanted: bool) -> None:
-    assert asks_for_tests(Question(text)) is wanted
 
 
 def test_a_long_file_that_alone_says_how_tests_are_run_is_cut(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from winnow_engine.llama.model import LlamaModel
 from winnow_engine.models import cache
 from winnow_engine.models.gguf_header import model_bytes, read_header
 from winnow_engine.models.hub import stay_encrypted
-from winnow_engine.models.names import HubName
 from winnow_engine.targets.fetching import fetch, offer
 
 NAME = f"hf:{REPOSITORY}"
@@ -239,15 +238,3 @@ def test_the_disk_is_looked_at_first(hub: ModelHub, folder: Path, monkeypatch: p
     with pytest.raises(DownloadError, match=r"free bytes in .*, which has 1,000,000"):
         pulled(NAME, folder)
     assert hub.ranges == []
-
-
-def test_names_choose_files_as_people_mean_them() -> None:
-    files = ["M-UD-Q4_K_XL.gguf", "M-Q4_K_M.gguf", "M-IQ4_XS.gguf", "M-BF16-00001-of-00002.gguf", "imatrix.gguf"]
-    assert HubName.parse("hf:a/b.gguf:Q8_0") == HubName("a/b.gguf", "Q8_0")
-    assert HubName.parse("hf:a/b").choose(files) == ("M-Q4_K_M.gguf",)
-    assert HubName.parse("hf:a/b:q4_k_xl").choose(files) == ("M-UD-Q4_K_XL.gguf",)
-    assert HubName.parse("hf:a/b:M-IQ4_XS").choose(files) == ("M-IQ4_XS.gguf",)
-    assert HubName.parse("hf:a/b").choose(["gpt-oss-mxfp4.gguf"]) == ("gpt-oss-mxfp4.gguf",)
-    assert HubName.parse("hf:a/b").choose(["only.gguf"]) == ("only.gguf",)
-    with pytest.raises(ModelNotFoundError, match="BF16 is not there"):
-        HubName.parse("hf:a/b:BF16").choose(files)  # a part is missing

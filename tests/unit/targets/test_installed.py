@@ -74,12 +74,6 @@ def test_a_process_stays_with_its_choice_until_something_else_is_installed(
     assert installed.resolved(ModelConfig()).target == PULLED, "nothing fits: the smallest"
 
 
-@pytest.mark.parametrize("target", [USUAL, "http://127.0.0.1:1/v1", "/own.gguf"])
-def test_a_target_that_was_named_stays(target: str, install: Install) -> None:
-    install(TINY)
-    assert installed.resolved(ModelConfig(target=target)).target == target
-
-
 def test_neither_the_drafter_nor_a_model_that_cannot_chat_is_a_target(install: Install, tmp_path: Path) -> None:
     install(SMALL)
     install(PULLED, template=False)

@@ -141,13 +141,6 @@ def test_nothing_better_fits_and_all_else_has_room_beside_it(model: str, gigabyt
     assert used + needs.drafter + needs.drafter_work + (1 << 30) <= gigabytes * GB
 
 
-def test_a_kv_type_that_the_user_chose_stays_and_no_gpu_gets_nothing() -> None:
-    options = TargetOptions(kv_type="q4_0")
-    assert {one.kv_type for one in _candidates(MODELS["20b-a4b"], options)} == {"q4_0"}
-    for needs in (MemoryNeeds(None, "no GPU", 1, 1, 1, True), replace(memory(80), offload=False)):
-        assert placed(MODELS["4b"], left_for_target(needs), TargetOptions()) is None
-
-
 @pytest.mark.parametrize("wanted", ["auto", "cpu"])
 def test_the_target_is_opened_so_unless_the_user_says_where(wanted: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "locate", Path)

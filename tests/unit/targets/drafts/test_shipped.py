@@ -80,18 +80,6 @@ def test_auto_asks_what_ships(folder: Path, tiny_qwen3: Path) -> None:
     ]
 
 
-def test_it_is_put_together_once(folder: Path, tiny_qwen3: Path) -> None:
-    made = draft_of(tiny_qwen3)
-    assert made is not None
-    before = made.stat()
-    assert draft_of(tiny_qwen3) == made
-    assert made.stat() == before
-    made.with_suffix(".safetensors").unlink()
-    assert draft_of(tiny_qwen3) == made
-    assert made.with_suffix(".safetensors").is_file()
-    assert sorted(path.name for path in made.parent.iterdir()) == [made.name, made.with_suffix(".safetensors").name]
-
-
 def test_those_of_other_versions_go_but_for_the_last(folder: Path, tiny_qwen3: Path) -> None:
     about, made = json.loads((folder / shipped.ABOUT).read_text()), []
     for age, first in ((300, "0"), (200, "1"), (100, "2")):
@@ -117,13 +105,6 @@ def test_one_damaged_in_the_cache_is_made_anew(tiny_qwen3: Path, suffix: str, ca
     assert made.with_suffix(suffix).read_bytes() == whole
 
 
-@pytest.mark.usefixtures("folder")
-def test_another_file_of_that_name_has_no_draft(tiny_qwen3: Path, tmp_path: Path) -> None:
-    other = tmp_path / tiny_qwen3.name
-    other.write_bytes(tiny_qwen3.read_bytes() + b"\0")
-    assert draft_of(other) is None
-
-
 @pytest.mark.parametrize("how", ["cut", "another file", "no tables"])
 def test_what_ships_damaged_is_done_without(
     folder: Path, tiny_qwen3: Path, how: str, caplog: pytest.LogCaptureFixture
@@ -146,8 +127,3 @@ def test_no_room_in_the_cache_is_told(tiny_qwen3: Path, tmp_path: Path, caplog: 
     (tmp_path / "cache").write_text("a file where a folder should be")
     assert draft_of(tiny_qwen3) is None
     assert "is not used" in caplog.text
-
-
-def test_the_same_draft_gives_the_same_file(folder: Path, tmp_path: Path) -> None:
-    ship(tmp_path / "trained.gguf", tmp_path / "again")
-    assert (tmp_path / "again" / shipped.FILE).read_bytes() == (folder / shipped.FILE).read_bytes()

@@ -106,17 +106,6 @@ def test_a_thought_over_its_limit_is_stopped_and_the_answer_asked_for(hostile: H
     assert answer.decode_tokens > 20
 
 
-def ends_in_thought(talk: Talk) -> None:
-    said = (delta(reasoning="Hm."), event(finish="length"), DONE) if wanted(talk) else (event("Yes."), *END)
-    talk.stream(*said)
-
-
-def test_a_thought_without_an_answer_is_followed_by_one(hostile: Hostile) -> None:
-    hostile.chat = ends_in_thought
-    answer, _ = ask(hostile, ON)
-    assert (answer.text, len(hostile.chats)) == ("Yes.", 2)
-
-
 def test_a_model_that_cannot_but_think_may_do_so_for_longer(hostile: Hostile) -> None:
     thinks = [delta(reasoning=f"{n} ") for n in range(60)]
     hostile.chat = lambda talk: talk.stream(*thinks, event("Yes."), *END)
@@ -139,12 +128,6 @@ def test_reasoning_that_a_server_keeps_to_itself_is_counted(hostile: Hostile) ->
     hostile.chat = lambda talk: talk.stream(*silent if talk.document["max_tokens"] == 8 else (event("Yes."), *END))
     assert ask(hostile, AUTO)[0].text == "Yes."
     assert len(hostile.chats) == 2
-
-
-def test_the_answer_behind_a_thought_has_at_most_its_own_tokens(hostile: Hostile) -> None:
-    hostile.chat = lambda talk: talk.stream(delta(reasoning="Hm."), *(event(f"{n} ") for n in range(30)), *END)
-    answer, _ = ask(hostile, ON)
-    assert (answer.text, answer.finish) == ("0 1 2 3 4 5 6 7 ", "length")
 
 
 def refusing(*names: str) -> Callable[[Talk], None]:
