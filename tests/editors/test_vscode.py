@@ -81,8 +81,8 @@ def hanging(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def mute(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program that closes its output, and runs on."""
-    return command(tmp_path_factory.mktemp("mute") / "winnow", "exec sleep 1000 >&-")
+    """A program that closes its output, and runs on. What hangs at `--version` too is waited for for 15 s."""
+    return command(tmp_path_factory.mktemp("mute") / "winnow", '[ "$1" != --version ] || exit 1\nexec sleep 1000 >&-')
 
 
 @pytest.fixture(scope="module")
