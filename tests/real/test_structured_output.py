@@ -74,10 +74,10 @@ def test_an_answer_that_is_too_long_says_so(url: str) -> None:
     assert choice["finish_reason"] == "length" or isinstance(json.loads(choice["message"]["content"]), dict)
 
 
-def test_the_makers_packages_parse_what_they_asked_for(url_of_qwen: str) -> None:
+def test_the_makers_packages_parse_what_they_asked_for(url: str, url_of_qwen: str) -> None:
     with (
-        openai.OpenAI(base_url=f"{url_of_qwen}/v1", api_key="-") as client,
-        anthropic.Anthropic(base_url=url_of_qwen, api_key="-") as other,
+        openai.OpenAI(base_url=f"{url}/v1", api_key="-") as client,
+        anthropic.Anthropic(base_url=url, api_key="-") as other,
     ):
         asked: Any = {"model": client.models.list().data[0].id}
         chat = client.chat.completions.parse(**asked, messages=ASKED, response_format=Recipe, max_tokens=400)
@@ -87,8 +87,8 @@ def test_the_makers_packages_parse_what_they_asked_for(url_of_qwen: str) -> None
         for messages in (other.messages, other.beta.messages):
             message = messages.parse(**asked, messages=ASKED, output_format=Recipe, max_tokens=400)
             assert isinstance(message.parsed_output, Recipe)
-        tool = openai.pydantic_function_tool(Step)
-        needed: Any = {"tools": [tool], "tool_choice": "required", "max_tokens": 400}
-        called = client.chat.completions.parse(**asked, messages=ASKED, **needed)
+    needed: Any = {"tools": [openai.pydantic_function_tool(Step)], "tool_choice": "required", "max_tokens": 400}
+    with openai.OpenAI(base_url=f"{url_of_qwen}/v1", api_key="-") as client:
+        called = client.chat.completions.parse(model=client.models.list().data[0].id, messages=ASKED, **needed)
     (call,) = called.choices[0].message.tool_calls or ()
     assert isinstance(call.function.parsed_arguments, Step)
