@@ -93,8 +93,10 @@ def test_one_index_has_several_repositories_and_a_question_may_be_about_them_all
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("project: 3 files")
     assert "other: 1 file, 1 unit," in done.stdout
-    asked = ("--drafter", "smollm2-135m", "--target", "smollm2-135m", "--set", "maxTokens=4", "--json")
-    answered = user.run("ask", "What does wait_for_bus wait for?", *both, *asked, "--set", f"index.shared={out}")
+    asked = ("--drafter", "smollm2-135m", "--target", "smollm2-135m", "--budget", "300", "--set", "maxTokens=4")
+    answered = user.run(
+        "ask", "What does wait_for_bus wait for?", *both, *asked, "--json", "--set", f"index.shared={out}"
+    )
     assert answered.returncode == 0, answered.stderr
     places = {span["path"] for span in json.loads(answered.stdout)["spans"]}
     assert "other/waiting.py" in places
