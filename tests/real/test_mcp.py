@@ -30,7 +30,8 @@ WORKSPACE = Path(__file__).parents[2] / "engine" / "winnow_engine" / "selection"
 MODELS = ("--drafter", "smollm2-135m", "--target", "smollm2-135m", "--set", "maxTokens=8")
 # so few that no call is answered from an incomplete index
 FILES = ("budget.py", "ranking.py", "first_look.py", "subquestions.py")
-HERE = (*MODELS, "-w", str(WORKSPACE), *(part for file in FILES for part in ("--set", f"files.include={file}")))
+SET = ("budget=300", *(f"files.include={file}" for file in FILES))
+HERE = (*MODELS, "-w", str(WORKSPACE), *(part for value in SET for part in ("--set", value)))
 QUESTION = "Which units fit a budget?"
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
 ASK = {"name": "ask", "arguments": {"question": QUESTION}}
