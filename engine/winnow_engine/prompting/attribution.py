@@ -41,7 +41,8 @@ _NEAR_CODE = {"maxsim": 30.0, "pooled": 14.0}  # usual scores of kept code, wher
 _MOST_PLACES, _BEHIND_BEST = 3, 1.5  # log-odds
 _LONG_WORD, _FEWEST_LONG = 4, 3  # letters, and words of a sentence that prose holds
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]{3,80})[\"”]|\b(\d{2,})\b")
-_COMMAND = re.compile(r"`(\w[\w./-]* [^`\n]+)`")
+_CODE = re.compile(r"`([^`\n]+)`")
+_SAYS_WHERE = re.compile(r"\bfile that (?:has|contains)\b|\b(?:defined|found|located) in\b|\bsection of\b")
 _SAME_SUBJECT = re.compile(
     r"\W*(?:it|its|they|these|this|that|if|when|then|otherwise|finally|the (?:function|method|class|code|result))\b",
     re.IGNORECASE,
@@ -143,9 +144,10 @@ class Attribution:
         return Sentence(start, end, tuple(places), round(support, 3), unknown)
 
     def _quoted(self, sentence: str) -> list[int]:
-        """The numbers of spans that have a command of the sentence, or other code of several words, as it stands."""
-        code = _COMMAND.findall(sentence)
-        return [number for number, one in enumerate(self._shown) if any(text in one.text for text in code)]
+        """Numbers of spans with a command of the sentence, or other code of several words, or of the file it says."""
+        code, says_where = _CODE.findall(sentence), _SAYS_WHERE.search(sentence)
+        found = [n for n, one in enumerate(self._shown) if any(" " in text and text in one.text for text in code)]
+        return found or [number for text in code if says_where for number in self._only_place_of(text)]
 
     def _foreign(self, names: Sequence[CodeName]) -> Iterator[CodeName]:
         """The names that no span has as its own."""
@@ -193,7 +195,7 @@ class Attribution:
 
     def _only_place_of(self, file: str) -> list[int]:
         """The number of the span of a file, if there is just one."""
-        found = [number for number, one in enumerate(self._shown) if one.span.path.rpartition("/")[2] == file]
+        found = [number for number, one in enumerate(self._shown) if f"/{one.span.path}".endswith(f"/{file}")]
         return found if len(found) == 1 else []
 
     def _uses(self, sentence: str, names: Sequence[CodeName]) -> Scores:

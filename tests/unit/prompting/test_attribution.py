@@ -173,6 +173,17 @@ def test_names_that_exist_nowhere_are_marked(sentence: str, unknown: list[str]) 
     assert [sentence[start:end] for start, end in found.unknown] == unknown
 
 
+def test_a_file_that_is_named_does_not_hold_all_that_is_said_of_it() -> None:
+    attribution = shop()
+    attribution.scores = lambda _: {"maxsim": 20.0, "pooled": 8.0}
+    assert not attribution.of("The code in `order.py` deletes the database.", 0).found
+    for sentence in (
+        "The file that has this command is `order.py`.",
+        "It is `go` from the section of the `order.py` file.",
+    ):
+        assert attribution.of(sentence, 0).found
+
+
 def test_the_drafter_decides_where_nothing_is_named_and_the_next_sentence_goes_on_about_it() -> None:
     scores = {
         "Sums are made here.": [40.0, 20.0, 20.0],
