@@ -35,8 +35,8 @@ OVERVIEW_CONTRACT = (
 )
 """The same for a question about the whole project, which no function answers."""
 TESTS_CONTRACT = (
-    "Answer in one to three sentences: the command that runs all tests, as a developer types it, and which of these "
-    "files has it. Leave out its options."
+    "Answer in one to three sentences: the command that runs all tests, as it stands in these files and as a developer "
+    "types it, and the file that has it. Leave out its options."
 )
 """The same for a question about how tests are run."""
 UNTESTED_CONTRACT = 'Begin with "No command that runs tests is in the code shown.", and write nothing else.'
