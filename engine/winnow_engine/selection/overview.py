@@ -31,7 +31,7 @@ _CONFIGURATION = r"""(gnu)?makefile justfile taskfile\.ya?ml tox\.ini noxfile\.p
 
 _MARKUP = re.compile(r"<[^>]*>|!?\[[^\]]*\](\([^)]*\))*|\]?\(https?:[^)]*\)")  # logos and badges, which say nothing
 _LONGEST_ENTRY = 1600  # bytes, which fit beside README and manifest into the smallest budget
-_PATH = re.compile(r"\.?[\w@-][\w@./-]*/[\w@./-]+|(?<=\")[\w@./-]+(?=\")|[\w.]+(?=:[a-z])")  # or `tax.cli:run`
+_PATH = re.compile(r"([\w.]+):[a-z]|(\.?[\w@-][\w@./-]*/[\w@./-]+|(?<=\")[\w@./-]+(?=\"))")  # `tax.cli:run`, or a path
 _IN_MANIFEST = {
     "purpose": re.compile(r"\bdescription\b"),
     "start": re.compile(r"\b(main|bin|exports|module|entry_points|mainClass)\b|scripts\]"),
@@ -52,14 +52,12 @@ _HOW = re.compile(
 _RUNS_TESTS = re.compile(
     r"\b(?:npm|yarn|pnpm|bun|deno|cargo|go(?! to\b)|g?make(?! sure)|manage\.py|mvn|gradlew?|dotnet|swift|mix"
     r"|cabal|zig build|rake|sbt|lein|dune)"
-    r" (?:[\w:$.{}-]+ ){0,4}(?:tests?|check)\b"
-    r"|(?<![\w./-])(?-i:py\.?test|unittest|tox|nox|ctest|rspec|phpunit|jest|vitest|mocha|busted)\b(?!\.\w)"
-    r"|\"test\"\s*:|^(?:tests?|check)\s*:|\b(?:scripts?|bin)/tests?\b|\brun_?tests?\b",
+    r" (?:[\w:$.{}-]+ ){0,4}(?:tests?|check)\b|(?<![\w./-])"
+    r"(?-i:py\.?test|unittest|tox|nox|ctest|rspec|phpunit|jest|vitest|mocha|busted)\b(?!\.\w| -e (?!py|test))"
+    r"|\"test\"\s*:|^(?:tests?|check)\s*:|\b(?:scripts?|bin)/tests?\b|\brun_?tests?\b|^[\s$>]*\./\S*tests?\b",
     re.IGNORECASE,
 )
-_NAMES_TOOL = re.compile(
-    r"\s*(?:\[.*|[\"']?[\w.-]+[\"']?(?:\[.*\])?\s*(?:[,:<>=~!^].*\d.*|,)?)$"
-)  # a table, or a dependency
+_NAMES_TOOL = re.compile(r"\s*(?:\[.*|[\"']?[\w.-]+[\"']?(?:\[.*\])?\s*(?:[,:<>=~!^].*\d.*|,)?)$")  # table, dependency
 _TOOL_OPTIONS = re.compile(r"^\[(?:tool[.:])?(?:pytest|tox|nox)\b", re.MULTILINE)
 _SAYS_HOW = re.compile(r"\b(?:commands?|scripts?|runs?|running)\b|^[^\w\n]*[$▶>] |`", re.MULTILINE | re.IGNORECASE)
 _MOST_RUNNING_TESTS, _MOST_SEARCHED, _LONGEST_LINE = 3, 16, 400  # units, files of a kind, characters
@@ -76,15 +74,14 @@ def _named(names: str) -> re.Pattern[str]:
     return re.compile(rf"(?:.*/)?(?:{'|'.join(names.split())})")
 
 
+_SOURCE = _named(rf"[^/]+\.{_CODE}")
 _KINDS = {
     "readme": _Kind(_named(r"readme(\.\w+)?"), lambda _, name, topics: bool(topics & set(topics_of(name)))),
     "guide": _Kind(_named(r"(contributing|hacking|develop(ing|ment)|testing)(\.\w+)?"), lambda *_: False),
     "manifest": _Kind(_named(_MANIFESTS), lambda *_: False),
     "entry": _Kind(
         _named(rf"(__main__|main|index|app|cli|manage|server|program|lib)\.{_CODE}"),
-        lambda kind, name, _: (
-            kind is not UnitKind.IMPORTS and name.rpartition(".")[2].lower() in ("main", "run", "cli")
-        ),
+        lambda _, name, __: name.rpartition(".")[2].lower() in ("main", "run", "cli"),
     ),
     "configuration": _Kind(
         re.compile(
@@ -156,8 +153,7 @@ def units_running_tests(workspace: Workspace) -> list[int]:
             if any(worth):
                 found[int(workspace.unit_starts[number]) + worth.index(max(worth))] = max(worth)
     least = max(found.values(), default=0) - 1
-    best = sorted((unit for unit in found if found[unit] >= least), key=lambda unit: -found[unit])
-    return best[:_MOST_RUNNING_TESTS]
+    return sorted((unit for unit in found if found[unit] >= least), key=lambda unit: -found[unit])[:_MOST_RUNNING_TESTS]
 
 
 def _tells_of_tests(text: str, heading: str) -> int:
@@ -166,8 +162,7 @@ def _tells_of_tests(text: str, heading: str) -> int:
     lines = [line for line in short if _RUNS_TESTS.search(line) and not _NAMES_TOOL.match(line)]
     if not lines:
         return int(_TOOL_OPTIONS.search(text) is not None)
-    says_how = _SAYS_HOW.search(text) is not None
-    return 3 + says_how + 2 * (_ABOUT_TESTS.search(heading) is not None)
+    return 3 + bool(_SAYS_HOW.search(text)) + 2 * bool(_ABOUT_TESTS.search(heading))
 
 
 def fitting(units: Sequence[int], tokens: NDArray[np.int32], budget_tokens: int) -> list[int]:
@@ -197,27 +192,30 @@ def _units_of(workspace: Workspace, kind: str, topics: set[str]) -> Iterator[int
 
 def files_of_kind(workspace: Workspace, kind: str) -> Sequence[int]:
     """Numbers of at most three files of a kind; entry points that a manifest names first, else those with a `main`."""
-    found = [*(_in_manifests(workspace) if kind == "entry" else []), *_matching(workspace, _KINDS[kind].path)]
-    if kind == "entry" and not found:
-        defining = {*workspace.files_of(workspace.symbols.defining("main"))}
-        found = [one for one in _matching(workspace, _named(rf"[^/]+\.{_CODE}")) if one in defining]
+    found = _matching(workspace, _KINDS[kind].path)
+    if kind == "entry":
+        mains = {*workspace.files_of(workspace.symbols.defining("main"))}
+        named = [*_in_manifests(workspace), *found]  # all files of C, by CMake's
+        found = [one for one in named if one in mains or not workspace.files[one].path.endswith((".c", ".cc", ".cpp"))]
+        found = found or [one for one in _matching(workspace, _SOURCE) if one in mains]
     if kind == "readme" and not found:  # it may be a link to this
-        found = list(_matching(workspace, _named(r"docs?/(source/)?index\.\w+")))
+        found = _matching(workspace, _named(r"docs?/(source/)?index\.\w+"))
     return list(dict.fromkeys(found))[:_MOST_FILES]
 
 
 def _in_manifests(workspace: Workspace) -> list[int]:
     """Numbers of the files of code that manifests name by path, or as modules (`package.cli:main`), in that order."""
-    code, found = _matching(workspace, _named(rf"[^/]+\.{_CODE}")), dict[int, int]()
+    code, found = _matching(workspace, _SOURCE), dict[int, int]()
     for number in _matching(workspace, _KINDS["manifest"].path)[:_MOST_FILES]:
         manifest = workspace.files[number]
-        mentioned = [name.strip("./") for name in _PATH.findall(manifest.text(0, len(manifest.data)))]
-        order = {name: place for place, name in reversed(list(enumerate(mentioned)))}
-        order = {name.replace(".", "/"): place for name, place in order.items()} | order
+        mentioned = _PATH.findall(manifest.text(0, len(manifest.data)))
+        names = [path.strip("./") or f"/{module.replace('.', '/')}" for module, path in mentioned]
+        order = {name: place for place, name in reversed(list(enumerate(names)))}
         for one in code:
             path = workspace.files[one].path.removeprefix(f"{manifest.path.rpartition('/')[0]}/")
-            parts = path.rpartition(".")[0].split("/")
-            names = [path, *("/".join(parts[n:]) for n in range(len(parts) - 1))]
+            stem = f"/{path.rpartition('.')[0]}"
+            modules = [stem[n:] for n, character in enumerate(stem) if character == "/"]
+            names = modules if path.endswith(".py") else [path, stem[1:]]  # tools of Python have options with paths
             if not path.endswith(".d.ts") and any(name in order for name in names):
                 found.setdefault(one, min(order.get(name, len(order)) for name in names))
     return sorted(found, key=lambda one: found[one])

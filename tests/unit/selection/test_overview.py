@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from git_repositories import write
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Folder
@@ -14,6 +15,7 @@ from winnow_engine.prompting.fitting import Limits
 from winnow_engine.prompting.layout import SMALL_CONTRACT, TESTS_CONTRACT, UNTESTED_CONTRACT
 from winnow_engine.question import Cursor, Question, Turn
 from winnow_engine.selection.overview import (
+    _tells_of_tests,
     asks_for_overview,
     files_of_kind,
     overview_units,
@@ -62,12 +64,6 @@ Which modules import the logger?|Thanks!|How is the cache built?|What does the s
 ¿Cuál es el problema de este código?|В чём проблема этого кода?|这段代码有什么问题？"""
 
 
-def write(root: Path, files: dict[str, str]) -> None:
-    for path, content in files.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(content)
-
-
 def lines(text: str) -> list[str]:
     return text.replace("\n", "|").split("|")
 
@@ -78,10 +74,9 @@ def test_questions_about_the_whole(text: str) -> None:
 
 
 def test_a_long_file_that_alone_says_how_tests_are_run_is_cut(tmp_path: Path) -> None:
-    root, drafter = tmp_path / "root", cast("Any", Words)
-    root.mkdir()
-    (root / "Makefile").write_text("test:\n\tpytest\n" + "\techo one more line of it\n" * 60)
-    (root / "a.py").write_text("def step(value):\n" + "    value = value + 1\n" * 90)
+    root, drafter, step = tmp_path / "root", cast("Any", Words), "    value = value + 1\n"
+    makefile = "test:\n\tpytest\n" + "\techo one more line of it\n" * 60
+    write(root, {"Makefile": makefile, "a.py": "def step(value):\n" + step * 90})
     with closing(Store(tmp_path / "index.sqlite")) as store, closing(Assistant(store, drafter)) as assistant:
         selection = assistant.select(Sources((Folder(root),)), Question("How do I run its tests?"), Budget(200))
     assert [span.path for span in selection.spans] == ["Makefile"]
@@ -123,8 +118,7 @@ def test_the_files_that_tell_are_kept(tmp_path: Path, text: str, wanted: set[str
         **{f"src/tax/m{n}.py": "def step(value):\n" + "    value = value + 1\n" * 9 for n in range(20)},
     }
     write(tmp_path / "root", files)
-    drafter: Any = Words
-    with closing(Store(tmp_path / "index.sqlite")) as store, closing(Assistant(store, drafter)) as assistant:
+    with closing(Store(tmp_path / "index.sqlite")) as store, closing(Assistant(store, cast("Any", Words))) as assistant:
         sources, budget = Sources((Folder(tmp_path / "root"),)), Budget(60, first_look_tokens=look)
         selection = assistant.select(sources, Question(text), budget)
     assert wanted <= {span.path for span in selection.spans}
@@ -156,7 +150,9 @@ def test_starter_questions_are_made_of_what_there_is(tmp_path: Path) -> None:
 def test_a_target_is_asked_for_a_command_or_function_that_is_there(tmp_path: Path) -> None:
     limits = Limits(Budget(), cast("Any", SimpleNamespace(parameters=10**9)), 100)
     readme = "# Queue\n\n## How do I test it with Jest?\n\nJest has to know.\n\n    jest.useFakeTimers()\n"
-    write(tmp_path / "root", {"docs/index.md": readme, "queue.c": "int main(void) {\n    return 0;\n}\n"})
+    code = {"queue.c": "int main(void) {\n    return 0;\n}\n", "server.c": "int serve(void) {}\n", "rate.py": "R = 1\n"}
+    options = {"CMakeLists.txt": "add_executable(queue server.c queue.c)\n", "setup.cfg": '[run]\nomit = "rate.py"\n'}
+    write(tmp_path / "root", {"docs/index.md": readme, **code, **options})
     with closing(Store(tmp_path / "index.sqlite")) as store:
         untested = read_workspace(Sources((Folder(tmp_path / "root"),)), store, Cancellation())
         write(tmp_path / "root", {"package.json": '{\n  "scripts": {\n    "test": "ava"\n  }\n}\n'})
@@ -166,3 +162,4 @@ def test_a_target_is_asked_for_a_command_or_function_that_is_there(tmp_path: Pat
     contracts = [limits.contract(Question("How do I run its tests?"), one) for one in (untested, tested)]
     assert contracts == [UNTESTED_CONTRACT, TESTS_CONTRACT]
     assert limits.contract(Question("Where does it start?"), tested) == SMALL_CONTRACT
+    assert [_tells_of_tests(text, "") for text in ("./out/a_test", "tox -e py", "tox -e docs")] == [3, 3, 0]
