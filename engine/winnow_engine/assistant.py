@@ -37,7 +37,7 @@ from winnow_engine.reranker.background import AFFORDED_S, BackgroundReranker, Op
 from winnow_engine.reranker.reranking import rerank
 from winnow_engine.runtime import Clock, FairLock, Loading
 from winnow_engine.selection.auto_budget import LEAST_TOKENS, prefill_limit
-from winnow_engine.selection.first_look import LONGEST_QUESTION, first_places, keys_for
+from winnow_engine.selection.first_look import first_places, keys_for
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.order import with_rules
@@ -264,8 +264,7 @@ class Assistant:
             question = in_scope(without_idle_cursor(workspace.located(question)), workspace, cancellation)
             past = asked_past(question, sources, workspace, cancellation)
             changes = None if past else asked_changes(question, sources, workspace, cancellation)
-        short = len(question.text) <= LONGEST_QUESTION
-        if on_kept and short and not past and changes is None and self._encoders.lack(workspace):
+        if on_kept and not past and changes is None and self._encoders.lack(workspace):
             on_kept(first_places(question, workspace))
         with clock.stage("load_drafter"):
             cache = self.keys.wait_for(cancellation)

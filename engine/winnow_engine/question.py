@@ -63,6 +63,7 @@ _NAMED = re.compile(
     rf"|\b(?:any|every|else)where\b|\b(?:across|throughout|in|of) (?:the|this|our|my) (?:whole |entire )?{_PROJECT}",
     _FLAGS,
 )
+_LONG_SPACE = re.compile(r"\s{40,}")  # the patterns below take long with it
 _GREETING = re.compile(
     r"\s*(?:hi|hello|hey|dear|good (?:morning|afternoon|evening|day)|hallo|guten (?:tag|morgen|abend)|hola"
     r"|buen[oa]s (?:días|tardes|noches)|bonjour|bonsoir|salut|привет|здравствуйте|добрый (?:день|вечер)"
@@ -85,7 +86,9 @@ _THANKS = re.compile(
 
 def without_pleasantries(text: str) -> str:
     """The text without greetings and thanks, unless nothing else is in it."""
-    return _THANKS.sub(" ", _GREETING.sub("", text, count=1)).strip() or text
+    text = _LONG_SPACE.sub(lambda space: "\n\n" if "\n" in space[0] else " ", text)
+    greeting = _GREETING.match(text)
+    return _THANKS.sub(" ", text[greeting.end() if greeting else 0 :]).strip() or text
 
 
 WHY, WHEN = "why", "when"

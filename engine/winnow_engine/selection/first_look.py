@@ -48,7 +48,6 @@ _WEIGHTS = FusionWeights(
     },
     {},
 )
-LONGEST_QUESTION = 4_000  # characters, for which places are shown at once: more is pasted, and takes long to search
 _BEST_OF_FILE = 0.2  # times BM25 of the best unit of a file, for all its units
 
 

@@ -17,18 +17,17 @@ _AND_ASKING = (
     r"und\s+(?=(?:wie|was|wo|wer|wann|warum|welche\w?)\b)|y\s+(?=(?:cómo|qué|dónde|quién|cuándo|por qué|cuál)\b)"
     r"|et\s+(?=(?:comment|où|quand|pourquoi|que|quel\w*)\b)|и\s+(?=(?:как|где|кто|когда|почему|зачем|какой|какие)\b)"
 )
-_BORDER = re.compile(
+_BORDER = (
     rf"(?:^|\n)\s*(?:[-*•]|\d+[.)])\s+|(?<=[.?!;])\s+|(?<=[。？！；])\s*|(?:(?<=\s)|^)\(\d+\)\s*|\n+|,?\s+(?:and\s+{_ASKING}|{_AND_ASKING})"
-    r"|,\s+(?=(?:how|what|why)\b|(?:where|when)\s+(?:is|are|was|were|do|does|did|can|will)\b)",
-    re.IGNORECASE,
+    r"|,\s+(?=(?:how|what|why)\b|(?:where|when)\s+(?:is|are|was|were|do|does|did|can|will)\b)"
 )
 # Code and quotations, and abbreviations: "etc." may end a sentence, "e.g." does not.
-_WHOLE = re.compile(
-    r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^」]*」"
+_WHOLE = (
+    r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|「[^「」]*」"
     r"|\b(?:e\.\s?g|i\.\s?e|vs|cf|approx|incl|excl|resp|z\.\s?B|d\.\s?h|bzw|p\.\s?ej|p\.\s?ex|т\.\s?е"
-    r"|напр)\.\s+|\b(?:no|ver|vol|fig|v)\.\s+(?=\d)|\b(?:etc|usw|ff|al|т\.\s?д)\.\s+(?=(?-i:[^\WA-ZÄ-ÜА-Я]))",
-    re.DOTALL | re.IGNORECASE,
+    r"|напр)\.\s+|\b(?:no|ver|vol|fig|v)\.\s+(?=\d)|\b(?:etc|usw|ff|al|т\.\s?д)\.\s+(?=(?-i:[^\WA-ZÄ-ÜА-Я]))"
 )
+_BORDERS = re.compile(f"(?P<border>{_BORDER})|{_WHOLE}", re.DOTALL | re.IGNORECASE)
 _LETTERS = re.compile("[\u3041-\u9fff]{2}|[^\\s\u3041-\u9fff]+")
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 
@@ -49,11 +48,10 @@ def subquestions_of(question: str) -> tuple[str, ...]:
 
 def _parts(text: str) -> Iterator[tuple[int, int]]:
     """Start and end of the text's parts. Borders do not lie in code, quotations or abbreviations."""
-    whole = [match.span() for match in _WHOLE.finditer(text)]
     numbered = "(1)" in text and "(2)" in text
-    borders = (match.span() for match in _BORDER.finditer(text) if numbered or not match[0].strip().startswith("("))
-    apart = (border for border in borders if not any(a < border[1] and border[0] < b for a, b in whole))
-    cuts = [0, *(place for border in apart for place in border), len(text)]
+    found = (match for match in _BORDERS.finditer(text) if match["border"] is not None)
+    borders = (match.span() for match in found if numbered or not match[0].strip().startswith("("))
+    cuts = [0, *(place for border in borders for place in border), len(text)]
     for start, end in zip(cuts[::2], cuts[1::2], strict=True):
         part = text[start:end].strip(" ;,")
         if part and not part.endswith(":"):

@@ -22,6 +22,7 @@ WHY = ("How is it parsed, and why?", "Where is it tested, and how?")
         ('It says "Failed. Retry it later. Why not", and stops there', ()),
         ("What do `a; b the c; what is d` and foo (1) return when called?", ()),
         ("Where is this set:\n```\nx = 1 + 2 + 3\n\ny = 2. Why not so\n```", ()),
+        ("Where is hello, world printed, and why is it?", ("Where is hello, world printed", "why is it?")),
         ("Hi all,\nhow is it filled and where is it cleared? Thanks in advance for your help.", READ),
         ("How is it parsed, and why? Where is it tested, and how?", WHY),
         ("1. How is it parsed?\n2. Where is it tested?", ("How is it parsed?", "Where is it tested?")),
@@ -36,3 +37,9 @@ def test_a_question_falls_into_what_it_asks_for(question: str, expected: tuple[s
 
 def test_a_pasted_log_is_one_question() -> None:
     assert subquestions_of("Why does it stop?\n" + "this line went wrong\n" * 100) == ()
+
+
+@pytest.mark.parametrize("part", ["\n", " \n", "„", "e.g. ", "etc. ", "1.\n", "no.  "])
+def test_odd_texts_are_read_in_linear_time(part: str) -> None:
+    question = part * 50_000 + "Where is it cleared?"
+    assert len(subquestions_of(question)) <= 8
