@@ -38,7 +38,7 @@ def test_the_document_is_also_written(measured: tuple[dict[str, Any], Path]) -> 
 def test_vanilla_reads_everything(measured: tuple[dict[str, Any], Path]) -> None:
     found = measured[0]["contexts"][0]
     assert found["vanilla"]["prompt_tokens"] > found["tokens"]
-    assert list(found["vanilla"]["tried"]) == ["ubatch 512, f16"]
+    assert list(found["vanilla"]["tried"]) == ["ubatch 2048, f16"]
     assert found["vanilla"]["memory"]["host_bytes"] >= found["vanilla"]["memory"]["host_anonymous_bytes"] > 1e7
 
 

@@ -35,6 +35,8 @@ _LAYERS, _HEAD, _KV_HEADS, _EXPERTS, _USED = 5, 64, 2, 16, 2
 # Seconds that a layer takes beside the products with weights: for a token of a prompt, and of the answer, there and in
 # the small models. Fitted to three models on two cores of an EPYC with AVX-512.
 _PROMPT_LAYER_S, _LAYER_S, _SMALL_LAYER_S = 2e-5, 3e-4, 2e-4
+# Fitted to five large models on an H200: a call's own seconds, a hybrid's time for a layer, a large one's for copying.
+_CALL_S, _HYBRID, _COPYING = 2e-3, 2.3, 0.72
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,8 @@ def forecast(
     for speed, size, layers in ((gpu, target.answer_bytes - here, on_gpu), (cpu, here, in_memory)):
         if speed and layers:
             answer_s += max(0.0, size) / speed.bytes_per_s + layers * speed.layer_s
-    token_s = target.prompt_parameters / reads.parameters_per_s + target.layers * reads.prompt_layer_s
+    layers_s = target.layers * reads.prompt_layer_s * (_HYBRID if target.state_bytes else 1)
+    token_s = target.prompt_parameters / reads.parameters_per_s + layers_s
     return Forecast(token_s, answer_s, (experts + others) / reads.copied_per_s, batch)
 
 
@@ -134,23 +137,24 @@ def _recorded(file: Path) -> dict[str, dict[str, tuple[float, ...]]]:
 
 
 def _measured(kind: Kind) -> Speed:
-    parameters, read, _, (reading_s, answering_s) = _timed(kind, TargetOptions(place="cpu", n_ubatch=_BATCH))
+    parameters, read, (reading_s, answering_s) = _timed(kind, TargetOptions(place="cpu", n_ubatch=_BATCH))
     weights_s = max(answering_s - _LAYERS * _SMALL_LAYER_S, answering_s / 4)
     return Speed(parameters * _BATCH / reading_s, read / weights_s)
 
 
 def _measured_on_gpu(kind: Kind) -> Speed:
     """Two widths tell the weights' time from the layers', which is much of a small model's."""
-    options = TargetOptions(n_ubatch=_GPU_BATCH)
-    away = replace(options, experts_in_memory=_LAYERS) if kind.experts else replace(options, n_gpu_layers=1)
-    fewer, less, _, (short_s, short_answer_s) = _timed(replace(kind, width=2048 if kind.experts else 1024), options)
-    wide = replace(kind, width=4096)
-    parameters, read, size, (reading_s, answering_s), (copying_s, _) = _timed(wide, options, away)
+    options, wide = TargetOptions(n_ubatch=_GPU_BATCH), replace(kind, width=4096)
+    fewer, less, (short_s, short_answer_s) = _timed(replace(kind, width=2048 if kind.experts else 1024), options)
+    parameters, read, (reading_s, answering_s) = _timed(wide, options)
+    # Of experts, random weights use a few alone, and others are not copied.
+    dense, away = replace(wide, experts=False), replace(options, n_gpu_layers=1)
+    _, size, (there_s, _), (copying_s, _) = _timed(dense, options, away)
     parameter_s = max(reading_s - short_s, reading_s / 4) / (parameters - fewer)
     byte_s = max(answering_s - short_answer_s, answering_s / 9) / (read - less)
-    layer_s = max(0.0, short_s - fewer * parameter_s) / _GPU_BATCH / _LAYERS
+    layer_s = max(0.0, short_s - _CALL_S - fewer * parameter_s) / _GPU_BATCH / _LAYERS
     answer_layer_s = max(0.0, short_answer_s - less * byte_s) / _LAYERS
-    copied_per_s = size / max(copying_s - reading_s, reading_s)
+    copied_per_s = _COPYING * size / max(copying_s - there_s, there_s)
     return Speed(_GPU_BATCH / parameter_s, 1 / byte_s, layer_s, answer_layer_s, copied_per_s)
 
 
@@ -174,19 +178,18 @@ def _times(file: Path, options: TargetOptions) -> tuple[float, float]:
     return min(times[:2]), min(times[2:])
 
 
-def _write(file: Path, kind: Kind) -> tuple[int, float, int]:
-    """Write a model of random weights; returns its parameters that a token uses, their bytes, and all experts'."""
+def _write(file: Path, kind: Kind) -> tuple[int, float]:
+    """Write a model of random weights; returns its parameters that a token uses, and their bytes."""
     random, writer = np.random.default_rng(0), gguf.GGUFWriter(file, "llama")
     _write_header(writer, kind)
     blocks = cache(partial(_blocks, random))  # layers may have the same weights
-    parameters, read_bytes, in_memory = 0, 0.0, 0
+    parameters, read_bytes = 0, 0.0
     for layer in range(_LAYERS):
         for name, shape in _shapes(kind).items():
             type = kind.rest if layer % 2 == 0 and name.startswith(("attn_v", "ffn_down")) else kind.most
             data, share = blocks(shape, type), _USED / _EXPERTS if len(shape) == 3 else 1
             parameters += int(math.prod(shape) * share)
             read_bytes += data.nbytes * share
-            in_memory += data.nbytes if len(shape) == 3 or not kind.experts else 0
             writer.add_tensor(f"blk.{layer}.{name}.weight", data, raw_dtype=type)
         for name in ("attn_norm", "ffn_norm"):
             writer.add_tensor(f"blk.{layer}.{name}.weight", np.ones(kind.width, np.float32))
@@ -198,7 +201,7 @@ def _write(file: Path, kind: Kind) -> tuple[int, float, int]:
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    return parameters, read_bytes, in_memory
+    return parameters, read_bytes
 
 
 def _write_header(writer: gguf.GGUFWriter, kind: Kind) -> None:

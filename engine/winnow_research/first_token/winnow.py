@@ -25,7 +25,7 @@ from winnow_research.first_token.workspaces import KeptGold, SizedWorkspace, kep
 COLD, WARM, FOLLOW_UP, EDITED = "cold", "warm", "follow-up", "edited"
 STATES = (COLD, WARM, EDITED, FOLLOW_UP)
 _FOLLOW_UP = "And where is that tested?"
-_SHORT = Sampling(max_tokens=32)
+_SHORT = Sampling(max_tokens=8)  # random weights soon repeat themselves, and repetitions are not remembered
 
 
 @dataclass
