@@ -249,3 +249,14 @@ async def test_a_prompt_that_was_read_ahead_is_not_read_again(connect) -> None:
     stats = (await client.ask(text))["stats"]
     assert stats["promptTokens"] - stats["reusedTokens"] <= 2
     assert await client.start("winnow/prepare", {"question": text})[1] == {"prepared": False}
+
+
+async def test_a_newer_question_that_supersedes_ends_the_older_ones(client, folder: Path) -> None:
+    asked, token = slow_to_read(client, folder), str(uuid.uuid4())
+    _, older = client.start("winnow/ask", asked | {"workDoneToken": token})
+    _, queued = client.start("winnow/spans", {"question": QUESTION})
+    await client.until(lambda: client.said(token, "reading"), older)
+    _, newer = client.start("winnow/ask", {"question": QUESTION, "supersedes": True})
+    assert [(await client.refusal(task)).code for task in (older, queued)] == [SERVER_CANCELLED] * 2
+    assert (await newer)["answer"]
+    client.shut(asked["textDocument"]["uri"])

@@ -65,3 +65,11 @@ async def test_indexing_gives_way_to_a_question_and_is_done_afterwards(connect, 
     await client.until(lambda: any(s["state"] == "indexing" for s in client.statuses))
     assert (await client.spans(QUESTION))["spans"]
     await client.settled()
+
+
+async def test_superseding_leaves_the_questions_of_others_alone(connect) -> None:
+    one, other = await connect(), await connect()
+    spared = other.start("winnow/ask", {"question": QUESTION, "workDoneToken": "w"})[1]
+    await other.until(lambda: other.values["w"], spared)
+    assert (await one.ask(QUESTION, supersedes=True))["answer"]
+    assert (await spared)["answer"]

@@ -86,3 +86,12 @@ async def test_edits_in_the_editor_make_the_index_stale_until_it_has_followed(co
     status = await client.until(lambda: stale(client))
     assert (status["state"], status["message"]) == ("stale", "1 file changed")
     await followed(client)
+
+
+async def test_what_does_not_count_is_not_noticed(connect, own_folder: Path) -> None:
+    (own_folder / ".git").mkdir()
+    client = await connect(own_folder, capabilities=PLAIN)
+    await client.settled()
+    await notices(client, *(own_folder / name for name in (".git/index", "picture.png", "shop/surcharge.py")))
+    await followed(client)
+    assert max(status["index"]["staleFiles"] for status in client.statuses) == 1

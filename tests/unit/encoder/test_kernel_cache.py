@@ -1,4 +1,6 @@
+import errno
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -20,3 +22,12 @@ def test_a_damaged_kernel_counts_as_missing_and_is_written_again(tmp_path: Path,
     assert folder.get("gemm-1") is None
     folder["gemm-1"] = b"code"
     assert folder.get("gemm-1") == b"code"
+
+
+def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    KernelFolder(tmp_path)["gemm-1"] = b"code"
+    assert list(tmp_path.iterdir()) == []

@@ -6,7 +6,7 @@ import pytest
 from winnow_engine.core import Span, UnitKind
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.prompting.conversation import Conversation, Conversations
+from winnow_engine.prompting.conversation import Conversation, Conversations, is_too_long
 from winnow_engine.prompting.layout import build_messages, continued_messages
 from winnow_engine.prompting.messages import Message
 from winnow_engine.question import Question, Turn
@@ -76,3 +76,15 @@ def test_changed_code_makes_the_next_prompt_fresh(changed: dict[str, str], goes_
 def test_all_that_is_shown_stands_in_order_and_a_larger_span_replaces_a_smaller() -> None:
     spans = HAD.with_spans([span("b.txt", 1, 6), span("a.txt", 20, 21)])
     assert ranges(spans) == [("a.txt", 3, 9), ("a.txt", 20, 21), ("b.txt", 1, 6)]
+
+
+def test_it_goes_on_only_behind_its_own_turns() -> None:
+    assert HAD.goes_on(FOLLOWING, BEFORE)
+    assert not HAD.goes_on(FIRST, BEFORE)
+    assert not HAD.goes_on(Question("?", earlier=(Turn("What is it?", "Another."),)), BEFORE)
+
+
+def test_code_that_piles_up_over_two_budgets_is_too_long() -> None:
+    assert not is_too_long([span("a.txt", 1, 2, 5200)], 2600)
+    assert is_too_long([span("a.txt", 1, 2, 5201)], 2600)
+    assert not is_too_long([span("a.txt", 1, 2, 3000)], 0)

@@ -92,3 +92,8 @@ TURNS = (Turn("one?", "1 1 1"), Turn("two?", "2"), Turn("three?", "3 3"))
 def test_the_latest_turns_that_fit_are_kept(tokens: int, kept: int) -> None:
     question = with_latest_turns(Question("why?", earlier=TURNS), tokens, lambda text: len(text.split()))
     assert question.earlier == TURNS[3 - kept :]
+
+
+def test_cursor_and_selection_are_named() -> None:
+    assert "The cursor is at a.txt:4." in content([], Question("why?", Cursor("a.txt", 4, 4)))
+    assert "Selected: a.txt:4-9." in content([], Question("why?", Cursor("a.txt", 4, 9)))

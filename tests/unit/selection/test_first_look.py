@@ -187,3 +187,12 @@ def test_a_branch_is_switched_while_a_question_is_asked(
     monkeypatch.setattr("winnow_engine.assistant.fuse", switching)
     (found,) = (span for span in ask(assistant, root, "what does `add_tax` do?").spans if span.name == "add_tax")
     assert found.start_line == 1 + 3 * times
+
+
+def test_what_can_be_had_soon_is_waited_for(assistant: Assistant, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("winnow_engine.keys.key_cache._WORTH_WAITING_S", 100.0)
+    assert ask(assistant, root, "what does step_7_3 do?").stats.complete
+
+
+def test_without_a_first_look_the_index_is_completed(assistant: Assistant, root: Path) -> None:
+    assert ask(assistant, root, "what does step_7_3 do?", look=0).stats.complete

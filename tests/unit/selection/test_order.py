@@ -1,5 +1,6 @@
 """The order in which code is shown: definitions of bare names, and files by what they hold together."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,3 +102,16 @@ def test_a_long_definition_leaves_room_for_what_else_is_asked(workspace: Workspa
     nothing: Any = None
     ranked = Ranked(question, workspace, nothing, tokens, with_rules(question, workspace, scores), nothing)
     assert (int(ranked.worth.argmax()) == unit) is first
+
+
+def test_files_are_shown_by_what_they_hold_and_their_best_unit_first(workspace: Workspace) -> None:
+    units = [workspace.files[number].path for number in np.repeat(range(4), np.diff(workspace.unit_starts))]
+    total = np.full(len(units), -9, np.float32)
+    first, other = units.index("pool/core.py"), units.index("pool/other.py")
+    total[[first, other, other + 1, other + 2]] = 2.0, 1.9, 1.9, 1.8
+    scores = FusedScores(total, {}, 2.0, np.arange(len(total)), np.ones(1, np.float32))
+    found = by_files(workspace, scores)
+    assert np.argsort(-found.total)[:4].tolist() == [other, first, other + 1, other + 2]
+    assert float(found.total.max()) == 2.0
+    listed = replace(scores, log_shares=np.zeros((3, len(total)), np.float32))
+    assert by_files(workspace, listed) is listed

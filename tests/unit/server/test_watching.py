@@ -164,3 +164,13 @@ async def test_where_no_watch_is_left_the_user_is_told(
         watched.watcher.start()
         await watched.until(lambda: "next question" in caplog.text)
     assert "limit reached" in caplog.text
+
+
+async def test_only_folders_that_count_are_watched(watched: Watched, tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("/out\n")
+    for name in (".git/objects/aa", "node_modules/a/lib", "out/deep", "src"):
+        (tmp_path / name).mkdir(parents=True)
+    await watched.watches(2)
+    for name in (".git/index", "out/deep/made.py", "picture.png", "src/last.py"):
+        (tmp_path / name).write_text("x")
+    await watched.noticed(tmp_path / "src" / "last.py")

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from winnow_engine.errors import TrainingError
 from winnow_research.evaluation.histories.clones import pins as pinned
 from winnow_research.evaluation.repositories import SourceFile, Split, repositories
 from winnow_research.training.batches import Epoch, Mixture, TrainingBatch
@@ -144,3 +145,18 @@ def test_copies_of_the_answer_and_the_unit_asked_from_are_ignored(data: Dataset)
         ignored = set(batch.ignored[1, batch.ignored[0] == row].tolist())
         assert answers | ignored == set(range(columns))
         assert not answers & ignored
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [({"licence": "AGPL-3.0"}, "AGPL"), ({"project": "Click", "registry": "pypi"}, "evaluation")],
+)
+def test_a_project_of_the_evaluation_or_under_another_licence_is_refused(
+    tmp_path: Path, entry: dict[str, str], problem: str
+) -> None:
+    values = {"name": "x", "language": "go", "licence": "MIT", "registry": "npm", "project": "x", "version": "1"}
+    pins = tmp_path / "projects.toml"
+    lines = [f'{key} = "{value}"' for key, value in {**values, "sha256": "0", **entry}.items()]
+    pins.write_text("\n".join(["[[project]]", *lines]))
+    with pytest.raises(TrainingError, match=problem):
+        load(pins)

@@ -293,3 +293,19 @@ def test_auto_opens_no_draft_that_another_llama_cpp_would_verify_too_slowly(
 
 def test_a_target_has_no_draft_unless_one_lies_beside_it(tiny_qwen3: Path) -> None:
     assert draft_of(tiny_qwen3) is None
+
+
+@pytest.mark.parametrize("places", [1, 3, BLOCK])
+def test_rows_that_fill_up_a_graph_change_no_logits(pair: BlockPair, places: int) -> None:
+    found = []
+    for sizes in ((), (4, BLOCK)):
+        pair.cache.rewind(0)
+        pair.prefill(prompt(1))
+        memory = pair.draft._memory
+        assert memory is not None
+        memory._sizes = sizes
+        logits = memory.evaluate(77, places, AbortFlag())
+        assert logits is not None
+        found.append(logits.copy())
+    assert len(found[1]) == places
+    np.testing.assert_allclose(*found, rtol=1e-3, atol=1e-3)  # batches round differently

@@ -2,13 +2,19 @@
 
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 
+import llama_cpp
 import numpy as np
 import pytest
 
 from winnow_engine.core import Sampling
+from winnow_engine.llama import context
 from winnow_engine.llama.abort import AbortFlag
+from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.draft_tree import ROOT, DraftTree
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.targets.drafts.base import Draft, NoDraft
 from winnow_engine.targets.drafts.lookup import LookupDraft
 
@@ -123,3 +129,24 @@ def test_many_prompts_differ_nowhere_on_exact_weights(loaded: Loaded, draft: Cal
         assert answer.tokens == plain.tokens
         drafted += answer.drafted
     assert drafted > 0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_with_cuda_passes_have_few_sizes_and_answers_stay_the_same(
+    tiny_llama: Path, plain: list[int], seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(context, "pass_sizes", lambda model, options: (8, 16))
+    sizes, evaluate = Counter[int](), context.LlamaContext._evaluate
+    with closing(Loaded(LlamaModel(tiny_llama))) as sized:
+
+        def counted(self: LlamaContext, batch: llama_cpp.llama_batch, *kept: object) -> bool:
+            sizes[batch.n_tokens] += 1
+            return evaluate(self, batch, *kept)
+
+        sized.answer(NoDraft())
+        monkeypatch.setattr(context.LlamaContext, "_evaluate", counted)
+        answer = sized.answer(Oracle(plain, seed))
+        assert answer.tokens == plain
+        assert sized.cache.tokens.tolist() == [*PROMPT, *plain[:-1]]
+    assert 0 < answer.accepted < answer.drafted
+    assert {1, 8} <= set(sizes) <= {1, 8, 16}

@@ -210,3 +210,27 @@ def test_control_tokens_of_markers_are_seen_and_hidden_in_answers(
     thought = stream.thought(0)
     assert thought is not None
     assert (answer.text, thought.text) == ("Yes it is", "hm")
+
+
+def test_a_model_that_would_end_its_answer_within_a_thought_goes_on(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain, _ = thought_of(loaded, Sampling(max_tokens=5), 30)
+    end = plain.tokens[12]
+    monkeypatch.setattr(loaded.vocabulary, "is_end", lambda token: token == end)
+    answer, _ = thought_of(loaded, Sampling(max_tokens=5), 30)
+    cut = plain.tokens.index(end)
+    ending = loaded.vocabulary.tokenize(THINK.ending, special=True).tolist()
+    assert answer.tokens[: cut + len(ending)] == [*plain.tokens[:cut], *ending]
+    assert len(answer.tokens) > cut + len(ending)
+    assert (answer.cut_off, loaded.cache.tokens.tolist()) == (False, [*PROMPT, *answer.tokens[:-1]])
+
+
+def test_stop_strings_end_the_answer_and_not_the_thought(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
+    say(monkeypatch, loaded.vocabulary.tokenize("<think>one STOP two</think>Yes STOP no").tolist())
+    loaded.prefill(PROMPT)
+    answer, stream = DecodedAnswer(lambda _: None), ThoughtStream(MARKERS)
+    decode(answer, loaded.cache, loaded.vocabulary, Sampling(max_tokens=90, stop=("STOP",)), NoDraft(), stream, 90)
+    thought = stream.thought(1)
+    assert thought is not None
+    assert (answer.text, thought.text, answer.finish) == ("Yes ", "one STOP two", "stop")

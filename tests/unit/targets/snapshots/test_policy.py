@@ -191,3 +191,19 @@ target.generate(Request(LocalPrompt(np.arange(40, 200, dtype=np.int32)), Samplin
     assert (child.returncode, child.stdout, child.stderr) == (0, "", "")
     assert used_bytes(default_folder())[0] == 1
     assert once(tiny_llama, FIRST).restored_tokens == len(FIRST) - 1
+
+
+@pytest.mark.parametrize(("token_s", "bytes_s"), [(1e-4, 1e8), (1.0, 100.0)])
+def test_what_is_quick_to_read_is_not_written(
+    tiny_llama: Path, monkeypatch: pytest.MonkeyPatch, token_s: float, bytes_s: float
+) -> None:
+    a_second_each(monkeypatch, token_s)
+    monkeypatch.setattr(policy, "_BYTES", bytes_s)
+    once(tiny_llama, FIRST)
+    assert used_bytes(default_folder()) == (0, 0)
+
+
+def test_what_takes_longer_to_load_than_to_read_is_left(tiny_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    once(tiny_llama, FIRST)
+    monkeypatch.setattr(policy, "_GUESSED_BYTES_PER_S", 1.0)
+    assert once(tiny_llama, FIRST).restored_tokens == 0
