@@ -129,7 +129,7 @@ async def select(server: WinnowServer, params: AskParams) -> dict[str, Any]:
 
 
 async def starters_of(server: WinnowServer) -> list[str]:
-    """Questions to begin with, from the workspace: once it is indexed and nobody asks."""
+    """Questions to begin with, from the workspace as it is read while nobody asks."""
 
     def prepare() -> Work[list[str]]:
         sources, assistant = server.editor.sources(server.editor.folders), engine.assistant()
