@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Literal
 
 import psutil
 import pytest
@@ -187,3 +188,14 @@ def test_a_user_without_a_home_has_only_the_folders_that_the_environment_names(
         assert folder() == Path("~no-such/here")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     assert system.user_folder("config") == tmp_path / "winnow"
+
+
+@pytest.mark.parametrize(("kind", "folder"), [("cache", ".cache"), ("config", ".config"), ("data", ".local/share")])
+def test_a_relative_folder_of_the_environment_is_ignored(
+    kind: Literal["cache", "config", "data"], folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv(f"XDG_{kind.upper()}_HOME", "here")
+    assert system.user_folder(kind) == tmp_path / folder / "winnow"
+    monkeypatch.setenv("HOME", "here")
+    assert system.home() is None

@@ -13,6 +13,7 @@ from winnow_engine.errors import (
     AmbiguousCodeError,
     BudgetError,
     CancelledError,
+    CutOffError,
     NoCodeError,
     UnchangedError,
 )
@@ -127,3 +128,8 @@ def _spans(reading, limit: int) -> tuple[Span, ...] | None:
         return run(reading, Scripted(FIX, context_limit=limit)).spans
     except BudgetError:
         return None
+
+
+def test_an_answer_that_was_cut_off_is_refused(reading) -> None:
+    with pytest.raises(CutOffError, match="cut off"):
+        run(reading, Scripted("```python\ndef price(count):\n    return RATE", finish="length"))

@@ -50,3 +50,9 @@ def test_an_answer_is_enough_once_a_block_that_changes_something_is_closed() -> 
     answer = "Now:\n```python\ndef f(): old\n```\nThen:\n```python\ndef f(): new\n```\nbecause"
     enough = [is_enough(answer[:end], read) for end in range(len(answer))]
     assert enough.index(True) == answer.rindex("```") + 3
+
+
+def test_code_that_was_cut_off_does_not_count() -> None:
+    with pytest.raises(NoCodeError):
+        edit_of("```python\ndef f(): ne", read, whole=False)
+    assert edit_of("```\ndef f(): new\n```\nBecause th", read, whole=False).edits

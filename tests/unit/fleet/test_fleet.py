@@ -16,7 +16,7 @@ import pytest
 from winnow_engine.core import Cancellation
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.file_encoder import FileKeys, FileText
-from winnow_engine.errors import CancelledError
+from winnow_engine.errors import CancelledError, UnsupportedModelError
 from winnow_engine.fleet import fleet
 from winnow_engine.fleet.fleet import Fleet, Texts
 
@@ -190,3 +190,9 @@ def test_files_are_not_read_far_ahead(opened: Callable[..., tuple[Fleet, Ray]]) 
     with closing(made):
         next(made.encode(endless(), Cancellation()))
         assert read < 20
+
+
+def test_another_drafter_is_refused(opened: Callable[..., tuple[Fleet, Ray]]) -> None:
+    made, _ = opened(identity="other")
+    with closing(made), pytest.raises(UnsupportedModelError, match="another drafter"):
+        encoded(made)

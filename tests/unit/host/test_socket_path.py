@@ -2,6 +2,7 @@
 
 import os
 import socket
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,3 +65,20 @@ def test_the_kernel_tells_who_is_at_the_other_end() -> None:
         assert Peer.of(one) == Peer(os.getpid(), os.getuid())
         assert Peer.of(one).is_us
         assert not Peer(os.getpid(), os.getuid() + 1).is_us
+
+
+@pytest.mark.parametrize("variable", ["WINNOW_CACHE_DIR", "WINNOW_MODELS_DIR", "CUDA_VISIBLE_DEVICES"])
+def test_commands_in_another_environment_meet_elsewhere(variable: str, environment: dict[str, str]) -> None:
+    assert server_files(environment) != server_files(environment | {variable: "/other"})
+
+
+def test_another_python_has_a_server_of_its_own(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    place = server_files(environment)
+    monkeypatch.setattr(sys, "executable", "/other/python")
+    assert server_files(environment) != place
+
+
+def test_without_a_runtime_folder_the_temporary_one_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    for runtime in ("", "/nowhere/at/all", "relative"):
+        assert server_files({"XDG_RUNTIME_DIR": runtime}).socket.parent == tmp_path / f"winnow-{os.getuid()}"

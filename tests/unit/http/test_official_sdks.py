@@ -298,3 +298,17 @@ async def test_every_route_has_the_same_guard(path: str, body: dict[str, Any]) -
             assert kind == ("authentication_error" if "messages" in path else "invalid_request_error")
         for right in ({"x-api-key": "secret"}, {"Authorization": "Bearer secret"}):
             assert (await client.post(path, json=body, headers=right)).status_code == 200
+
+
+async def test_calls_that_come_at_the_same_time_are_an_error_not_a_muddle() -> None:
+    mixed = (CallDelta(0, "a", "look"), CallDelta(1, "b", "look"), CallDelta(0, arguments="{}"))
+
+    with pytest.raises(anthropic.APIStatusError, match="several calls at the same time"):
+        await ask_anthropic(Fake(*mixed), of_messages)
+
+
+async def test_arguments_that_are_no_object_are_an_error_of_the_target() -> None:
+    fake = Fake("x")
+    fake.calls = (ToolCall("1", "look", "[1"),)
+    with pytest.raises(anthropic.InternalServerError, match="no JSON object"):
+        await ask_anthropic(fake, lambda sdk: sdk.messages.create(**message()))
