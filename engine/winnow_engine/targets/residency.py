@@ -27,7 +27,7 @@ _TARGET_WORK_BYTES = 512 << 20
 # Weights of the default drafter's reranker, and what they work in.
 _RERANKER_BYTES = 3_900 << 20
 # Prompt and answer at the usual budget: 6,000 tokens, earlier turns, headroom (`local/session.py` steps by 4,096).
-_CONTEXT_TOKENS = 12_288
+CONTEXT_TOKENS = 12_288
 # Quantised blocks hold 32 values: in 32 or in 16 bytes, and a scale in two more.
 BYTES_A_VALUE: dict[KvType, float] = {"f16": 2, "q8_0": 34 / 32, "q4_0": 18 / 32}
 
@@ -121,7 +121,7 @@ def expect(drafter: RegisteredModel, target: KnownTarget) -> MemoryNeeds:
 
 def context_bytes(target: KnownTarget) -> tuple[int, int]:
     """Keys and values in f16 of a context at the usual budget, and recurrent states, past ones too."""
-    return target.token_bytes * _CONTEXT_TOKENS, (1 + PAST_STATES) * target.state_bytes
+    return target.token_bytes * CONTEXT_TOKENS, (1 + PAST_STATES) * target.state_bytes
 
 
 def _needs(drafter: int, target: int) -> MemoryNeeds:
@@ -144,7 +144,7 @@ def memory_bytes(header: GgufHeader, options: TargetOptions) -> int:
     return kv_bytes(header, options.kv_type) + (1 + past) * state_bytes(header)
 
 
-def kv_bytes(header: GgufHeader, kv_type: KvType, tokens: int = _CONTEXT_TOKENS) -> int:
+def kv_bytes(header: GgufHeader, kv_type: KvType, tokens: int = CONTEXT_TOKENS) -> int:
     """Keys and values of `tokens` tokens. Missing metadata counts as 0: a recurrent model has no keys and values."""
     heads = _metadata(header, "attention.head_count")
     width = _metadata(header, "attention.key_length") or (

@@ -15,7 +15,7 @@ from winnow_engine.errors import EvaluationError
 from winnow_engine.platform import free_memory
 from winnow_engine.targets.opening import local_options, room_for_reranker
 from winnow_engine.targets.placement import in_words, placed
-from winnow_engine.targets.residency import left_for_target, measure
+from winnow_engine.targets.residency import CONTEXT_TOKENS, left_for_target, measure
 from winnow_engine.targets.suggesting import Suggestion, described, drafter_of, suggest
 
 _HOLD = """import sys; from winnow_cuda.device import open_device; device = open_device(); device.activate()
@@ -55,7 +55,7 @@ class Placement:
     def whole(self, options: TargetOptions, tokens: int) -> TargetOptions:
         """The options with the best place for a prompt of so many tokens."""
         model, room = self.foretold.model, tokens * 17 // 16 + 8192
-        larger = replace(model, token_bytes=model.token_bytes * room // 12288)
+        larger = replace(model, token_bytes=model.token_bytes * room // CONTEXT_TOKENS)
         return placed(larger, self.left - room * _MASK_BYTES, options) or replace(options, place="cpu")
 
     def report(self, row: Mapping[str, Any]) -> dict[str, Any]:
