@@ -49,8 +49,8 @@ def mapped_ahead(
 ) -> Iterator[tuple[T, W]]:
     """Every item with the result of `work` on it, in order.
 
-    While the consumer is busy, items of up to `most` in weight are worked on ahead, or one that is heavier. Leaving
-    early starts no more work; work that has started is waited for by the pool.
+    A result that is there does not wait for further items. While the consumer is busy, items of up to `most` in weight
+    are worked on ahead, or one that is heavier. Leaving early starts no more work; the pool waits for what has started.
     """
     waiting: deque[tuple[T, Future[W]]] = deque()
     held = 0
@@ -58,7 +58,7 @@ def mapped_ahead(
         for item in items:
             waiting.append((item, pool.submit(work, item)))
             held += weight(item)
-            while held > most and len(waiting) > 1:
+            while waiting and (waiting[0][1].done() or (held > most and len(waiting) > 1)):
                 first, future = waiting.popleft()
                 held -= weight(first)
                 yield first, future.result()

@@ -1,19 +1,16 @@
-"""A gate lets threads in one after the other, in order of arrival, also where one of them gives up."""
+"""A gate lets threads in in order of arrival, also where one gives up. Work ahead holds nothing up that is done."""
 
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import CancelledError
-from winnow_engine.runtime import FairLock
+from winnow_engine.runtime import FairLock, mapped_ahead
 
 PATIENCE_S = 120
-
-
-def waiting(gate: FairLock) -> int:
-    return len(gate._waiting)
 
 
 def test_a_gate_lets_in_as_many_as_it_has_places_for_and_then_who_came_first() -> None:
@@ -27,9 +24,9 @@ def test_a_gate_lets_in_as_many_as_it_has_places_for_and_then_who_came_first() -
     with ThreadPoolExecutor(5) as pool:
         for number in range(5):
             pool.submit(work, number)
-            while len(entered) + waiting(gate) <= number:
+            while len(entered) + len(gate._waiting) <= number:
                 pass
-        assert (sorted(entered), waiting(gate)) == ([0, 1], 3)
+        assert (sorted(entered), len(gate._waiting)) == ([0, 1], 3)
         for number in range(5):
             go[number].set()
             while len(entered) < min(number + 3, 5):
@@ -47,7 +44,7 @@ def test_who_gives_up_before_the_gate_takes_nobodys_place() -> None:
     with ThreadPoolExecutor(2) as pool:
         with gate.held(Cancellation()):
             first, second = pool.submit(enter, given_up), pool.submit(enter, Cancellation())
-            while waiting(gate) < 2:
+            while len(gate._waiting) < 2:
                 pass
             given_up.cancel()
             with pytest.raises(CancelledError):
@@ -55,4 +52,18 @@ def test_who_gives_up_before_the_gate_takes_nobodys_place() -> None:
             assert not second.done()
         second.result(PATIENCE_S)
     with gate.held(Cancellation()):
-        assert waiting(gate) == 0
+        assert len(gate._waiting) == 0
+
+
+def test_a_result_is_given_before_further_items_are_waited_for() -> None:
+    given = list[int]()
+
+    def items() -> Iterator[int]:
+        yield 1
+        pool.submit(int).result(PATIENCE_S)  # by then 1 is done
+        yield 2
+        assert given
+
+    with ThreadPoolExecutor(1) as pool:
+        for number, _ in mapped_ahead(pool, int, items(), 10):
+            given.append(number)

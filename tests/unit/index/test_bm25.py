@@ -6,10 +6,6 @@ from winnow_engine.index.postings import NO_PLACE, Places, Postings
 from winnow_engine.index.words import words
 
 
-def index_of(texts: list[str]) -> LexicalIndex:
-    return LexicalIndex.of_texts(texts)
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -29,7 +25,7 @@ def test_words_of_all_scripts(text: str, expected: str) -> None:
 
 def test_a_question_finds_its_words_in_any_script() -> None:
     texts = ["Проверка срока действия скидки", "检查订单是否已付款", "割引の期限を確認する", "plain text"]
-    index = index_of(texts)
+    index = LexicalIndex.of_texts(texts)
     for place, question in enumerate(["Где проверка срока скидки?", "哪里检查订单?", "期限の確認はどこ"]):
         assert index.score(question).argmax() == place
         assert index.known_share(question) > 0.2
@@ -37,11 +33,11 @@ def test_a_question_finds_its_words_in_any_script() -> None:
 
 @pytest.mark.parametrize("question", ["parsed headers", "PARSING a Header", "parses"])
 def test_a_question_finds_words_in_other_forms(question: str) -> None:
-    assert index_of(["def send_order", "def parse_header", "Проверка"]).score(question).argmax() == 1
+    assert LexicalIndex.of_texts(["def send_order", "def parse_header", "Проверка"]).score(question).argmax() == 1
 
 
 def test_bm25_of_a_word_by_hand() -> None:
-    scores = index_of(["alpha alpha", "beta gamma"]).score("alpha")
+    scores = LexicalIndex.of_texts(["alpha alpha", "beta gamma"]).score("alpha")
     idf = np.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
     np.testing.assert_allclose(scores, [idf * 2 * 2.5 / (2 + 1.5), 0], rtol=1e-6)
 

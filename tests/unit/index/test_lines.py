@@ -25,6 +25,4 @@ def test_lf_crlf_and_cr_end_a_line(data: bytes, starts: tuple[int, ...]) -> None
 
 def test_a_span_runs_from_the_first_line_to_the_end_of_the_last() -> None:
     lines = Lines(b"one\r\ntwo\nthree")
-    assert lines.span(1, 2) == (0, 9)
-    assert lines.span(3, 3) == (9, 14)
-    assert lines.size(2, 3) == 9
+    assert (lines.span(1, 2), lines.span(3, 3), lines.size(2, 3)) == ((0, 9), (9, 14), 9)
