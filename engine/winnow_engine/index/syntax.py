@@ -19,7 +19,7 @@ _MAX_ERROR_CHILDREN = 20_000
 # Queries take time quadratic in the depth as well: 60 s for 100,000 levels. Real code has under 200.
 _MAX_DEPTH = 2000
 
-_CHUNK = 1 << 14
+_CHUNK, _END = 1 << 14, (1 << 32) - 1  # bytes to read at once; after every text
 
 Captures = dict[str, list[Node]]
 
@@ -58,20 +58,15 @@ class Syntax:
 
     def references(self) -> list[Node]:
         """Every identifier of the text."""
-        return self._cursor(self.language.references).captures(self._root).get("reference", [])
+        return self._captured(self.language.references, "reference")
 
     def statements(self, start_byte: int, end_byte: int) -> list[Node]:
         """The statements that overlap these bytes, at any depth, in no particular order."""
-        cursor = self._cursor(self.language.statements)
-        cursor.set_byte_range(start_byte, end_byte)
-        return cursor.captures(self._root).get("statement", [])
+        return self._captured(self.language.statements, "statement", start_byte, end_byte)
 
     def bodies(self) -> list[Node]:
         """The bodies of all definitions in order of position, where the language documents inside of them."""
-        if not self.language.bodies:
-            return []
-        found = self._cursor(self.language.bodies).captures(self._root).get("body", [])
-        return sorted(found, key=lambda node: node.start_byte)
+        return sorted(self._captured(self.language.bodies, "body"), key=lambda node: node.start_byte)
 
     def errors(self) -> int:
         """Number of places where the grammar skipped text or added some; a definition without a body is one."""
@@ -82,6 +77,13 @@ class Syntax:
             count += node.is_error or node.is_missing
             open_.extend(child for child in node.children if child.has_error or child.is_missing)
         return count
+
+    def _captured(self, query: str, name: str, start_byte: int = 0, end_byte: int = _END) -> list[Node]:
+        if not query:  # it would walk the whole tree all the same
+            return []
+        cursor = self._cursor(query)
+        cursor.set_byte_range(start_byte, end_byte)
+        return cursor.captures(self._root).get(name, [])
 
     def _cursor(self, query: str) -> QueryCursor:
         cursor = QueryCursor(_query(self.language, query))
