@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from itertools import accumulate
 
-_LINE_END = re.compile(rb"\r\n|\n|\r")
 _TEXT_LINE_END = re.compile("\r\n|\n|\r")
 
 
@@ -17,10 +17,8 @@ class Lines:
     """
 
     def __init__(self, data: bytes) -> None:
-        starts = [0, *(match.end() for match in _LINE_END.finditer(data))]
-        if starts[-1] == len(data):
-            starts.pop()
-        self.starts: tuple[int, ...] = tuple(starts)
+        lines = data.splitlines(keepends=True)
+        self.starts = tuple(accumulate(map(len, lines[:-1]), initial=0)) if lines else ()
         self._size = len(data)
 
     @property
@@ -45,10 +43,8 @@ class Lines:
 
 def git_numbers(data: bytes) -> list[int]:
     """The number that git gives each line. It takes LF alone for a line's end."""
-    numbers = [1]
-    for match in _LINE_END.finditer(data):
-        numbers.append(numbers[-1] + match[0].endswith(b"\n"))
-    return numbers[: Lines(data).count]
+    lines = data.splitlines(keepends=True)
+    return list(accumulate((line.endswith(b"\n") for line in lines[:-1]), initial=1)) if lines else []
 
 
 def with_lf(data: bytes) -> bytes:
