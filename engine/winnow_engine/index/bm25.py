@@ -33,13 +33,12 @@ def _stem(word: str) -> str:
 def counted(texts: Iterable[str]) -> tuple[Occurrences, NDArray[np.int32]]:
     """Occurrences of each word in each of some texts, and the number of words of each, int32 [N]."""
     numbers: dict[str, int] = {}
-    rows: list[tuple[int, int, int]] = []
-    lengths: list[int] = []
-    for place, text in enumerate(texts):
-        found = stems(text)
-        lengths.append(len(found))
-        rows += [(numbers.setdefault(word, len(numbers)), place, count) for word, count in Counter(found).items()]
-    return Occurrences(list(numbers), np.array(rows, np.int32).reshape(-1, 3)), np.array(lengths, np.int32)
+    found = [Counter(stems(text)) for text in texts]
+    terms = [numbers.setdefault(word, len(numbers)) for one in found for word in one]
+    places = [place for place, one in enumerate(found) for _ in one]
+    counts = [count for one in found for count in one.values()]
+    rows = np.column_stack([terms, places, counts]).astype(np.int32)
+    return Occurrences(list(numbers), rows), np.array([one.total() for one in found], np.int32)
 
 
 class LexicalIndex:
