@@ -42,10 +42,9 @@ class Tables:
         rows = [record["units"] for _, _, record in files]
         starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
         names = list(chain.from_iterable(names_of(record) for *_, record in files))
-        keys = [units_key(key, record["units"]) for _, key, record in files]
         arrays: dict[str, Array] = {
             "keys": _hashes([key for _, key, _ in files]),
-            "units_keys": _hashes(keys),
+            "units_keys": _hashes([units_key(key, record["units"]) for _, key, record in files]),
             "starts": starts,
             "units": np.concatenate([np.empty((0, 6), np.int32), *rows]),
             "lengths": np.concatenate([np.empty(0, np.int32), *(record["lengths"] for *_, record in files)]),
@@ -60,6 +59,8 @@ class Tables:
     @classmethod
     def joined(cls, parts: Sequence[TableSlice]) -> Tables:
         """Tables of a workspace, from those it consists of."""
+        if len(parts) == 1 and parts[0].whole:
+            return parts[0].tables
         tables = [part.tables for part in parts]
         files, units = sum(int((part.files != NO_PLACE).sum()) for part in parts), _count(parts)
         arrays = {
