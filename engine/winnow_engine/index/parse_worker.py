@@ -26,7 +26,7 @@ def main(sockets: Sequence[int]) -> None:
     """Serve every socket from a process of its own, until all of them have ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in a terminal reaches it, too; the other end decides
     for path in _COMMON:
-        analysed(path, b"x\n")  # loads the grammar and compiles its queries
+        analysed(path, b"word\n")  # loads the grammar, the queries and the stemmer
     for socket in sockets:
         if os.fork() == 0:
             for other in sockets:
