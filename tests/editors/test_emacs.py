@@ -71,10 +71,7 @@ def test_in_emacs(check: str, lines: dict[str, str]) -> None:
     assert lines.get(check, f"not reached: {lines['']}") == f"ok {check}"
 
 
-ANSWERS = {
-    "the discount is wrong": DISCOUNT,
-    "the documentation of": "Counts.",
-}
+ANSWERS = {"the discount is wrong": DISCOUNT, "the documentation of": "Counts."}
 
 
 @pytest.fixture(scope="module")

@@ -34,11 +34,6 @@ SHAPES = [(2, 1, 64), (2, 2, 128)]
 BUILDERS = [attention, attention_hopper]
 
 
-def chosen_of(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Block masks [H, tiles, blocks] as `block_attention` takes them: block numbers in rising order, and counts."""
-    return np.argsort(~mask, axis=-1, kind="stable").astype(np.int32), mask.sum(-1).astype(np.int32)
-
-
 @pytest.mark.parametrize("build", BUILDERS)
 @pytest.mark.parametrize(("heads", "kv", "dim"), SHAPES)
 @pytest.mark.parametrize(("lengths", "prefix"), [([1], 0), ([70, 1, 130], 23), ([129], 64), ([40], 150)])
@@ -61,7 +56,7 @@ def test_block_attention(build: Callable[..., Kernel], heads: int, kv: int, dim:
     mask = np.random.default_rng(4).random((heads, blocks, blocks)) < 0.4
     mask |= np.eye(blocks, dtype=bool)
     mask &= np.tril(np.ones((blocks, blocks), bool))
-    chosen, counts = chosen_of(mask)
+    chosen, counts = np.argsort(~mask, axis=-1, kind="stable").astype(np.int32), mask.sum(-1).astype(np.int32)
     tiles = np.stack([np.arange(blocks) * ROWS, np.zeros(blocks), np.full(blocks, tokens), np.zeros(blocks)], 1)
     actual = run(build(dim, True), qkv, heads, kv, qkv[:0], tiles.astype(np.int32), chosen, counts)
     q, k, v = np.split(qkv, [heads, heads + kv], axis=1)

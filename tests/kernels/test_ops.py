@@ -78,11 +78,7 @@ def test_swiglu_at_extremes_is_finite() -> None:
 @pytest.mark.parametrize("prefix", [0, 1, 23])
 def test_segment_attention(heads: int, kv_heads: int, dim: int, lengths: list[int], prefix: int) -> None:
     tokens = sum(lengths)
-    q, k, v = (
-        normal(6, tokens, heads, dim),
-        normal(7, tokens, kv_heads, dim),
-        normal(8, tokens, kv_heads, dim),
-    )
+    q, k, v = (normal(6, tokens, heads, dim), normal(7, tokens, kv_heads, dim), normal(8, tokens, kv_heads, dim))
     pk, pv = normal(9, prefix, kv_heads, dim), normal(10, prefix, kv_heads, dim)
     offsets = np.cumsum([0, *lengths])
     actual = segment_attention(q, k, v, offsets, pk, pv)

@@ -138,11 +138,6 @@ def test_model_cut_in_half_is_refused(run, smollm2: Path, tmp_path: Path) -> Non
         assert "half.gguf" in done.stderr
 
 
-def heed_interrupts() -> None:
-    """A shell's background job ignores SIGINT, and so would all its children."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def indexing(cache: Path, output: Path) -> bool:
     """Whether some files' keys are stored, and so others' are being made."""
     if not (cache / "index.sqlite").is_file():
@@ -176,7 +171,7 @@ def test_interrupt_at_any_stage_exits_130_and_leaves_a_usable_cache(
             stdout=stdout,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=heed_interrupts,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
         )
     while not reached(cache, output):
         assert process.poll() is None

@@ -44,10 +44,7 @@ async def client(user: User, *arguments: str, **options: Any) -> AsyncIterator[C
     """A client of the SDK's that has been greeted by `winnow mcp`."""
     command, *rest = user.command("mcp", *arguments)
     parameters = StdioServerParameters(command=command, args=rest, env=user.environment)
-    async with (
-        stdio_client(parameters) as (read, write),
-        ClientSession(read, write, **options) as session,
-    ):
+    async with stdio_client(parameters) as (read, write), ClientSession(read, write, **options) as session:
         await session.initialize()
         yield session
 
@@ -291,9 +288,7 @@ async def test_ten_thousand_mutated_messages_break_nothing(user: User) -> None:
 async def http_server(user: User, *arguments: str) -> AsyncIterator[str]:
     """The address of `winnow mcp --http`."""
     process = await asyncio.create_subprocess_exec(
-        *user.command("mcp", *HERE, "--http", "0", *arguments),
-        env=user.environment,
-        stderr=subprocess.PIPE,
+        *user.command("mcp", *HERE, "--http", "0", *arguments), env=user.environment, stderr=subprocess.PIPE
     )
     assert process.stderr is not None
     try:

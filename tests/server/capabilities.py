@@ -18,10 +18,7 @@ PLAIN = types.ClientCapabilities()
 EVERYTHING = capabilities(
     {
         "window": {"workDoneProgress": True, "showDocument": {"support": True}},
-        "workspace": {
-            "workspaceFolders": True,
-            "didChangeWatchedFiles": {"dynamicRegistration": True},
-        },
+        "workspace": {"workspaceFolders": True, "didChangeWatchedFiles": {"dynamicRegistration": True}},
         "textDocument": {
             "codeAction": {
                 "codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["", *_KINDS]}},

@@ -28,11 +28,7 @@ def file(folder: Path) -> Path:
 
 async def test_three_things_are_offered_about_the_code_at_the_cursor(client, file: Path) -> None:
     actions = await offered(client, file)
-    assert [action.title for action in actions] == [
-        "Explain",
-        "How is this used?",
-        "What would break if this changed?",
-    ]
+    assert [action.title for action in actions] == ["Explain", "How is this used?", "What would break if this changed?"]
     assert {action.kind for action in actions} == {"winnow.explain"}
 
 

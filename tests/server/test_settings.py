@@ -70,7 +70,8 @@ async def test_a_client_that_refuses_its_settings_is_told_and_served(connect) ->
 
 
 async def test_other_models_take_over_once_what_was_asked_is_answered(connect, tmp_path: Path) -> None:
-    client = await connect(options=SETTINGS | {"target": str(linked(tmp_path / "own.gguf"))})
+    (tmp_path / "own.gguf").symlink_to(cache.path(SETTINGS["target"]))  # a name that no other client uses
+    client = await connect(options=SETTINGS | {"target": str(tmp_path / "own.gguf")})
     tokens: list[dict[str, Any]] = [{"workDoneToken": "first"}, {"workDoneToken": "second"}]
     answers = [client.start("winnow/ask", {"question": "What does delivery cost?", **t})[1] for t in tokens]
     await client.until(lambda: client.said("first", "reading"))
@@ -78,9 +79,3 @@ async def test_other_models_take_over_once_what_was_asked_is_answered(connect, t
     assert [bool((await answer)["answer"]) for answer in answers] == [True, True]
     await client.until(lambda: client.statuses[-1]["models"]["target"]["name"] == SETTINGS["target"])
     assert (await client.ask("What does delivery cost?"))["answer"]
-
-
-def linked(file: Path) -> Path:
-    """The same model by another name, which no other client uses."""
-    file.symlink_to(cache.path(SETTINGS["target"]))
-    return file

@@ -156,11 +156,6 @@ def put(machine: Path, *names: str) -> None:
         (machine / name).chmod(0o755)
 
 
-def put_headers(include: Path, extension: str) -> None:
-    put(include, "vulkan/vulkan.hpp")
-    (include / "vulkan" / "vulkan_core.h").write_text(f"#define {extension} 1\n")
-
-
 @pytest.mark.parametrize(
     ("there", "options"),
     [
@@ -180,7 +175,8 @@ def test_a_gpu_counts_where_it_can_be_compiled_for(
 ) -> None:
     put(machine, *(one for one in there if one not in (NEW, OLD)))
     for extension in {NEW, OLD} & {*there}:
-        put_headers(machine / "include", extension)
+        put(machine, "include/vulkan/vulkan.hpp")
+        (machine / "include/vulkan/vulkan_core.h").write_text(f"#define {extension} 1\n")
     assert build.gpus.options({}) == options
     assert build.gpus.options({"CMAKE_ARGS": "-DGGML_CUDA=ON"}) == []
 

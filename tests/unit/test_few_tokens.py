@@ -25,12 +25,6 @@ def library() -> ctypes.CDLL:
     return ggml.cpu_library()
 
 
-@pytest.fixture
-def ours(library: ctypes.CDLL) -> None:
-    if not hasattr(library, "winnow_multiply_rows"):
-        pytest.skip("llama.cpp was built for a processor without AVX2, or not by winnow_llama")
-
-
 def quantised(kind: int, rows: int, columns: int, generator: np.random.Generator) -> NDArray[np.uint8]:
     """Any bytes are weights, but for d and dmin, which are to be small."""
     size = {ggml.Q4_K: 144, ggml.Q6_K: 210}[kind]
@@ -68,12 +62,13 @@ def test_few_tokens_are_multiplied_as_exactly_as_many(
     np.testing.assert_allclose(found, exact, rtol=0.02, atol=0.02 * float(np.abs(exact).max()))
 
 
-@pytest.mark.usefixtures("ours")
 @pytest.mark.parametrize("kind", [pytest.param(ggml.Q4_K, marks=WITH_VNNI), ggml.Q6_K])
 @pytest.mark.parametrize("columns", [256, 1536, 8960])
 def test_what_comes_out_for_a_token_does_not_depend_on_the_others(
     library: ctypes.CDLL, kind: int, columns: int
 ) -> None:
+    if not hasattr(library, "winnow_multiply_rows"):
+        pytest.skip("llama.cpp was built for a processor without AVX2, or not by winnow_llama")
     generator = np.random.default_rng(columns)
     weights = quantised(kind, 150, columns, generator)
     activations = generator.normal(size=(MOST, columns)).astype(np.float32)

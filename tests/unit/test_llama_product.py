@@ -57,13 +57,7 @@ def product(
     out = np.full((rows, columns + 1), np.nan, np.float32)
     function = getattr(library, name)
     function.restype = None
-    function.argtypes = [
-        ctypes.c_int,
-        ctypes.c_void_p,
-        ctypes.c_size_t,
-        *[ctypes.c_void_p] * 2,
-        *[ctypes.c_int] * 2,
-    ]
+    function.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_void_p] * 2, *[ctypes.c_int] * 2]
     function(length, out.ctypes.data, columns + 1, left.ctypes.data, right.ctypes.data, rows, columns)
     assert np.isnan(out[:, -1]).all()
     return out[:, :-1]

@@ -14,17 +14,7 @@ from ...unit.targets.hostile import Hostile, Talk, event
 from ..capabilities import EDITORS
 from ..client import PATIENCE_S
 from ..conftest import SETTINGS
-from .asking import (
-    BROKEN,
-    FIX,
-    FIXED,
-    PROBLEM,
-    REQUEST_CANCELLED,
-    REQUEST_FAILED,
-    answering,
-    asked,
-    picked,
-)
+from .asking import BROKEN, FIX, FIXED, PROBLEM, REQUEST_CANCELLED, REQUEST_FAILED, answering, asked, picked
 
 pytestmark = [pytest.mark.real_weights, pytest.mark.asyncio(loop_scope="session")]
 

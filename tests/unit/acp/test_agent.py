@@ -21,10 +21,7 @@ from winnow_lsp.acp.messages import JsonRpcLines
 from winnow_lsp.client.connection import Listener
 from winnow_lsp.host.reply import Reply
 
-SPANS = (
-    Span("src/a.py", 3, 9, 41, 1.5, UnitKind.METHOD, "A.b"),
-    Span("src/[id] b.py", 1, 1, 4, 0.5, UnitKind.BLOCK),
-)
+SPANS = (Span("src/a.py", 3, 9, 41, 1.5, UnitKind.METHOD, "A.b"), Span("src/[id] b.py", 1, 1, 4, 0.5, UnitKind.BLOCK))
 REPLY = Reply("So.", (Citation("src/[id] b.py", 1, 1), Citation("src/a.py", 4, 6)), SPANS, {}, "eos", ("n",))
 PATIENCE_S = 120
 

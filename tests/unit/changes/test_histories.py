@@ -93,7 +93,7 @@ def _check_working_tree(top: Path, workspace: Workspace) -> None:
     found = read_changes(git.sources_of(top), workspace, "", Cancellation())
     listed = _differing(top, "HEAD")
     counted = {file.path for file in workspace.files}
-    told = {path for file in found.files for path in _both(file.path, file.before_path, file.removed)}
+    told = {path for file in found.files for path in {file.path, None if file.removed else file.before_path} - {None}}
     assert {path for path in listed & counted if _more_than_line_ends(top, path)} <= told
     assert told <= listed, (told, listed)
     _check_lines(found, workspace)
@@ -154,10 +154,6 @@ def _more_than_line_ends(top: Path, path: str) -> bool:
     except Exception:
         return True
     return before.replace(b"\r\n", b"\n") != (top / path).read_bytes().replace(b"\r\n", b"\n") and b"\0" not in before
-
-
-def _both(path: str, before: str | None, removed: bool) -> set[str]:
-    return {path} if removed or before is None else {path, before}
 
 
 def _place(top: Path, name: str) -> Path:

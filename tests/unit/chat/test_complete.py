@@ -47,12 +47,9 @@ class Words:
         return sum(len(message.content.split()) for message in self.messages)
 
 
-def ready(value: Any) -> Any:
-    return SimpleNamespace(wait_for=lambda _: value)
-
-
 def run(target: WordTarget, messages: Sequence[Message], budget: int = 50, limit: int | None = None) -> Any:
-    assistant: Any = SimpleNamespace(target=ready(target), keys=SimpleNamespace(wait_for=None))
+    ready, unused = SimpleNamespace(wait_for=lambda _: target), SimpleNamespace(wait_for=None)
+    assistant: Any = SimpleNamespace(target=ready, keys=unused)
     asked = CompletionRequest(messages, Sampling(max_tokens=limit or 7), limit is not None)
     return complete(assistant, asked, budget, SentConversations(), lambda _: None, Cancellation())
 

@@ -40,13 +40,6 @@ def tiny_drafter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_llama(tmp_path_factory.mktemp("models") / "tiny.gguf")
 
 
-@pytest.fixture
-def nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(discovery, "_OTHERS", ())
-    monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
-    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:1")
-
-
 def options(tiny: Path | None = None, target: str = AUTO, *, as_json: bool = False) -> dict[str, Any]:
     return {"settings": {"target": target, "drafter": str(tiny or DEFAULT_DRAFTER)}, "as_json": as_json}
 
@@ -119,11 +112,13 @@ def test_doctor_says_how_to_use_each(ollama: str) -> None:
     assert findings[0].seen.endswith(f"use it: winnow ask --target '{OFFERED.format(ollama)}'")
 
 
-@pytest.mark.usefixtures("nothing")
 @pytest.mark.parametrize("answer", [b"y\n", b"n\n"])
 def test_without_a_server_the_target_that_suits_the_machine_is_offered(
     answer: bytes, tiny_drafter: Path, typed: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(discovery, "_OTHERS", ())
+    monkeypatch.setenv("WINNOW_MODELS_DIR", str(tiny_drafter.parent / "none"))
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:1")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(residency, "gpu_bytes", lambda: (None, "no GPU"))
     monkeypatch.setattr(

@@ -7,12 +7,6 @@ from winnow_lsp.process import prepare
 AVX512 = "flags : fpu avx2 avx512f avx512dq avx512cd avx512bw avx512vl\n"
 
 
-def chosen(tmp_path: Path, cpuinfo: str, environment: dict[str, str]) -> str | None:
-    (tmp_path / "cpuinfo").write_text(cpuinfo)
-    prepare(environment, tmp_path / "cpuinfo")
-    return environment.get("OPENBLAS_CORETYPE")
-
-
 @pytest.mark.parametrize(
     ("cpuinfo", "environment", "expected"),
     [
@@ -26,7 +20,9 @@ def chosen(tmp_path: Path, cpuinfo: str, environment: dict[str, str]) -> str | N
 def test_avx512_is_chosen_only_where_openblas_misses_it(
     tmp_path: Path, cpuinfo: str, environment: dict[str, str], expected: str | None
 ) -> None:
-    assert chosen(tmp_path, cpuinfo, environment) == expected
+    (tmp_path / "cpuinfo").write_text(cpuinfo)
+    prepare(environment, tmp_path / "cpuinfo")
+    assert environment.get("OPENBLAS_CORETYPE") == expected
 
 
 def test_folders_mean_the_same_to_a_process_that_runs_elsewhere(
@@ -42,10 +38,7 @@ def test_folders_mean_the_same_to_a_process_that_runs_elsewhere(
     assert environment["NUMBA_CACHE_DIR"] == ""
 
 
-@pytest.mark.parametrize(
-    ("own", "expected"),
-    [({}, "numba"), ({"NUMBA_CACHE_DIR": "/mine"}, "/mine")],
-)
+@pytest.mark.parametrize(("own", "expected"), [({}, "numba"), ({"NUMBA_CACHE_DIR": "/mine"}, "/mine")])
 def test_compiled_code_is_shared_by_all_environments_unless_the_user_says_where_it_lies(
     tmp_path: Path, own: dict[str, str], expected: str
 ) -> None:

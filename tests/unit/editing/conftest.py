@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,15 +23,14 @@ Reading = Callable[[Mapping[str, str | bytes]], Workspace]
 
 
 @pytest.fixture
-def reading(tmp_path: Path) -> Iterator[Reading]:
+def reading(tmp_path: Path, store: Store) -> Reading:
     """Makes a workspace of files."""
-    with closing(Store(tmp_path / "index.sqlite")) as store:
 
-        def read(files: Mapping[str, str | bytes]) -> Workspace:
-            write(tmp_path / "root", files)
-            return read_workspace(Sources((Folder(tmp_path / "root"),)), store, Cancellation())
+    def read(files: Mapping[str, str | bytes]) -> Workspace:
+        write(tmp_path / "root", files)
+        return read_workspace(Sources((Folder(tmp_path / "root"),)), store, Cancellation())
 
-        yield read
+    return read
 
 
 class Words(list[Message]):

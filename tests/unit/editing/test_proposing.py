@@ -87,10 +87,7 @@ def test_a_user_who_cancels_gets_no_change(reading) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "error"),
-    [
-        ("I do not know.", NoCodeError),
-        ("```python\ndef price(count):\n    return rate * count\n```", UnchangedError),
-    ],
+    [("I do not know.", NoCodeError), ("```python\ndef price(count):\n    return rate * count\n```", UnchangedError)],
 )
 def test_an_answer_that_cannot_be_used_is_refused(reading, answer: str, error: type) -> None:
     with pytest.raises(error):

@@ -47,17 +47,8 @@ def commit(top: Path, message: str | bytes, files: Mapping[str, str | bytes] | N
     """Write files, commit all there is, and return the commit's object id."""
     write(top, files or {})
     git(top, "add", "--all")
-    git(
-        top,
-        "commit",
-        "--quiet",
-        "--allow-empty",
-        "--allow-empty-message",
-        "--no-verify",
-        "-F",
-        "-",
-        stdin=_bytes(message),
-    )
+    options = ("--quiet", "--allow-empty", "--allow-empty-message", "--no-verify", "-F", "-")
+    git(top, "commit", *options, stdin=message if isinstance(message, bytes) else message.encode())
     return head(top)
 
 
@@ -70,7 +61,3 @@ def sources_of(*roots: Path, **open_documents: bytes) -> Sources:
     """One folder without a name, or several that are called as they are on disk."""
     folders = tuple(Folder(root, root.name if len(roots) > 1 else "") for root in roots)
     return Sources(folders, open_documents=open_documents)
-
-
-def _bytes(text: str | bytes) -> bytes:
-    return text if isinstance(text, bytes) else text.encode()

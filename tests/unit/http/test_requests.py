@@ -37,12 +37,7 @@ def test_what_is_asked_is_read_and_the_rest_has_its_defaults() -> None:
         full.asked.sampling.top_p,
         full.asked.sampling.seed,
         full.asked.sampling.stop,
-    ) == (
-        1,
-        0.5,
-        3,
-        ("END",),
-    )
+    ) == (1, 0.5, 3, ("END",))
 
 
 TOOL = {"type": "function", "function": {"name": "f"}}

@@ -61,10 +61,7 @@ def test_special_files_are_never_opened(root: Path) -> None:
     os.mkfifo(root / "pipe.py")
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(root / "socket.py"))
-        assert left_out(root) == {
-            "pipe.py": "not a regular file",
-            "socket.py": "not a regular file",
-        }
+        assert left_out(root) == {"pipe.py": "not a regular file", "socket.py": "not a regular file"}
 
 
 def test_a_pipe_for_an_ignore_file_is_no_ignore_file(root: Path) -> None:

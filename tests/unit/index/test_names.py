@@ -7,16 +7,9 @@ from winnow_engine.index.postings import Places, Postings
 DEFINITIONS = [("parse_args", 0), ("Parser", 1), ("run", 2), ("run", 3), ("invoke", 4), ("readHeaderLine", 5)]
 REFERENCES = [("parse_args", 2), ("parse_args", 6), ("invoke", 2), ("missing", 3)]
 UNITS = 7
-
-
-def table() -> SymbolTable:
-    defined, used = (Postings.built([occurring(pairs)], UNITS) for pairs in (DEFINITIONS, REFERENCES))
-    numbers = np.arange(UNITS)
-    spelled = Spellings([(defined.terms, spellings(defined.terms))])
-    return SymbolTable(Places([(defined, numbers)]), Places([(used, numbers)]), spelled, UNITS)
-
-
-TABLE = table()
+DEFINED, USED = (Postings.built([occurring(pairs)], UNITS) for pairs in (DEFINITIONS, REFERENCES))
+PLACES = [Places([(postings, np.arange(UNITS))]) for postings in (DEFINED, USED)]
+TABLE = SymbolTable(*PLACES, Spellings([(DEFINED.terms, spellings(DEFINED.terms))]), UNITS)
 
 
 def test_a_text_of_half_a_million_letters_is_read_in_linear_time() -> None:

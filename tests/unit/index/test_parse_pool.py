@@ -57,11 +57,8 @@ def same(found: list[Record], texts: list[Text]) -> None:
 
 def children() -> list[psutil.Process]:
     """The analysing processes of this one: those that have a parent among its children."""
-    return [below for child in psutil.Process().children() for below in child.children() if _analyses(below)]
-
-
-def _analyses(process: psutil.Process) -> bool:
-    return "winnow_engine.index.parse_worker" in process.cmdline()
+    module = "winnow_engine.index.parse_worker"
+    return [below for child in psutil.Process().children() for below in child.children() if module in below.cmdline()]
 
 
 def test_processes_find_what_this_one_would(pool: ParsePool, texts: list[Text]) -> None:

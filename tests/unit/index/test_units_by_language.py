@@ -56,12 +56,7 @@ def test_methods_stand_under_their_class() -> None:
 def test_a_subsection_stands_under_its_section() -> None:
     units = analyse("markdown.md", (SAMPLES / "markdown.md").read_bytes()).units
     parents = [(unit.name, units[unit.parent].name) for unit in units if unit.parent is not None]
-    assert parents == [
-        ("Install", "Guide"),
-        ("Use `run`", "Guide"),
-        ("Options", "Use `run`"),
-        ("Appendix", "Guide"),
-    ]
+    assert parents == [("Install", "Guide"), ("Use `run`", "Guide"), ("Options", "Use `run`"), ("Appendix", "Guide")]
 
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)

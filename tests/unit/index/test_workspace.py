@@ -58,19 +58,17 @@ def test_a_path_is_found_however_its_accents_are_written(root: Path, form: Liter
         assert (normalize("NFC", file.path), found.files[found.file_number(normalize(form, name))]) == (name, file)
 
 
-def test_an_unchanged_workspace_is_the_one_read_before(root: Path, tmp_path: Path) -> None:
+def test_an_unchanged_workspace_is_the_one_read_before(root: Path, store: Store) -> None:
     sources = Sources((Folder(root),))
-    with closing(Store(tmp_path / "cache.sqlite")) as store:
-        before = read_workspace(sources, store, Cancellation())
-        assert read_workspace(sources, store, Cancellation(), before) is before
-        (root / "a.txt").unlink()
-        assert [file.path for file in read_workspace(sources, store, Cancellation(), before).files] == ["pets/dog.py"]
+    before = read_workspace(sources, store, Cancellation())
+    assert read_workspace(sources, store, Cancellation(), before) is before
+    (root / "a.txt").unlink()
+    assert [file.path for file in read_workspace(sources, store, Cancellation(), before).files] == ["pets/dog.py"]
 
 
-def test_a_file_that_moved_to_another_folder_is_read_anew(root: Path, tmp_path: Path) -> None:
-    with closing(Store(tmp_path / "cache.sqlite")) as store:
-        before = read_workspace(Sources((Folder(root, "one"),)), store, Cancellation())
-        after = read_workspace(Sources((Folder(root, "two"),)), store, Cancellation(), before)
+def test_a_file_that_moved_to_another_folder_is_read_anew(root: Path, store: Store) -> None:
+    before = read_workspace(Sources((Folder(root, "one"),)), store, Cancellation())
+    after = read_workspace(Sources((Folder(root, "two"),)), store, Cancellation(), before)
     assert [file.path for file in after.files] == ["two/a.txt", "two/pets/dog.py"]
 
 
@@ -85,10 +83,10 @@ def test_positions_that_do_not_exist_are_refused(workspace: Workspace, path: str
         workspace.unit_at(path, line)
 
 
-def test_cancelled_read_stops(root: Path) -> None:
+def test_cancelled_read_stops(root: Path, store: Store) -> None:
     cancellation = Cancellation()
     cancellation.cancel()
-    with closing(Store(root.parent / "other.sqlite")) as store, pytest.raises(CancelledError):
+    with pytest.raises(CancelledError):
         read_workspace(Sources((Folder(root),)), store, cancellation)
 
 

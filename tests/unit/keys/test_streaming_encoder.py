@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from git_repositories import write
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Cancellation, Folder, ignore
@@ -45,10 +46,7 @@ class Device:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    for number in range(30):
-        path = tmp_path / "root" / f"m{number:02}.py"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(f"def f{number}():\n    return {number}\n")
+    write(tmp_path / "root", {f"m{number:02}.py": f"def f{number}():\n    return {number}\n" for number in range(30)})
     return tmp_path / "root"
 
 
@@ -57,18 +55,17 @@ def indexed(root: Path, store: Store, device: Device, cancellation: Cancellation
         assistant.index(Sources((Folder(root),)), ignore, cancellation)
 
 
-def test_a_device_encodes_what_is_read_and_nothing_twice(root: Path, tmp_path: Path) -> None:
+def test_a_device_encodes_what_is_read_and_nothing_twice(root: Path, store: Store) -> None:
     device = Device()
-    with closing(Store(tmp_path / "index.sqlite")) as store:
-        indexed(root, store, device)
-        assert device.encoded == [f"m{number:02}.py" for number in range(30)]
-        assert threading.get_ident() not in device.threads
-        (root / "m07.py").write_text("def changed():\n    pass\n")
-        indexed(root, store, device)
+    indexed(root, store, device)
+    assert device.encoded == [f"m{number:02}.py" for number in range(30)]
+    assert threading.get_ident() not in device.threads
+    (root / "m07.py").write_text("def changed():\n    pass\n")
+    indexed(root, store, device)
     assert device.encoded[30:] == ["m07.py"]
 
 
-def test_what_reading_raises_ends_the_encoding(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_reading_raises_ends_the_encoding(root: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     analysed = parse_pool.analysed
 
     def fails(path: str, data: bytes) -> Any:
@@ -78,12 +75,12 @@ def test_what_reading_raises_ends_the_encoding(root: Path, tmp_path: Path, monke
 
     monkeypatch.setattr(parse_pool, "analysed", fails)
     device = Device()
-    with closing(Store(tmp_path / "index.sqlite")) as store, pytest.raises(WorkspaceError, match="gone"):
+    with pytest.raises(WorkspaceError, match="gone"):
         indexed(root, store, device)
     assert set(device.encoded) <= {f"m{number:02}.py" for number in range(20)}
 
 
-def test_what_was_encoded_before_it_was_cancelled_is_kept(root: Path, tmp_path: Path) -> None:
+def test_what_was_encoded_before_it_was_cancelled_is_kept(root: Path, store: Store) -> None:
     cancellation = Cancellation()
 
     class Late(Device):
@@ -94,9 +91,8 @@ def test_what_was_encoded_before_it_was_cancelled_is_kept(root: Path, tmp_path: 
                 yield keys
 
     first, second = Late(), Device()
-    with closing(Store(tmp_path / "index.sqlite")) as store:
-        with pytest.raises(CancelledError):
-            indexed(root, store, first, cancellation)
-        indexed(root, store, second)
+    with pytest.raises(CancelledError):
+        indexed(root, store, first, cancellation)
+    indexed(root, store, second)
     assert len(first.encoded) == 10
     assert sorted(second.encoded) == [f"m{number:02}.py" for number in range(10, 30)]

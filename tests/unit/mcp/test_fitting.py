@@ -3,11 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow_lsp.mcp.results import (
-    Outlined,
-    OutlineEntry,
-    fitted,
-)
+from winnow_lsp.mcp.results import Outlined, OutlineEntry, fitted
 
 ENTRIES = st.lists(st.text(max_size=30).map(lambda name: OutlineEntry(path=name, kind="file")), max_size=30)
 

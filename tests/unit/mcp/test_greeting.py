@@ -14,13 +14,6 @@ from winnow_lsp.mcp.serving import make_server
 from winnow_lsp.mcp.workspace import Workspaces
 
 
-class Nothing:
-    """A repository that is not asked anything."""
-
-    def index(self, sources: object) -> None:
-        raise AssertionError(sources)
-
-
 def request(method: str, params: object, identity: object = 0) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": identity, "method": method, "params": params}).encode()
 
@@ -37,7 +30,7 @@ def stateless(name: str = "editor", version: str = STATELESS_VERSION) -> dict[st
 
 async def answers(*lines: bytes) -> list[object]:
     """What the SDK answers."""
-    server = make_server(Nothing(), Workspaces(Path(), FileRules()))  # type: ignore[arg-type]
+    server = make_server(object(), Workspaces(Path(), FileRules()))  # type: ignore[arg-type]
     sent, received = anyio.create_memory_object_stream[SessionMessage | Exception](1)
     out, replies = anyio.create_memory_object_stream[SessionMessage](1)
     found = []

@@ -19,12 +19,7 @@ async def answered(*lines: bytes) -> list[dict[str, Any]]:
     client, to_server = await asyncio.open_connection(sock=theirs)
     for line in (*lines, b'{"jsonrpc": "2.0", "id": "last", "method": "ping"}'):
         to_server.write(line + b"\n")
-    async with (
-        asyncio.timeout(PATIENCE_S),
-        message_streams(reader, writer) as (received, to_send),
-        received,
-        to_send,
-    ):
+    async with asyncio.timeout(PATIENCE_S), message_streams(reader, writer) as (received, to_send), received, to_send:
         async for message in received:
             if not isinstance(message, Exception):
                 break

@@ -49,12 +49,7 @@ def test_scalars_are_read_and_arrays_stepped_over(model: Path) -> None:
 def test_tensors_lie_where_the_gguf_package_finds_them(model: Path) -> None:
     tensors = read_header(model).tensors
     expected = {
-        tensor.name: (
-            tuple(tensor.shape.tolist()[::-1]),
-            tensor.tensor_type,
-            tensor.data_offset,
-            tensor.n_bytes,
-        )
+        tensor.name: (tuple(tensor.shape.tolist()[::-1]), tensor.tensor_type, tensor.data_offset, tensor.n_bytes)
         for tensor in gguf.GGUFReader(model).tensors
     }
     assert {name: (t.shape, t.type, t.offset, t.bytes) for name, t in tensors.items()} == expected

@@ -52,8 +52,7 @@ def test_question_features(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "unknown", "absent"),
-    [("send_order", 0, 0), ("Wohin geht das?", 1, 0), ("Wo ist drop_shipment?", 1, 1)],
+    ("text", "unknown", "absent"), [("send_order", 0, 0), ("Wohin geht das?", 1, 0), ("Wo ist drop_shipment?", 1, 1)]
 )
 def test_words_of_another_language_and_code_that_is_not_there_are_told(
     workspace: Workspace, text: str, unknown: float, absent: float

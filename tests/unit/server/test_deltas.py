@@ -1,7 +1,6 @@
 """Deltas are numbered, whole and joined."""
 
 import asyncio
-import threading
 from typing import Any
 
 from hypothesis import given, settings
@@ -25,17 +24,10 @@ class Wire:
         self.starts += 1
 
 
-def add_all(deltas: Deltas, pieces: list[str]) -> None:
-    for piece in pieces:
-        deltas.add(piece)
-
-
-async def stream(pieces: list[str], token: str | None = "text") -> Wire:
+async def stream(pieces: list[str]) -> Wire:
     wire = Wire()
-    deltas = Deltas(wire.notify, token, wire.start)
-    thread = threading.Thread(target=add_all, args=(deltas, pieces))
-    thread.start()
-    await asyncio.to_thread(thread.join)
+    deltas = Deltas(wire.notify, "text", wire.start)
+    await asyncio.to_thread(lambda: [deltas.add(piece) for piece in pieces])
     deltas.close()
     return wire
 

@@ -101,7 +101,7 @@ def test_a_file_and_the_folders_made_for_it_are_synced_before_they_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[tuple[str, Path | None]] = []
-    monkeypatch.setattr(os, "fsync", lambda handle: done.append(("sync", _opened(handle))))
+    monkeypatch.setattr(os, "fsync", lambda handle: done.append(("sync", Path(f"/proc/self/fd/{handle}").readlink())))
     replace = Path.replace
     monkeypatch.setattr(Path, "replace", lambda path, to: (done.append(("rename", path)), replace(path, to)))
     path = tmp_path / "a" / "b" / "one.arrays"
@@ -109,7 +109,3 @@ def test_a_file_and_the_folders_made_for_it_are_synced_before_they_count(
     (beside,) = [one for how, one in done if how == "rename"]
     assert set(done[:2]) == {("sync", tmp_path), ("sync", tmp_path / "a")}
     assert done[2:] == [("sync", beside), ("rename", beside), ("sync", path.parent)]
-
-
-def _opened(handle: int) -> Path:
-    return Path(f"/proc/self/fd/{handle}").readlink()

@@ -11,15 +11,10 @@ def key(number: int) -> str:
     return f"{number:040x}"
 
 
-def packed(folder: Path, *packs: range) -> Packs:
-    found = Packs(folder)
-    for numbers in packs:
-        found.add({key(number): {"rows": np.full(2, number, np.int32)} for number in numbers})
-    return found
-
-
 def test_what_is_named_comes_first_and_as_many_others_are_kept(tmp_path: Path) -> None:
-    packs = packed(tmp_path, range(4), range(2, 9))
+    packs = Packs(tmp_path)
+    for numbers in (range(4), range(2, 9)):
+        packs.add({key(number): {"rows": np.full(2, number, np.int32)} for number in numbers})
     packs.join(packs.all(), [key(5), key(1), key(99), key(5)])
     (one,) = packs.all()
     assert one.keys[:2] == [key(5), key(1)]

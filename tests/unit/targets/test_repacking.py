@@ -19,15 +19,6 @@ WITH_VNNI = b"CPU : SSE3 = 1 | AVX2 = 1 | AVX512 = 1 | AVX512_VBMI = 1 | AVX512_
 AVX2 = b"CPU : SSE3 = 1 | SSSE3 = 1 | AVX = 1 | AVX2 = 1 | F16C = 1 | FMA = 1 | BMI2 = 1 | OPENMP = 1 | REPACK = 1 | "
 
 
-def quantised(path: Path, *types: Type) -> Path:
-    writer = start(path, "llama")
-    for number, kind in enumerate(types):
-        _, block = gguf.GGML_QUANT_SIZES[kind]
-        writer.add_tensor(f"blk.{number}.ffn_up.weight", np.zeros((2, block), np.uint8), raw_dtype=kind)
-    write_all(writer)
-    return path
-
-
 @pytest.mark.parametrize(
     ("build", "types", "pays"),
     [
@@ -42,4 +33,9 @@ def test_the_build_and_the_types_decide(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, build: bytes, types: tuple[Type, ...], pays: bool
 ) -> None:
     monkeypatch.setattr(llama_cpp, "llama_print_system_info", lambda: build)
-    assert repacking_pays(quantised(tmp_path / "model.gguf", *types)) is pays
+    writer = start(tmp_path / "model.gguf", "llama")
+    for number, kind in enumerate(types):
+        _, block = gguf.GGML_QUANT_SIZES[kind]
+        writer.add_tensor(f"blk.{number}.ffn_up.weight", np.zeros((2, block), np.uint8), raw_dtype=kind)
+    write_all(writer)
+    assert repacking_pays(tmp_path / "model.gguf") is pays

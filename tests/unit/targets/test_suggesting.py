@@ -112,22 +112,17 @@ def test_what_was_pulled_is_in_the_list_with_its_headers_figures(machine: Path) 
     folder = machine / "acme" / "tiny-GGUF"
     folder.mkdir(parents=True)
     write_model(folder / "tiny-Q8_0.gguf")
-    _write_vocabulary(folder / "words.gguf")
-    assert "hf:acme/tiny-GGUF:words" not in suggested()
-    found = suggested()["hf:acme/tiny-GGUF:Q8_0"]
-    assert (found.here, found.place, found.model.tied, found.model.layers) == (True, "cpu", True, 4)
-    assert (found.model.output, found.model.context, found.model.experts) == (512 * 128, 4096, 1)
-    assert found.model.token_bytes == 4 * 2 * 128 * 2
-
-
-def _write_vocabulary(file: Path) -> None:
-    """A file without weights, as those that llama.cpp's tests read."""
-    writer = gguf.GGUFWriter(file, "llama")
+    writer = gguf.GGUFWriter(folder / "words.gguf", "llama")  # without weights, as those that llama.cpp's tests read
     writer.add_context_length(4096)
     writer.add_block_count(4)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.close()
+    assert "hf:acme/tiny-GGUF:words" not in suggested()
+    found = suggested()["hf:acme/tiny-GGUF:Q8_0"]
+    assert (found.here, found.place, found.model.tied, found.model.layers) == (True, "cpu", True, 4)
+    assert (found.model.output, found.model.context, found.model.experts) == (512 * 128, 4096, 1)
+    assert found.model.token_bytes == 4 * 2 * 128 * 2
 
 
 def test_a_part_on_a_gpu_is_told_and_takes_the_sum_of_its_parts(

@@ -4,11 +4,7 @@ import random
 
 import pytest
 
-from winnow_engine.targets.text_stream import (
-    MARKERS,
-    Markers,
-    ThoughtStream,
-)
+from winnow_engine.targets.text_stream import MARKERS, Markers, ThoughtStream
 
 THINK, GPT_OSS = MARKERS[0], MARKERS[-1]
 PIECES = [*"<>/|[]thinkTHINK \n", "think", "</", "<|", "ü", "🦊", "code `x < y`", "analysis", "final", "<|channel|>"]

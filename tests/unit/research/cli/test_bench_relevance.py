@@ -35,10 +35,7 @@ def drafter(tmp_path: Path) -> Path:
         (["--tokens", "0"], "'0' is not a list of sizes"),
         (["--task", "guess"], "'guess' is not one of"),
         (["--split", "all"], "'all' is not one of"),
-        (
-            ["--method", "magic"],
-            "no method magic; there are BM25, MiniLM, SpecPrefill, pflash",
-        ),
+        (["--method", "magic"], "no method magic; there are BM25, MiniLM, SpecPrefill, pflash"),
     ],
 )
 def test_wrong_options_are_usage_errors(

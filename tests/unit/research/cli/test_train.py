@@ -10,10 +10,7 @@ from winnow_engine.errors import TrainingError
 from winnow_research.cli.train import train
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["run", "data.npz", "adapter"], ["draft", "data.npz", "draft.gguf"]],
-)
+@pytest.mark.parametrize("arguments", [["run", "data.npz", "adapter"], ["draft", "data.npz", "draft.gguf"]])
 def test_training_without_pytorch_says_what_to_install(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

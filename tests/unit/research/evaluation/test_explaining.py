@@ -9,11 +9,7 @@ import pytest
 
 from winnow_engine.core import Citation
 from winnow_engine.targets.answer import Answer
-from winnow_research.evaluation.answers.explaining import (
-    ExplainedQuestion,
-    refuses,
-    says,
-)
+from winnow_research.evaluation.answers.explaining import ExplainedQuestion, refuses, says
 from winnow_research.evaluation.answers.explanations import sheets
 from winnow_research.evaluation.cases import Gold
 from winnow_research.evaluation.corpus import Corpus

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from git_repositories import write
 
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.index.workspace import Sources, read_workspace
@@ -32,16 +33,10 @@ def test_pflash_takes_the_highest_head_of_any_layer() -> None:
 
 
 @pytest.fixture
-def subject(tmp_path: Path) -> Subject:
-    root = tmp_path / "root"
-    root.mkdir()
-    for name in ("alpha", "beta", "gamma", "omega"):
-        (root / f"{name}.py").write_text(f"def {name}():\n    return 1\n")
-    store = Store(tmp_path / "index.sqlite")
-    sources = Sources((Folder(root),))
-    workspace = read_workspace(sources, store, Cancellation())
-    store.close()
-    return Subject(sources, workspace, store, len)
+def subject(tmp_path: Path, store: Store) -> Subject:
+    sources, names = Sources((Folder(tmp_path / "root"),)), ("alpha", "beta", "gamma", "omega")
+    write(tmp_path / "root", {f"{name}.py": f"def {name}():\n    return 1\n" for name in names})
+    return Subject(sources, read_workspace(sources, store, Cancellation()), store, len)
 
 
 def test_a_unit_is_kept_when_all_chunks_it_touches_are(subject: Subject) -> None:

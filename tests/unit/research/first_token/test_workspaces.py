@@ -15,10 +15,6 @@ from winnow_research.first_token.workspaces import KeptGold, kept_gold, sized_wo
 REPOSITORY = repositories(Split.DEVELOPMENT)[0]
 
 
-def words(text: str) -> int:
-    return len(text.split())
-
-
 def case(*golds: tuple[str, int, int]) -> Case:
     return Case("real", "r", "python", Question("why?"), tuple(Gold(*gold) for gold in golds))
 
@@ -34,7 +30,7 @@ def with_scene(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 def test_needed_files_come_first_and_others_fill_up(with_scene: Callable[..., None], tmp_path: Path) -> None:
     with_scene(case(("r/g.py", 1, 2)), case(("r/h.py", 1, 1), ("r/f.py", 1, 1)))
-    found = sized_workspace(REPOSITORY, 410, words, tmp_path)
+    found = sized_workspace(REPOSITORY, 410, lambda text: len(text.split()), tmp_path)
     assert [file.path for file in found.scene.files] == ["r/a.py", "r/b.py", "r/c.py", "r/g.py"]
     assert (found.tokens, len(found.cases)) == (400, 1)
     assert {path.name for path in (tmp_path / "r").iterdir()} == {"a.py", "b.py", "c.py", "g.py"}

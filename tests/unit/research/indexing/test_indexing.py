@@ -1,6 +1,5 @@
 """What `winnow bench index` is made of: folders of a wanted size, and its options."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,18 +10,8 @@ from winnow_research.evaluation.repositories import PinnedRepository, SourceFile
 from winnow_research.indexing import material
 
 
-@pytest.fixture
-def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every repository has one file of 100 bytes."""
-
-    def files(self: PinnedRepository) -> Iterator[SourceFile]:
-        return iter([SourceFile(f"{self.name}/a.py", b"x" * 100)])
-
-    monkeypatch.setattr(PinnedRepository, "files", files)
-
-
-@pytest.mark.usefixtures("small_files")
-def test_a_folder_has_about_the_wanted_tokens(tmp_path: Path) -> None:
+def test_a_folder_has_about_the_wanted_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PinnedRepository, "files", lambda one: iter([SourceFile(f"{one.name}/a.py", b"x" * 100)]))
     found = material.written(round(5 * 100 * TOKENS_PER_BYTE), tmp_path)
     written = sorted(path for path in tmp_path.rglob("*") if path.is_file())
     assert len(written) == 5

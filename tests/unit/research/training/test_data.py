@@ -148,8 +148,7 @@ def test_copies_of_the_answer_and_the_unit_asked_from_are_ignored(data: Dataset)
 
 
 @pytest.mark.parametrize(
-    ("entry", "problem"),
-    [({"licence": "AGPL-3.0"}, "AGPL"), ({"project": "Click", "registry": "pypi"}, "evaluation")],
+    ("entry", "problem"), [({"licence": "AGPL-3.0"}, "AGPL"), ({"project": "Click", "registry": "pypi"}, "evaluation")]
 )
 def test_a_project_of_the_evaluation_or_under_another_licence_is_refused(
     tmp_path: Path, entry: dict[str, str], problem: str

@@ -2,12 +2,7 @@
 
 import pytest
 
-from winnow_research.training.examples import (
-    cursor,
-    describe,
-    names,
-    usage,
-)
+from winnow_research.training.examples import cursor, describe, names, usage
 from winnow_research.training.examples import examples as all_examples
 from winnow_research.training.examples.base import Example, ProjectTree
 

@@ -12,7 +12,6 @@ from winnow_engine.llama.model import LlamaModel
 from winnow_engine.targets import drafts
 from winnow_engine.targets.drafts.base import FileMethod, NamedMethod
 
-MODULES = Path(drafts.__file__).parent
 METHOD = """
 from winnow_engine.targets.drafts.base import FileMethod, NoDraft
 
@@ -24,13 +23,10 @@ METHOD = FileMethod("llama", Mine)
 """
 
 
-def methods() -> list[Path]:
-    return [path for path in sorted(MODULES.glob("*.py")) if "\nMETHOD = " in path.read_text()]
-
-
 def test_every_method_is_found_and_no_two_are_chosen_by_the_same() -> None:
     found = drafts.all_methods()
-    assert len(found) == len(methods())
+    modules = Path(drafts.__file__).parent.glob("*.py")
+    assert len(found) == sum("\nMETHOD = " in path.read_text() for path in modules)
     names = [method.name for method in found if isinstance(method, NamedMethod)]
     architectures = [method.architecture for method in found if isinstance(method, FileMethod)]
     assert sorted(SPECULATE) == sorted([*names, "auto", "off"])

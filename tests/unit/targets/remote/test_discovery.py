@@ -101,10 +101,6 @@ def test_a_winnow_is_no_target_for_another(hostile: Hostile) -> None:
     assert found(hostile) == ()
 
 
-def dribble(talk: Talk) -> None:
-    talk.stream(*(b" ",) * 40, pause_s=0.05, content_type="application/json")
-
-
 ODD = {
     "a page": lambda talk: talk.reply(200, b"<html>", "text/html"),
     "an error": lambda talk: talk.json({"data": [{"id": "m"}]}, status=500),
@@ -120,7 +116,7 @@ ODD = {
     "compressed": lambda talk: talk.reply(200, b"\x1f\x8b", Content_Encoding="gzip"),
     "reset": lambda talk: talk.reset(),
     "silence": lambda talk: talk.until_left(),
-    "a byte now and then": dribble,
+    "a byte now and then": lambda talk: talk.stream(*(b" ",) * 40, pause_s=0.05, content_type="application/json"),
 }
 
 
