@@ -13,7 +13,7 @@ from winnow_research.evaluation.methods.published import CHUNK
 pytestmark = pytest.mark.real_weights
 
 MODELS = ("--target", "smollm2-135m", "--drafter", "smollm2-135m")
-SMALL = ("--contexts", "1k", "--repetitions", "1", "--vanilla-seconds", "0")
+SMALL = ("--contexts", "2k", "--repetitions", "1", "--vanilla-seconds", "0")
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def test_the_document_is_also_written(measured: tuple[dict[str, Any], Path]) -> 
     assert json.loads((folder / "ttft.json").read_text()) == document
     (found,) = document["contexts"]
     assert set(found) >= {"vanilla", "winnow", "joint"}
-    assert 900 < found["tokens"] <= 1024
+    assert 1800 < found["tokens"] <= 2048
 
 
 def test_vanilla_reads_everything(measured: tuple[dict[str, Any], Path]) -> None:
@@ -61,6 +61,6 @@ def test_the_joint_pass_reads_the_whole_prompt_and_keeps_a_twentieth(measured: t
     found = measured[0]["contexts"][0]
     joint = found["joint"]
     assert joint["encoded_tokens"] > found["tokens"]
-    assert joint["kept_tokens"] == pytest.approx(found["tokens"] / 20, abs=CHUNK)
+    assert joint["kept_tokens"] == pytest.approx(found["tokens"] / 20, abs=CHUNK / 2)
     assert len(joint["gold_tokens_kept"]) == 1
     assert set(joint["stages_s"]) == {"tokenise", "joint pass", "prompt", "prefill"}

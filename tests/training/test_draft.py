@@ -10,6 +10,7 @@ import pytest
 import torch
 from click.testing import CliRunner
 from gguf import GGMLQuantizationType
+from gguf.quants import dequantize
 
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Sampling
@@ -22,6 +23,7 @@ from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_research.cli.train import train as command
 from winnow_research.training.dataset import rows
+from winnow_research.training.dequantise import dequantised
 from winnow_research.training.draft.export import export
 from winnow_research.training.draft.prompts import PromptData
 from winnow_research.training.draft.run import answered
@@ -65,6 +67,14 @@ def trained(target: Qwen2, texts: list[DraftText], steps: int, seed: int = 0) ->
     trainer = DraftTrainer(target, SHAPE, tokens, recipe(steps, seed))
     trainer.train(texts, texts, lambda _: None)
     return trainer, tokens, trainer.losses
+
+
+@pytest.mark.parametrize(("kind", "size", "scales"), [("Q4_K", 144, slice(0, 4)), ("Q6_K", 210, slice(208, 210))])
+def test_weights_are_dequantised_as_gguf_does_it(kind: str, size: int, scales: slice) -> None:
+    raw = np.random.default_rng(1).integers(0, 256, (7, size)).astype(np.uint8)
+    raw[:, scales] = np.resize(np.float16([0.02]).view(np.uint8), raw[:, scales].shape)
+    found = dequantised(torch.from_numpy(raw.ravel()), GGMLQuantizationType[kind], torch.float32)
+    np.testing.assert_allclose(found, dequantize(raw, GGMLQuantizationType[kind]).ravel(), rtol=1e-6, atol=1e-6)
 
 
 def _until(tokens: list[int], end: int) -> list[int]:

@@ -22,7 +22,7 @@ from winnow_research.training.batches import Mixture
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.drafter import TrainableDrafter
 from winnow_research.training.examples.base import ProjectTree
-from winnow_research.training.heads import loss_of
+from winnow_research.training.heads import MaxSim, Segments, loss_of
 from winnow_research.training.trainer import Step, TrainingRecipe, new_model, train
 
 CPU = torch.device("cpu")
@@ -42,6 +42,18 @@ train(drafter, Dataset.load(data), {recipe}, out, lambda step: print(step.step))
 
 def recipe(steps: int, accumulate: int = 1, **changes: int) -> TrainingRecipe:
     return TrainingRecipe(steps=steps, accumulate=accumulate, layers=2, rank=4, mixture=MIXTURE, **changes)
+
+
+def test_the_best_dot_product_of_each_segment_and_its_gradient_are_those_of_the_plain_formula() -> None:
+    torch.manual_seed(0)
+    lengths = np.array([3, 1, 40, 17])
+    queries, keys = (torch.randn(rows, 8, requires_grad=True) for rows in (5, 61))
+    weights = torch.randn(5, 4)
+    plain = torch.stack([part.amax(1) for part in (queries @ keys.T).split(lengths.tolist(), 1)], 1)
+    found = MaxSim.apply(queries, keys, Segments(lengths, CPU))
+    torch.testing.assert_close(found, plain)
+    gradients, wanted = (torch.autograd.grad((one * weights).sum(), (queries, keys)) for one in (found, plain))
+    torch.testing.assert_close(gradients, wanted)
 
 
 def test_each_answer_competes_with_what_answers_not_and_with_no_other_answer() -> None:

@@ -59,9 +59,17 @@ def test_what_is_no_commit(top: Path, name: str) -> None:
         open_repository(top).commit(name)
 
 
-def test_a_branch_that_is_named_like_a_file_or_an_option_of_git(top: Path) -> None:
+def test_a_branch_that_is_named_like_a_file_and_an_annotated_tag_stand_for_their_commit(top: Path) -> None:
     git.git(top, "branch", "a.py")
-    assert open_repository(top).commit("a.py") == git.head(top)
+    git.git(top, "tag", "--annotate", "v1", "-m", "first")
+    assert [open_repository(top).commit(name) for name in ("a.py", "v1")] == [git.head(top)] * 2
+
+
+def test_unrelated_histories_have_no_common_ancestor(top: Path) -> None:
+    repository, main = open_repository(top), git.head(top)
+    git.git(top, "switch", "--quiet", "--orphan", "island")
+    with pytest.raises(RevisionError, match="no common ancestor"):
+        repository.merge_base(main, git.commit(top, "alone", {"x": "1"}))
 
 
 @pytest.mark.parametrize(

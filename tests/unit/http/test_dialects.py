@@ -107,6 +107,11 @@ def test_a_conversation_of_items_is_read() -> None:
     assert (found.asked.limited, found.ignored) == (False, ("output_schema", "verbosity"))
 
 
+def test_where_no_tool_may_be_called_none_is_offered() -> None:
+    assert message(tools=[{"name": "f"}], tool_choice={"type": "none"}).asked.tools == Tools()
+    assert response(tools=[{"type": "function", **FUNCTION}], tool_choice="none").asked.tools == Tools()
+
+
 def content(*blocks: Any, role: str = "user") -> dict[str, Any]:
     return {"messages": [*HELLO, {"role": role, "content": list(blocks)}, *HELLO]}
 

@@ -9,7 +9,7 @@ import pytest
 
 from winnow_engine.chat.turn import ThoughtDelta
 from winnow_engine.core import Sampling
-from winnow_lsp.http import requests
+from winnow_lsp.http import messages, requests, responses
 from winnow_lsp.http.conversation import read_messages
 from winnow_lsp.http.fields import ApiError
 
@@ -18,12 +18,8 @@ from .fake import CHAT, HELLO, MODEL, Fake, events, serving
 THINKER = (ThoughtDelta("Hm, "), ThoughtDelta("so."), "Ye", "s.")
 
 
-def read(**fields: Any) -> Sampling:
-    return requests.read_request(_body(HELLO | fields), MODEL).asked.sampling
-
-
-def _body(document: dict[str, Any]) -> bytes:
-    return json.dumps(document).encode()
+def read(read_request: Any = requests.read_request, **fields: Any) -> Sampling:
+    return read_request(json.dumps(HELLO | fields).encode(), MODEL).asked.sampling
 
 
 async def test_a_chat_completion_has_its_thought_in_a_field_of_its_own() -> None:
@@ -87,15 +83,21 @@ def test_a_chat_completion_says_whether_to_think(fields: dict[str, Any], thinkin
 
 @pytest.mark.parametrize(
     "fields",
-    [
-        {"chat_template_kwargs": {"enable_thinking": "no"}},
-        {"reasoning_effort": 3},
-        {"thinking_token_budget": 0},
-    ],
+    [{"chat_template_kwargs": {"enable_thinking": "no"}}, {"reasoning_effort": 3}, {"thinking_token_budget": 0}],
 )
 def test_what_is_wrong_with_it_is_named(fields: dict[str, Any]) -> None:
     with pytest.raises(ApiError, match=next(iter(fields))):
         read(**fields)
+
+
+def test_the_other_apis_say_it_in_their_own_words() -> None:
+    body = json.dumps({"input": "Hi", "reasoning": {"effort": "low"}}).encode()
+    assert responses.read_request(body, MODEL).asked.sampling.thinking == "on"
+    for wanted, thinking in (("enabled", "on"), ("adaptive", "auto"), ("disabled", "off")):
+        found = read(messages.read_request, max_tokens=5, thinking={"type": wanted, "budget_tokens": 50})
+        assert (found.thinking, found.thinking_tokens) == (thinking, 50)
+    with pytest.raises(ApiError, match=r"thinking\.type"):
+        read(messages.read_request, max_tokens=5, thinking={"type": "deep"})
 
 
 def test_a_thought_that_comes_back_is_not_part_of_the_prompt() -> None:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from winnow_engine.index.bm25 import LexicalIndex, counted
+from winnow_engine.index.bm25 import LexicalIndex, counted, stems
 from winnow_engine.index.postings import NO_PLACE, Places, Postings
 from winnow_engine.index.words import words
 
@@ -34,6 +34,11 @@ def test_a_question_finds_its_words_in_any_script() -> None:
 @pytest.mark.parametrize("question", ["parsed headers", "PARSING a Header", "parses"])
 def test_a_question_finds_words_in_other_forms(question: str) -> None:
     assert LexicalIndex.of_texts(["def send_order", "def parse_header", "Проверка"]).score(question).argmax() == 1
+
+
+@pytest.mark.parametrize("times", [15, 150_000])  # of the longer one, Snowball's stem would take minutes
+def test_a_word_of_over_100_letters_is_its_own_stem(times: int) -> None:
+    assert stems("running" * times) == ["running" * times]
 
 
 def test_bm25_of_a_word_by_hand() -> None:

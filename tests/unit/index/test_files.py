@@ -84,6 +84,9 @@ LOCK_FILES = """pixi.lock deno.lock .terraform.lock.hcl MODULE.bazel.lock conda-
     gradle.lockfile"""
 TOOLS = """env2/lib/python3.12/site-packages/a.py .tox/a.py .nox/a.py .pixi/a.py bower_components/a.js .gradle/a.kt
     .yarn/cache/a.js vendor/bundle/a.rb .ipynb_checkpoints/a.py"""
+ALIKE = """id_rsa_utils.py id_rsa.md credentials.py secrets_test.go key.pem.example .env.local.example .env.d.ts
+    keys.txt config config.json app/config settings.xml auth.py service_account.go kubeconfig.go lock.py env/a.py
+    .yarn/patches/a.js vendor/lib/a.rb cache/a.py bundle/a.js bazel-rules/a.bzl pods/a.go"""
 
 
 @pytest.mark.parametrize(
@@ -94,6 +97,12 @@ def test_kinds_of_names_left_out_by_default(root: Path, paths_: str, expected: s
         write(root, path)
         assert reason_against_path(path) == reason(root, path)
         assert reason(root, path).startswith(expected), path
+
+
+def test_names_that_only_resemble_secrets_and_tools_count(root: Path) -> None:
+    for path in ALIKE.split():
+        write(root, path)
+    assert paths(root) == sorted(ALIKE.split())
 
 
 @pytest.mark.parametrize("marker", ["pyvenv.cfg", "conda-meta/history", "Pods.xcodeproj/a", "CACHEDIR.TAG"])
@@ -176,6 +185,12 @@ def test_files_that_only_look_unwanted_count(root: Path, path: str, data: bytes)
     write(root, path, data)
     assert paths(root) == [path]
     assert explain(root, Path(path)).included
+
+
+def test_the_size_limit_is_inclusive_and_the_users(root: Path) -> None:
+    write(root, "a.txt", b"word\n" * 20)
+    assert paths(root, FileRules(max_bytes=100)) == ["a.txt"]
+    assert reason(root, "a.txt", FileRules(max_bytes=99)) == "larger than 99 bytes (100)"
 
 
 def test_a_notebook_may_be_large_if_its_code_is_not(root: Path) -> None:

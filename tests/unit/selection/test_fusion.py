@@ -1,4 +1,3 @@
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,22 +35,19 @@ def test_weights_depend_on_the_question(workspace: Workspace) -> None:
 def test_the_highest_score_is_how_likely_anything_answers(workspace: Workspace) -> None:
     assert fuse(asked(workspace, "what happens", 0), WEIGHTS).total.max() == pytest.approx(1.5)
     assert fuse(asked(workspace, "what does `send_order` do", 0), WEIGHTS).total.max() == pytest.approx(0.5)
+    one = asked(workspace, "what happens", 0)
+    assert fuse(asked(workspace, "what does `send_order` do", 0, one), WEIGHTS).total.max() == pytest.approx(1.5)
 
 
 def chances(total: np.ndarray) -> np.ndarray:
     return np.exp(total) / np.exp(total).sum()
 
 
-def words_share(question: ScoringInput) -> np.ndarray:
-    """The softmax of twice BM25, less what a unit without any word has of it."""
-    found = np.exp(2 * question.matches.words)
-    return (found - 1) / found.sum()
-
-
 def test_words_find_what_nothing_else_finds(workspace: Workspace) -> None:
     question = asked(workspace, "what becomes of the tax", best=0)
     (found,) = np.flatnonzero(question.matches.words)
-    share = words_share(question)[found]
+    softmax = np.exp(2 * question.matches.words)  # less what a unit without any word has of it
+    share = ((softmax - 1) / softmax.sum())[found]
     fused = {odds: fuse(question, drafter_alone(10.0, odds)) for odds in (-8.0, 0.0, 8.0)}
     assert share > 0.8
     has = {odds: chances(one.total)[found] for odds, one in fused.items()}
@@ -59,6 +55,8 @@ def test_words_find_what_nothing_else_finds(workspace: Workspace) -> None:
     assert all(one.total.argmax() == 0 and one.total.max() == pytest.approx(odds) for odds, one in fused.items())
     assert fused[0].contributions_to(int(found))["words"] > 5
     assert set(fused[8.0].contributions_to(0)) == {"drafter"}
+    several = asked(workspace, "what becomes of the tax", 0, *[asked(workspace, "why is it", 0)] * 2)
+    assert chances(fuse(several, drafter_alone(10.0, 0.0)).total)[found] == pytest.approx(0.05 * share, abs=1e-3)
 
 
 @pytest.mark.parametrize("log_odds", [-1000.0, 30.0, 1000.0])
@@ -70,15 +68,19 @@ def test_certainty_does_not_overflow(workspace: Workspace, log_odds: float) -> N
     assert total.max() == pytest.approx(log_odds)
 
 
-def test_scores_of_a_question_with_subquestions_share_its_chance(workspace: Workspace) -> None:
-    subquestions = [asked(workspace, text, best) for best, text in enumerate(("how is it", "why is it", "when is it"))]
-    whole = asked(workspace, "what is it", 3)
-    odds = [np.exp(zscore(one.drafter_scores["drafter"])) for one in (whole, *subquestions)]
-    shares = [own / own.sum() * share for own, share in zip(odds, (1 / 3, 1, 1, 1), strict=True)]
-    weights = drafter_alone(1.0, 0.0)
-    found = fuse(replace(whole, subquestions=tuple(subquestions)), weights).total
-    expected = np.log(np.sum(shares, axis=0))
-    np.testing.assert_allclose(found, expected - expected.max(), atol=1e-5)
+@pytest.mark.parametrize(("texts", "added"), [(("how is it", "why is it"), 0.35), (("how", "why", "when is it"), 0)])
+def test_scores_of_a_question_with_subquestions_share_its_chance(
+    workspace: Workspace, texts: tuple[str, ...], added: float
+) -> None:
+    subquestions = tuple(asked(workspace, text, best) for best, text in enumerate(texts))
+    whole = asked(workspace, "what is it", 3, *subquestions)
+    scores = [zscore(one.drafter_scores["drafter"]) for one in (whole, *subquestions)]
+    shares = [chances(own) for own in scores]
+    expected = np.log(shares[0] / len(texts) + sum(shares[1:])) + added * scores[0]
+    found = fuse(whole, drafter_alone(1.0, 0.0))
+    np.testing.assert_allclose(found.total, expected - expected.max(), atol=1e-5)
+    own = scores[1][0] + added * scores[0][0]
+    assert found.contributions_to(0)["drafter"] == pytest.approx(own, abs=0.01)
 
 
 @pytest.mark.parametrize("document", [{}, {"kinds": {}}, {"kinds": {"a": 1}, "clues": {}}, {"kinds": {}, "clues": "x"}])

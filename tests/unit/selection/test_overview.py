@@ -17,6 +17,7 @@ from winnow_engine.question import Cursor, Question, Turn
 from winnow_engine.selection.overview import (
     _tells_of_tests,
     asks_for_overview,
+    asks_for_tests,
     files_of_kind,
     overview_units,
     without_idle_cursor,
@@ -73,11 +74,22 @@ def test_questions_about_the_whole(text: str) -> None:
     assert asks_for_overview(Question(text))
 
 
-def test_a_long_file_that_alone_says_how_tests_are_run_is_cut(tmp_path: Path) -> None:
+HOW_TESTED = """How do I run its tests?|How are tests run?|How is it tested?|Wie führe ich die Tests aus?
+¿Cómo se prueba?|Comment lancer les tests ?|Как запустить тесты?|怎么运行测试？|テストはどうやって実行しますか？"""
+OF_TESTS = """What does this testing library do?|How does this test tool work?|What is tested?|Where are the tests?
+How many tests are there?|How do I run and test it?|Wie baue und teste ich das?|Was wird getestet?"""
+
+
+@pytest.mark.parametrize("text", [*lines(HOW_TESTED), *lines(OF_TESTS)])
+def test_how_tests_are_run_is_not_all_that_is_asked_of_tests(text: str) -> None:
+    assert asks_for_tests(Question(text)) is (text in lines(HOW_TESTED))
+
+
+def test_a_long_file_that_alone_says_how_tests_are_run_is_cut(tmp_path: Path, store: Store) -> None:
     root, drafter, step = tmp_path / "root", cast("Any", Words), "    value = value + 1\n"
     makefile = "test:\n\tpytest\n" + "\techo one more line of it\n" * 60
     write(root, {"Makefile": makefile, "a.py": "def step(value):\n" + step * 90})
-    with closing(Store(tmp_path / "index.sqlite")) as store, closing(Assistant(store, drafter)) as assistant:
+    with closing(Assistant(store, drafter)) as assistant:
         selection = assistant.select(Sources((Folder(root),)), Question("How do I run its tests?"), Budget(200))
     assert [span.path for span in selection.spans] == ["Makefile"]
 
@@ -107,7 +119,7 @@ def test_what_was_said_before_or_stands_at_the_cursor_may_be_meant() -> None:
         ("Which modules are there?", {"README.md", "src/tax/__init__.py"}),
     ],
 )
-def test_the_files_that_tell_are_kept(tmp_path: Path, text: str, wanted: set[str], look: int) -> None:
+def test_the_files_that_tell_are_kept(tmp_path: Path, store: Store, text: str, wanted: set[str], look: int) -> None:
     files = {
         "README.md": "# Tax\n\nAdds taxes.\n",
         "pyproject.toml": '[project]\nname = "tax"\nscripts.tax = "tax.tool:run"\n',
@@ -118,14 +130,14 @@ def test_the_files_that_tell_are_kept(tmp_path: Path, text: str, wanted: set[str
         **{f"src/tax/m{n}.py": "def step(value):\n" + "    value = value + 1\n" * 9 for n in range(20)},
     }
     write(tmp_path / "root", files)
-    with closing(Store(tmp_path / "index.sqlite")) as store, closing(Assistant(store, cast("Any", Words))) as assistant:
+    with closing(Assistant(store, cast("Any", Words))) as assistant:
         sources, budget = Sources((Folder(tmp_path / "root"),)), Budget(60, first_look_tokens=look)
         selection = assistant.select(sources, Question(text), budget)
     assert wanted <= {span.path for span in selection.spans}
     assert not any("seems to answer" in notice for notice in selection.notices)
 
 
-def test_starter_questions_are_made_of_what_there_is(tmp_path: Path) -> None:
+def test_starter_questions_are_made_of_what_there_is(tmp_path: Path, store: Store) -> None:
     files = {
         "README.md": '<img src="logo.svg">\n\n[![Build](https://ci/b)](https://ci)\n\n# Tax\n\nAdds taxes.\n',
         "pyproject.toml": "".join(f"[part{n}]\nvalue = {n}\n\n" for n in range(60)) + "[tool.pytest]\nverbose = 1\n",
@@ -137,26 +149,24 @@ def test_starter_questions_are_made_of_what_there_is(tmp_path: Path) -> None:
         "tests/test_rate.py": "def test_one():\n    assert TaxRate()\n",
     }
     write(tmp_path / "root", files)
-    with closing(Store(tmp_path / "index.sqlite")) as store:
-        workspace = read_workspace(Sources((Folder(tmp_path / "root"),)), store, Cancellation())
-        found = starter_questions(workspace, Cancellation())
-        units = overview_units(workspace, Question("What does this repository do?"))
+    workspace = read_workspace(Sources((Folder(tmp_path / "root"),)), store, Cancellation())
+    found = starter_questions(workspace, Cancellation())
+    units = overview_units(workspace, Question("What does this repository do?"))
     assert workspace.units[units[0]][1].start_line == 5  # not the logo
     tests = overview_units(workspace, Question("How do I run its tests?"))
     assert "pytest" in workspace.units[tests[0]][0].text_of(workspace.units[tests[0]][1])
     assert found == ["What does this repository do?", "How do I run its tests?", "How does `TaxRate` work?"]
 
 
-def test_a_target_is_asked_for_a_command_or_function_that_is_there(tmp_path: Path) -> None:
+def test_a_target_is_asked_for_a_command_or_function_that_is_there(tmp_path: Path, store: Store) -> None:
     limits = Limits(Budget(), cast("Any", SimpleNamespace(parameters=10**9)), 100)
     readme = "# Queue\n\n## How do I test it with Jest?\n\nJest has to know.\n\n    jest.useFakeTimers()\n"
     code = {"queue.c": "int main(void) {\n    return 0;\n}\n", "server.c": "int serve(void) {}\n", "rate.py": "R = 1\n"}
     options = {"CMakeLists.txt": "add_executable(queue server.c queue.c)\n", "setup.cfg": '[run]\nomit = "rate.py"\n'}
     write(tmp_path / "root", {"docs/index.md": readme, **code, **options})
-    with closing(Store(tmp_path / "index.sqlite")) as store:
-        untested = read_workspace(Sources((Folder(tmp_path / "root"),)), store, Cancellation())
-        write(tmp_path / "root", {"package.json": '{\n  "scripts": {\n    "test": "ava"\n  }\n}\n'})
-        tested = read_workspace(Sources((Folder(tmp_path / "root"),)), store, Cancellation())
+    untested = read_workspace(Sources((Folder(tmp_path / "root"),)), store, Cancellation())
+    write(tmp_path / "root", {"package.json": '{\n  "scripts": {\n    "test": "ava"\n  }\n}\n'})
+    tested = read_workspace(Sources((Folder(tmp_path / "root"),)), store, Cancellation())
     for kind, path in {"readme": "docs/index.md", "entry": "queue.c"}.items():  # a README may be a link
         assert [tested.files[one].path for one in files_of_kind(tested, kind)] == [path]
     contracts = [limits.contract(Question("How do I run its tests?"), one) for one in (untested, tested)]

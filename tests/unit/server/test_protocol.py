@@ -14,6 +14,7 @@ from winnow_lsp.server.features import register_all
 from winnow_lsp.server.server import WinnowServer
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
+NOT_INITIALIZED = -32002
 
 INITIALIZE = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"capabilities": {}}}
 
@@ -115,10 +116,19 @@ async def test_what_is_no_message_is_an_invalid_request(started: Talk, message: 
     assert await started.say(message).code() == INVALID_REQUEST
 
 
-async def test_initialize_with_bad_parameters_may_be_tried_again(talk: Talk) -> None:
+@pytest.mark.parametrize("method", ["winnow/ask", "shutdown", "no/such"])
+async def test_before_initialize_only_exit_is_heeded(talk: Talk, method: str) -> None:
+    (answer,) = await talk.say(notification("textDocument/didOpen", {}), request(method)).hear()
+    assert answer["error"]["code"] == NOT_INITIALIZED
+    talk.say(notification("exit"))
+    assert (talk.server.protocol.left, talk.server.protocol.orderly) == (True, False)
+
+
+async def test_a_session_is_initialized_once_and_bad_parameters_do_not_count(talk: Talk) -> None:
     assert await talk.say(INITIALIZE | {"params": {"capabilities": 5}}).code() == INVALID_PARAMS
     (_, answer) = await talk.say(INITIALIZE).hear()
     assert answer["result"]["serverInfo"]["name"] == "winnow"
+    assert await talk.say(INITIALIZE).code() == INVALID_REQUEST
 
 
 async def test_after_shutdown_only_exit_is_heeded(started: Talk) -> None:
@@ -128,9 +138,13 @@ async def test_after_shutdown_only_exit_is_heeded(started: Talk) -> None:
     assert (started.server.protocol.left, started.server.protocol.orderly) == (True, True)
 
 
-async def test_an_unknown_request_is_not_found_and_an_unknown_notification_is_ignored(started: Talk) -> None:
+@pytest.mark.parametrize("method", ["no/such", "exit", "textDocument/didOpen"])
+async def test_what_is_no_request_is_not_found_and_an_unknown_notification_is_ignored(
+    started: Talk, method: str
+) -> None:
     started.say(notification("no/such", {}), notification("$/such", {}))
-    assert await started.say(request("no/such", {})).code() == METHOD_NOT_FOUND
+    assert await started.say(request(method, {})).code() == METHOD_NOT_FOUND
+    assert not started.server.protocol.left
 
 
 @pytest.mark.parametrize("method", ["winnow/ask", "winnow/spans"])
