@@ -23,11 +23,11 @@ def stems(text: str) -> list[str]:
     return [_stem(word) if len(word) <= _LONGEST and word.isascii() else word for word in words(text)]
 
 
-@lru_cache(maxsize=1 << 16)  # a word takes 25 µs
+@lru_cache(maxsize=1 << 16)  # a word takes 1.5 µs, in Python 25
 def _stem(word: str) -> str:
-    from snowballstemmer.english_stemmer import EnglishStemmer  # here, since all languages come with it: 40 ms
+    from snowballstemmer import stemmer  # here, since all languages come with it if PyStemmer is missing: 40 ms
 
-    return str(EnglishStemmer().stemWord(word))  # a stemmer of its own: threads cannot share one
+    return str(stemmer("english").stemWord(word))  # a stemmer of its own: threads cannot share one
 
 
 def counted(texts: Iterable[str]) -> tuple[Occurrences, NDArray[np.int32]]:
