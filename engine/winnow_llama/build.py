@@ -70,9 +70,11 @@ class Compiler:
 
 def main() -> None:
     """Build or take from the cache, and install, unless this version is installed already, however built."""
-    if f"llama-cpp-python=={installed_version()}" == LLAMA or fetched(os.environ.get("WINNOW_WHEELS", "")):
+    if f"llama-cpp-python=={installed_version()}" == LLAMA:
         return
     gpu = gpus.options(os.environ)
+    if gpus.has_wheel(os.environ, gpu) and fetched(os.environ.get("WINNOW_WHEELS", "")):
+        return
     try:
         wheel = wheel_for(gpu)
     except BuildError as error:

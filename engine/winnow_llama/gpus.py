@@ -10,7 +10,7 @@ import platform
 import re
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 # Mesa's and AMD's drivers have a node here for each GPU, ROCm's another.
@@ -23,6 +23,11 @@ _NAMED = re.compile(r"GGML_(CUDA|HIP|SYCL|VULKAN|METAL|OPENCL|CANN|MUSA)=")
 def names_a_gpu(environment: Mapping[str, str]) -> bool:
     """Whether `$CMAKE_ARGS` settles which GPU to build for."""
     return _NAMED.search(environment.get("CMAKE_ARGS", "")) is not None
+
+
+def has_wheel(environment: Mapping[str, str], found: Sequence[str]) -> bool:
+    """Whether wheels for all machines serve this one, with the options `found`: they know no GPU but Metal's."""
+    return not names_a_gpu(environment) and (sys.platform == "darwin" or not found)
 
 
 def options(environment: Mapping[str, str]) -> list[str]:

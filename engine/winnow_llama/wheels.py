@@ -7,7 +7,7 @@ The index is `OUT/whl/cpu`, laid out as llama-cpp-python's own. On x86-64 the wh
 processor, with Winnow's products, and the one for this processor is loaded. FOLDER keeps what was compiled. The
 version has a local label, by which pip prefers it to the version that it is built from. Needs git, and uv on Linux with
 x86-64.
-`--index` makes an index of all wheels below a folder.
+`--index` adds all wheels below a folder to an index, such as those of a release.
 """
 
 from __future__ import annotations
@@ -118,12 +118,13 @@ def unpack(requirement: str, folder: Path) -> None:
 
 def add(wheel: Path, index: Path) -> Path:
     """Copy a wheel into an index, and write the index's pages anew. Returns the copy."""
-    project = index / _NAME
+    project = index / wheel.name.partition("-")[0].replace("_", "-")
     project.mkdir(parents=True, exist_ok=True)
     copy = Path(shutil.copy(wheel, project))
     digests = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(project.glob("*.whl"))}
     (project / "index.html").write_text(page({f"{name}#sha256={digest}": name for name, digest in digests.items()}))
-    (index / "index.html").write_text(page({f"{_NAME}/": _NAME}))
+    names = sorted(file.parent.name for file in index.glob("*/index.html"))
+    (index / "index.html").write_text(page({f"{name}/": name for name in names}))
     return copy
 
 

@@ -178,7 +178,9 @@ def test_a_gpu_counts_where_it_can_be_compiled_for(
         put(machine, "include/vulkan/vulkan.hpp")
         (machine / "include/vulkan/vulkan_core.h").write_text(f"#define {extension} 1\n")
     assert build.gpus.options({}) == options
-    assert build.gpus.options({"CMAKE_ARGS": "-DGGML_CUDA=ON"}) == []
+    assert build.gpus.has_wheel({}, options) is not bool(options)
+    cuda = {"CMAKE_ARGS": "-DGGML_CUDA=ON"}
+    assert (build.gpus.options(cuda), build.gpus.has_wheel(cuda, [])) == ([], False)
 
 
 def test_a_build_for_a_gpu_that_fails_is_followed_by_one_without(
@@ -197,7 +199,9 @@ def test_a_build_for_a_gpu_that_fails_is_followed_by_one_without(
     monkeypatch.setattr(build, "build", fake)
     monkeypatch.setattr(build, "run", lambda command: built.append(command[-1]))
     monkeypatch.setattr(build.gpus, "options", lambda _: ["-DGGML_VULKAN=ON"])
+    monkeypatch.setenv("WINNOW_WHEELS", "http://127.0.0.1:9/whl/cpu")  # has none for a GPU
     build.main()
+    monkeypatch.delenv("WINNOW_WHEELS")
     assert built == [["-DGGML_VULKAN=ON"], [], str(tmp_path / "llama.whl")]
     assert "glslc is too old\nllama.cpp was not built with -DGGML_VULKAN=ON" in capsys.readouterr().out
     monkeypatch.setattr(build.gpus, "options", lambda _: [])

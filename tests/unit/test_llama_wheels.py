@@ -102,5 +102,12 @@ def test_wheels_that_others_built_become_one_index(
     wheels: ModuleType, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["wheels.py", "--index", str(tmp_path / "all"), str(tmp_path)])
+    (tmp_path / "winnow_weights_adapter-1.0.0-py3-none-any.whl").touch()
     wheels.main()
-    assert "%2Bwinnow" in (tmp_path / "all" / "whl" / "cpu" / "llama-cpp-python" / "index.html").read_text()
+    index = tmp_path / "all" / "whl" / "cpu"
+    assert "%2Bwinnow" in (index / "llama-cpp-python" / "index.html").read_text()
+    assert "adapter-1.0.0" in (index / "winnow-weights-adapter" / "index.html").read_text()
+    projects = (index / "index.html").read_text()
+    assert (
+        projects.count("href") == projects.count("llama-cpp-python/") + projects.count("winnow-weights-adapter/") == 2
+    )
