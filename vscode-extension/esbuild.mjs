@@ -1,5 +1,5 @@
 // Builds dist/extension.js for the extension host, dist/ask.js with dist/ask.css for the Ask view, and their licences;
-// dist/llama is what builds llama.cpp when the server is set up; into dist/server a release puts the server's wheels.
+// dist/llama is what builds llama.cpp when the server is set up; into dist/server a release puts the server's wheel.
 import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { build, context } from 'esbuild';
 import { notices } from './notices.mjs';

@@ -18,13 +18,14 @@ _BLOCK = 1 << 20
 
 
 class Origin(ThreadingHTTPServer):
-    """Serves `wheel` as the one package of an index, and `model` under any name of `host`, by HTTPS."""
+    """Serves `wheel`, the adapter, as the one package of an index, and `model` under any name of `host`, by HTTPS."""
 
     daemon_threads = True
 
     def __init__(self, home: Path, wheel: Path, model: Path, host: str) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.wheel, self.model = wheel, model
+        self.url = f"http://127.0.0.1:{self.server_port}"
         self.stalled: set[Path] = set()
         self.ranges: list[str | None] = []  # what was asked of the model, in order
         self.certificate = _certificate(home, host)
@@ -33,9 +34,8 @@ class Origin(ThreadingHTTPServer):
 
     @property
     def variables(self) -> dict[str, str]:
-        """Where pip and the hub's client look, and whom they trust."""
-        here = f"http://127.0.0.1:{self.server_port}"
-        return {"PIP_INDEX_URL": f"{here}/simple/", "HTTPS_PROXY": here, "SSL_CERT_FILE": str(self.certificate)}
+        """Where pip, of itself in vain, and the hub's client look, and whom they trust."""
+        return {"PIP_INDEX_URL": f"{self.url}/simple", "HTTPS_PROXY": self.url, "SSL_CERT_FILE": str(self.certificate)}
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -59,7 +59,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._file(self.server.model)
         elif name == self.server.wheel.name:
             self._file(self.server.wheel)
-        elif name == "simple/winnow-lsp":
+        elif name == "whl/cpu/winnow-weights-adapter":
             self._answer(f'<a href="/{self.server.wheel.name}">{self.server.wheel.name}</a>'.encode(), "text/html")
         else:
             self.send_error(404)

@@ -6,6 +6,7 @@ The suites in `vscode-extension/test/e2e` run in VS Code's extension host; every
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -198,26 +199,30 @@ class SetUp:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Winnow as it would be published."""
-    to = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(to)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    return next(to.glob("*.whl"))
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the server's wheel and that of the adapter, as they would be published."""
+    to = tmp_path_factory.mktemp("wheels")
+    for folder in (ROOT, ROOT / "engine" / "winnow_weights" / "adapter"):
+        command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(to)]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return to
 
 
 @pytest.fixture(scope="module")
 def set_up(
-    code: CodeServer, shop: Path, wheel: Path, pictures: Path, tmp_path_factory: pytest.TempPathFactory
+    code: CodeServer, shop: Path, wheels: Path, pictures: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> SetUp:
-    """Where nothing is installed: a real environment is made, with the real wheel; what it needs is this Python's."""
+    """Where nothing is installed: a real environment is made, with the real wheels; what they need is this Python's."""
     home, models = tmp_path_factory.mktemp("set_up"), tmp_path_factory.mktemp("no_models")
     python = home / "bin" / "python3"
     python.parent.mkdir()
     command(python, f'exec "{sys.executable}" "$@"')
     [hub] = (source for source in registry.find(MODEL).sources if isinstance(source, HubSource))
     settings = {name: value for name, value in code.settings.items() if name != "winnow.server.path"}
-    with running(Origin(home, wheel, cache.path(MODEL), urlsplit(hub.url).netloc)) as origin:
+    [adapter] = wheels.glob("winnow_weights_*.whl")
+    with running(Origin(home, adapter, cache.path(MODEL), urlsplit(hub.url).netloc)) as origin:
+        put_server = runpy.run_path(str(ROOT / ".ci" / "release"))["put_server"]
+        put_server(wheels, EXTENSION / "dist" / "server", f"{origin.url}/whl/cpu")
         environment = {
             **code.environment,
             **origin.variables,

@@ -1,6 +1,7 @@
 """`.ci/release` from end to end: what it publishes is whole, and works where people install it."""
 
-import importlib.util
+import hashlib
+import importlib
 import json
 import os
 import shutil
@@ -10,7 +11,6 @@ import tomllib
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 import yaml
@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 TOOLS = ROOT / "build" / "vscode"
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 OVSX = "ovsx@1.3.0"
+INDEX = "https://wheels.invalid/whl/cpu"
 PATIENCE_S = 600
 GIT = ("git", "-c", "user.name=Winnow", "-c", "user.email=winnow@example.com")
 DATE = "2026-01-02T03:04:06Z"  # zip archives count seconds by twos
@@ -79,7 +80,7 @@ def commit(repository: Path) -> None:
 
 
 def release(repository: Path, out: Path) -> subprocess.CompletedProcess[str]:
-    return run(sys.executable, repository / ".ci" / "release", out)
+    return run(sys.executable, repository / ".ci" / "release", out, "--index", INDEX)
 
 
 @pytest.fixture(scope="module")
@@ -112,20 +113,11 @@ def wheel(released: Path) -> Path:
 @pytest.fixture(scope="module")
 def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of llama-cpp-python's wheel, which .ci/install has built for this processor, or else is built."""
-    room = ROOT / "engine" / "winnow_llama"
-    *_, build = (load(room / name) for name in ("gpus.py", "patches.py", "build.py"))
+    sys.path.insert(0, str(ROOT / "engine" / "winnow_llama"))
+    build = importlib.import_module("build")
+    del sys.path[0]
     found: Path = build.wheel_for(build.gpus.options(os.environ))
     return found.parent
-
-
-def load(file: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[file.stem] = module  # where dataclasses look
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")
@@ -207,20 +199,21 @@ def test_a_folder_that_exists_is_left_alone(repository: Path, tmp_path: Path) ->
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
 
 
-def test_the_extension_has_everything_in_it(released: Path, wheel: Path) -> None:
+def test_the_extension_is_small_and_has_everything_in_it(released: Path, wheel: Path) -> None:
     package = zipfile.ZipFile(released / f"winnow-{VERSION}.vsix")
+    assert package.start_dir < 2_000_000
     names = {name.removeprefix("extension/") for name in package.namelist()}
     assert {"changelog.md", "readme.md", "LICENSE.txt", "TROUBLESHOOTING.md", "package.json"} <= names
     room = ROOT / "engine" / "winnow_llama"
     llama = {f"dist/llama/{file.relative_to(room).as_posix()}" for file in room.rglob("*.*") if file.suffix != ".pyc"}
     assert "dist/llama/build.py" in llama
     bundles = {"dist/extension.js", "dist/ask.js", "dist/ask.css", "dist/third-party.txt"}
-    wheels = (wheel, *released.glob("winnow_weights_adapter-*.whl"))
-    server = {f"dist/server/{file.name}" for file in wheels}
-    assert len(server) == 2
+    server = {f"dist/server/{name}" for name in (wheel.name, "weights.txt")}
     assert {name for name in names if name.startswith("dist/")} == {*bundles, *llama, *server}
-    for file in wheels:
-        assert package.read(f"extension/dist/server/{file.name}") == file.read_bytes()
+    assert package.read(f"extension/dist/server/{wheel.name}") == wheel.read_bytes()
+    adapter = hashlib.sha256(next(released.glob("winnow_weights_adapter-*.whl")).read_bytes()).hexdigest()
+    weights = f"--extra-index-url {INDEX}\nwinnow-weights-adapter==1.0.0 --hash=sha256:{adapter}\n"
+    assert package.read("extension/dist/server/weights.txt").decode() == weights
 
 
 def test_visual_studio_code_installs_the_extension(released: Path, node: Path, tmp_path: Path) -> None:

@@ -20,25 +20,13 @@ def packages(project: Path, to: Path) -> dict[str, set[str]]:
     return {name: {n for n in names if n.startswith(f"{name}/")} for name in {n.split("/")[0] for n in names}}
 
 
-def test_what_users_install_has_no_research(tmp_path: Path) -> None:
+def test_what_users_install_is_small_and_has_no_research(tmp_path: Path) -> None:
     found = packages(ROOT, tmp_path)
+    assert next(tmp_path.glob("*.whl")).stat().st_size < 3_000_000
     assert {name for name in found if "dist-info" not in name} == {"winnow_cuda", "winnow_engine", "winnow_lsp"}
     profiles = {name.split("/encoder/profiles/")[1] for name in found["winnow_engine"] if "/encoder/profiles/" in name}
     files = (path for path in PROFILES.rglob("*") if path.is_file() and path.suffix != ".pyc")
     assert profiles == {path.relative_to(PROFILES).as_posix() for path in files}
-
-
-def test_what_users_install_is_small(tmp_path: Path) -> None:
-    packages(ROOT, tmp_path)
-    assert next(tmp_path.glob("*.whl")).stat().st_size < 3_000_000
-
-
-@pytest.mark.parametrize("kind", ["adapter", "reranker", "draft"])
-def test_weights_are_distributions_of_their_own(kind: str, tmp_path: Path) -> None:
-    found = packages(ROOT / "engine" / "winnow_weights" / kind, tmp_path)
-    assert {name for name in found if "dist-info" not in name} == {"winnow_weights"}
-    assert sum(name.endswith(".safetensors") for name in found["winnow_weights"]) == 1
-    assert sum(name.endswith("card.md") for name in found["winnow_weights"]) == 1
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,18 @@ import type * as vscode from 'vscode';
 import { scripts } from '../server/finding';
 import { end, exitCode, start } from '../server/process';
 import { UserError } from '../server/state';
-import { commands } from './plan';
+import { commands, failure, type Command, type Packages } from './plan';
 
-/** Run the plan in `environment`; resolves with false if cancelled. An incomplete environment is removed. */
+/**
+ * Run the plan in `environment`; resolves with false if cancelled. An incomplete environment is removed. llama.cpp comes
+ * from `index` if that has a wheel for this machine.
+ */
 export async function install(
   python: string,
   environment: string,
   builder: string,
-  packages: readonly string[],
+  packages: Packages,
+  index: string,
   progress: vscode.Progress<{ message: string }>,
   log: vscode.LogOutputChannel,
   token: vscode.CancellationToken,
@@ -22,9 +26,9 @@ export async function install(
   let complete = false;
   await clear();
   try {
-    for (const [command, ...args] of plan) {
+    for (const command of plan) {
       if (token.isCancellationRequested) break;
-      await run(command, args, progress, log, token);
+      await run(command, index, progress, log, token);
     }
     complete = !token.isCancellationRequested;
   } catch (error) {
@@ -36,26 +40,27 @@ export async function install(
 }
 
 async function run(
-  command: string,
-  args: readonly string[],
+  command: Command,
+  index: string,
   progress: vscode.Progress<{ message: string }>,
   log: vscode.LogOutputChannel,
   token: vscode.CancellationToken,
 ): Promise<void> {
-  log.info(`${command} ${args.join(' ')}`);
-  const child = start(command, args);
+  log.info(command.join(' '));
+  const [program, ...args] = command;
+  const child = start(program, args, { env: { ...process.env, WINNOW_WHEELS: index } });
   const cancelling = token.onCancellationRequested(() => void end(child));
-  let last = '';
+  const lines: string[] = [];
   for (const input of [child.stdout, child.stderr]) {
     createInterface({ input }).on('line', (line) => {
       log.info(line);
-      last = line;
+      lines.push(line);
       progress.report({ message: line.slice(0, 80) });
     });
   }
   try {
     const code = await exitCode(child);
-    if (code !== 0) throw new UserError(`${command} ended with exit code ${code ?? '?'}: ${last}`);
+    if (code !== 0) throw new UserError(failure(command, code, lines));
   } finally {
     cancelling.dispose();
   }

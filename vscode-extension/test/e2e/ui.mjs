@@ -1,17 +1,10 @@
 // Uses the packaged extension in a real VS Code as a person does, and takes pictures, light and dark, and one that moves.
 // usage: node ui.mjs URL FOLDER PICTURES
-import { askPage, command, enter, leave, openFile, page, picture, record, status, step, until } from './person.mjs';
+import { askPage, command, enter, leave, openFile, page, picture, record, status, step, until, useTheme } from './person.mjs';
 
 const QUESTION = process.env.WINNOW_E2E_QUESTION ?? 'What does the function `total` do?';
 const FOLLOW_UP = 'And who calls it?';
 const CHANGES = process.env.WINNOW_E2E_CHANGES !== undefined; // small targets are offered none, those on servers are
-
-async function useTheme(theme) {
-  const wanted = page.locator(`.monaco-workbench${theme === 'dark' ? '.vs-dark' : '.vs'}`);
-  if ((await wanted.count()) === 0) await command('Preferences: Toggle between Light/Dark Themes');
-  await wanted.waitFor();
-  await page.waitForTimeout(1000); // the views follow; only the pictures depend on it
-}
 
 async function inBothThemes(name, arrange = () => undefined) {
   for (const theme of ['light', 'dark']) {
@@ -23,7 +16,7 @@ async function inBothThemes(name, arrange = () => undefined) {
 
 /** Drag the border of the secondary side bar. */
 async function widen(pixels) {
-  const { x } = await page.locator('.part.auxiliarybar').boundingBox();
+  const { x } = await sideBar.boundingBox();
   await page.mouse.move(x - 2, 400);
   await page.mouse.down();
   await page.mouse.move(x - 2 - pixels, 400, { steps: 2 });
@@ -35,12 +28,13 @@ async function widen(pixels) {
 async function answerShare(width, height) {
   await page.setViewportSize({ width, height });
   await page.waitForTimeout(1000); // the views follow
-  const [answer, bar] = await Promise.all([ask.locator('main').boundingBox(), page.locator('.part.auxiliarybar').boundingBox()]);
+  const [answer, bar] = await Promise.all([ask.locator('main').boundingBox(), sideBar.boundingBox()]);
   return answer.height / bar.height;
 }
 
 let ask;
 let recorded;
+const sideBar = page.locator('.part.auxiliarybar');
 
 await step('the workbench comes up', enter);
 await step('the status bar says that the server is ready', async () => {
@@ -105,7 +99,10 @@ await step('most of the view is the answer, at 150 percent too', async () => {
   console.log(`the answer has ${Math.round(usual * 100)} and ${Math.round(large * 100)} percent`);
   if (usual < 0.6 || large < 0.5) throw new Error('the answer has too little of the view');
 });
-await step('pictures of the Ask view', () => inBothThemes('ask'));
+await step('pictures of the Ask view', async () => {
+  await inBothThemes('ask');
+  await picture('walkthrough-ask', sideBar);
+});
 await step('the spans view shows files and scores', async () => {
   await ask.getByRole('button', { name: 'Why these spans?' }).last().click();
   const row = page.locator('.pane', { hasText: 'Why These Spans?' }).locator('.monaco-list-row', { hasText: '.py' }).first();
@@ -115,7 +112,15 @@ await step('the spans view shows files and scores', async () => {
   await command('Winnow: Show or Hide Kept Spans');
   await page.locator('.monaco-editor .glyph-margin, .monaco-editor .margin').first().waitFor();
 });
-await step('pictures of the spans view', () => inBothThemes('spans'));
+await step('pictures of the spans view', async () => {
+  await inBothThemes('spans');
+  const heading = sideBar.locator('.pane-header', { hasText: 'Ask' }).first();
+  await heading.click(); // all of the side bar is for the spans
+  await page.waitForTimeout(1000); // the views follow
+  await picture('walkthrough-why', sideBar);
+  await heading.click();
+  ask = await askPage(); // its frame was away
+});
 await step('a click on the status bar shows details, in both themes', () =>
   inBothThemes('status', async () => {
     await status('Winnow').click();
@@ -124,7 +129,7 @@ await step('a click on the status bar shows details, in both themes', () =>
   }));
 await step('questions to begin with are made from the workspace', async () => {
   await page.keyboard.press('Escape');
-  await page.locator('.part.auxiliarybar').getByRole('button', { name: 'New Conversation' }).click();
+  await sideBar.getByRole('button', { name: 'New Conversation' }).click();
   await ask.getByRole('button', { name: /^How does .* work\?$/ }).first().waitFor();
 });
 await step('the chat panel answers, and no account is asked for', async () => {
