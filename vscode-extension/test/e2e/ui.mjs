@@ -101,6 +101,7 @@ await step('most of the view is the answer, at 150 percent too', async () => {
 });
 await step('pictures of the Ask view', async () => {
   await inBothThemes('ask');
+  await ask.locator('article.turn').first().evaluate((turn) => { turn.scrollIntoView(); });
   await picture('walkthrough-ask', sideBar);
 });
 await step('the spans view shows files and scores', async () => {

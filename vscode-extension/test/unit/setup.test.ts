@@ -1,10 +1,11 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import type * as vscode from 'vscode';
+import manifest from '../../package.json';
 import { install } from '../../src/setup/install';
 import { commands, failure, indexIn, isNewEnough, packages } from '../../src/setup/plan';
 
@@ -94,4 +95,10 @@ test.each([
   ['', false],
 ])('%s', (version, enough) => {
   expect(isNewEnough(version)).toBe(enough);
+});
+
+test.each(manifest.contributes.walkthroughs[0]?.steps ?? [])('the walkthrough shows a small picture of “$title”', async ({ media }) => {
+  const page = join(__dirname, '../..', media.markdown);
+  const [, picture] = /!\[.+\]\((.+\.png)\)/.exec(await readFile(page, 'utf8')) ?? [];
+  expect((await stat(join(dirname(page), picture ?? 'none'))).size).toBeLessThan(60_000);
 });
