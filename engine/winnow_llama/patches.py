@@ -32,7 +32,7 @@ def series(folder: Path = _HERE / "patches") -> list[Path]:
 
 def recipe() -> str:
     """A digest of the files that decide what is built."""
-    files = sorted(file for kind in ("*.cmake", "*.h", "*.cuh", "*.patch") for file in _HERE.rglob(kind))
+    files = sorted(file for kind in ("*.cmake", "*.h", "*.cuh", "*.patch", "patches.py") for file in _HERE.rglob(kind))
     return hashlib.sha256("".join(file.read_text("utf-8") for file in files).encode()).hexdigest()[:12]
 
 

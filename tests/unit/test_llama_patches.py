@@ -66,6 +66,15 @@ def test_each_piece_is_in_the_library(piece: str) -> None:
     assert hasattr(library(piece), PIECES[piece])
 
 
+@pytest.mark.parametrize("name", ["patches.py", "libraries.cmake", "cpu/wait.h", "cuda/few_tokens.cuh"])
+def test_another_recipe_builds_another_wheel(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patches, "_HERE", shutil.copytree(ROOM, tmp_path / "room"))
+    before = patches.recipe()
+    with (tmp_path / "room" / name).open("a") as file:
+        file.write("#\n")
+    assert patches.recipe() != before
+
+
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Sources that one patch is for, in somebody's repository, with the `.git` that the distribution has."""
