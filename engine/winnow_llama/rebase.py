@@ -4,8 +4,8 @@
 
 Makes the git repository REPOSITORY of llama.cpp's sources: `pinned` has the version that `build.py` names and a commit
 for each patch; on `rebased` these follow the sources of VERSION, merged where lines have moved. Says which patches
-broke, and in which files. If none did, the patches in this folder are written anew. Otherwise resolve what broke in
-REPOSITORY with `git cherry-pick`, and run `python rebase.py --write REPOSITORY`.
+broke, and in which files. If none did, the patches in this folder are written anew, less those that llama.cpp has by
+now. Otherwise resolve what broke in REPOSITORY with `git cherry-pick`, and run `python rebase.py --write REPOSITORY`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> None:
     if broken:
         sys.exit("\n".join([f"{len(broken)} of {len(patches)} patches do not apply to {version}:", *broken]))
     write(repository)
-    print(f"{len(patches)} patches apply to {version}")
+    print(f"{len(series())} patches apply to {version}")
 
 
 def commit_sources(repository: Path, version: str) -> None:
@@ -74,17 +74,24 @@ def commit(repository: Path, message: str) -> None:
 
 def conflicts(repository: Path, commit: str) -> Iterator[str]:
     """Merge a commit into the files that are checked out. Yields the files in which it fails; then it is left out."""
-    if git(repository, *_AUTHOR, "cherry-pick", commit).returncode:
+    if git(repository, *_AUTHOR, "cherry-pick", "--keep-redundant-commits", commit).returncode:
         yield from must(repository, "diff", "--name-only", "--diff-filter=U").split()
         must(repository, "cherry-pick", "--abort")
 
 
 def write(repository: Path) -> None:
-    """Write the patches of this folder anew, from the commits that follow the sources in `repository`."""
+    """Write the patches of this folder anew, from the commits that follow the sources in `repository`.
+
+    An empty commit is a patch that the sources have: its file is deleted.
+    """
     commits = must(repository, "log", "--reverse", "--format=%H", "HEAD").split()[1:]
     for patch, commit in zip(series(), commits, strict=True):
         message = must(repository, "log", "-1", "--format=%B", commit).strip()
         changes = must(repository, "diff", "--full-index", f"{commit}^", commit)
+        if not changes:
+            print(f"{patch.name} is in llama.cpp already: dropped")
+            patch.unlink()
+            continue
         patch.write_text(f"{message}\n---\n{changes}", "utf-8")
 
 

@@ -20,7 +20,7 @@ def wheels(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     monkeypatch.syspath_prepend(ROOM)
     before = set(sys.modules)
     yield importlib.import_module("wheels")
-    for name in {"wheels", "build", "gpus", "patches"} - before:
+    for name in {"wheels", "build", "gpus", "patches", "rebase"} - before:
         sys.modules.pop(name, None)
 
 
@@ -111,3 +111,26 @@ def test_wheels_that_others_built_become_one_index(
     assert (
         projects.count("href") == projects.count("llama-cpp-python/") + projects.count("winnow-weights-adapter/") == 2
     )
+
+
+def test_a_patch_that_the_next_version_has_is_dropped(
+    wheels: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rebase, series = importlib.import_module("rebase"), tmp_path / "series"
+    series.mkdir()
+    for name, line in {"a": "one", "b": "two"}.items():
+        change = f"--- a/{name}.c\n+++ b/{name}.c\n@@ -1 +1 @@\n-{line}\n+{line * 2}\n"
+        (series / f"{name}.patch").write_text(f"Double {name}\n---\ndiff --git a/{name}.c b/{name}.c\n{change}")
+
+    def commit_sources(repository: Path, version: str) -> None:
+        (repository / "a.c").write_text("oneone\n" if version == "new" else "one\n")
+        (repository / "b.c").write_text("two\n")
+        rebase.commit(repository, version)
+
+    monkeypatch.setattr(rebase, "commit_sources", commit_sources)
+    monkeypatch.setattr(rebase, "series", lambda: sorted(series.iterdir()))
+    monkeypatch.setattr(sys, "argv", ["rebase.py", "new", str(tmp_path / "repository")])
+    rebase.main()
+    assert capsys.readouterr().out == "a.patch is in llama.cpp already: dropped\n1 patches apply to new\n"
+    assert [patch.name for patch in series.iterdir()] == ["b.patch"]
+    assert "+twotwo\n" in (series / "b.patch").read_text()
