@@ -105,7 +105,7 @@ def wheel_for(gpu: Sequence[str]) -> Path:
     note = describe(compiler, options)
     found = cached_wheel(note)
     if found is None:
-        takes = "10 to 30 minutes with Vulkan or ROCm" if gpu and sys.platform != "darwin" else "2 to 4 minutes"
+        takes = "10 to 30 minutes with Vulkan or ROCm" if gpu and sys.platform != "darwin" else "1 to 3 minutes"
         print(f"building {LLAMA} with {compiler.identity} ({takes} on 2 cores)", flush=True)
     return found or build(compiler, options, note)
 
@@ -221,6 +221,7 @@ def compiled(source: str, compiler: Compiler, options: Sequence[str], note: str,
     injected = [
         f"-DCMAKE_PROJECT_llama_cpp_INCLUDE={(_HERE / 'libraries.cmake').as_posix()}",
         f"-DWINNOW_BUILD_NOTE={(scratch / NOTE).as_posix()}",
+        f"-DWINNOW_ZIG={_zig(scratch).with_name('lib') if compiler.is_fetched else ''}",
     ]
     environment = {**os.environ, **commands(compiler), "CMAKE_ARGS": shlex.join([*injected, *options])}
     environment["ZIG_GLOBAL_CACHE_DIR"] = environment["ZIG_LOCAL_CACHE_DIR"] = str(scratch / "zig-cache")
@@ -239,20 +240,28 @@ def commands(compiler: Compiler) -> dict[str, str]:
 
 def fetch_zig(scratch: Path, compiler: Compiler) -> Compiler:
     """Let pip fetch zig's compiler, and make commands of it that CMake can call."""
-    folder = scratch / "zig"
-    program = folder / "ziglang" / "zig"
+    program = _zig(scratch)
     if not program.is_file():
-        run([*PIP, "install", "--no-deps", "--only-binary", ":all:", "--target", str(folder), ZIG])
+        run([*PIP, "install", "--no-deps", "--only-binary", ":all:", "--target", str(scratch / "zig"), ZIG])
     if not program.is_file():
         raise BuildError(f"{ZIG} has no program at {program}; install clang 17 or newer, or set CC and CXX")
     names = {}
     for name in ("cc", "c++"):
         names[name] = scratch / f"zig-{name}"
-        # With -O3 for CMake's checks too: zig builds its C++ library once for each level.
+        # With -O3 for CMake's checks too: zig builds what it links once for each level.
         command = [str(program), name, "-O3", "-g0", "-target", f"x86_64-linux-gnu.{GLIBC}"]
-        names[name].write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
+        names[name].write_text(
+            "#!/bin/sh\n"
+            """case " $* " in *" -c "*) ;; *) set -- "$@" -nostdlib++ ;; esac\n"""
+            f"""exec {shlex.join(command)} "$@"\n"""
+        )
         names[name].chmod(0o755)
     return Compiler(compiler.identity, [str(names["cc"])], [str(names["c++"])], compiler.options)
+
+
+def _zig(scratch: Path) -> Path:
+    """zig's program, beside its folder `lib`."""
+    return scratch / "zig" / "ziglang" / "zig"
 
 
 def keep(wheel: Path, folder: Path) -> Path:
