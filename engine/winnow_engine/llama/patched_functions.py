@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import shlex
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -11,6 +13,8 @@ from typing import Any
 
 import llama_cpp
 from llama_cpp import llama_cpp as bindings
+
+from winnow_engine.models.registry import pip_command
 
 
 @cache
@@ -33,6 +37,15 @@ def added_function(name: str, result: Any, arguments: Sequence[Any]) -> Callable
 def has_patches() -> bool:
     """Whether llama.cpp was built by winnow_llama."""
     return hasattr(bindings._lib, "winnow_layer_inputs")
+
+
+def rebuild_command() -> str:
+    """The command that builds llama.cpp anew, in a clone of Winnow."""
+    uninstall = pip_command("uninstall", "--yes", "llama-cpp-python")
+    if uninstall.startswith("pip "):
+        return f"{uninstall} && .ci/install"
+    builder = f"{shlex.quote(sys.executable)} engine/winnow_llama/build.py"
+    return f"{pip_command('install', 'pip')} && {uninstall} && {builder}, in a clone of Winnow"
 
 
 class SharedPrefix:

@@ -201,15 +201,12 @@ def verify(
     directory: Path | None = None, cancellation: Cancellation | None = None
 ) -> list[tuple[RegisteredModel, FileState]]:
     """The state of every registered model, by size, header and SHA-256. Reads whole files (about 1 s per GB)."""
-    directory = directory or default_directory()
-    return [(model, _full_state(model, directory, cancellation or Cancellation())) for model in registry.MODELS]
-
-
-def _full_state(model: RegisteredModel, directory: Path, cancellation: Cancellation) -> FileState:
-    state = quick_state(model, directory)
-    if state is FileState.OK and file_sha256(directory / model.file, cancellation) != model.sha256:
-        return FileState.DAMAGED
-    return state
+    directory, cancellation = directory or default_directory(), cancellation or Cancellation()
+    states = {model: quick_state(model, directory) for model in registry.MODELS}
+    for model, state in states.items():
+        if state is FileState.OK and file_sha256(directory / model.file, cancellation) != model.sha256:
+            states[model] = FileState.DAMAGED
+    return list(states.items())
 
 
 def file_sha256(file: Path, cancellation: Cancellation) -> str:

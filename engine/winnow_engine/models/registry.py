@@ -7,6 +7,8 @@ official one.
 
 from __future__ import annotations
 
+import shlex
+import sys
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -129,9 +131,13 @@ def weight_folders(kind: Kind) -> tuple[Path, ...]:
 
 def weights_command(kind: Kind) -> str:
     """The command that installs the weights of a kind."""
-    return f"pip install winnow-weights-{kind}"
+    return pip_command("install", f"winnow-weights-{kind}")
 
 
-def weights_remedy(kind: Kind) -> str:
-    """The command as a sentence of a message."""
-    return f"`{weights_command(kind)}` brings it"
+def pip_command(action: str, *words: str) -> str:
+    """The command that has pip, or what the installer of this environment has for it, do something here."""
+    if Path(sys.prefix, "uv-receipt.toml").is_file():
+        return shlex.join(["uv", "pip", action, "--python", sys.prefix, *words])
+    if Path(sys.prefix, "pipx_metadata.json").is_file():
+        return shlex.join(["pipx", "runpip", Path(sys.prefix).name, action, *words])
+    return shlex.join(["pip", action, *words])

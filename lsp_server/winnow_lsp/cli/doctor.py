@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from itertools import chain
@@ -20,10 +20,10 @@ from winnow_engine.config import AUTO, SPECULATE, ModelConfig, TargetOptions
 from winnow_engine.core import Sampling, counted
 from winnow_engine.encoder import merged_weights as merged
 from winnow_engine.errors import ModelError, WinnowError
-from winnow_engine.llama.patched_functions import build_note, has_patches
+from winnow_engine.llama.patched_functions import build_note, has_patches, rebuild_command
 from winnow_engine.models.cache import FileState, default_directory, given_file, locate, quick_state
 from winnow_engine.models.names import PREFIX
-from winnow_engine.models.registry import DEFAULT_DRAFTER, MODELS, Kind, weight_folders, weights_command
+from winnow_engine.models.registry import DEFAULT_DRAFTER, MODELS, Kind, pip_command, weight_folders, weights_command
 from winnow_engine.models.target_table import source_of
 from winnow_engine.platform import is_file, is_folder
 from winnow_engine.prompting.messages import Message
@@ -45,8 +45,6 @@ from winnow_lsp.host.user_files import user_file
 
 _LEAST_FREE_BYTES = 2 << 30
 _GREETING = [Message("user", "Hello")]
-_INSTALL = "pip uninstall --yes llama-cpp-python && .ci/install"
-_GPU_EXTRA = "pip install 'winnow-lsp[cuda]'"
 _WEIGHTS: dict[Kind, str] = {
     "adapter": "the default drafter's scores",
     "reranker": "the order of the leading code, on NVIDIA GPUs",
@@ -73,18 +71,14 @@ def doctor(target: str | None, as_json: bool) -> None:
     for finding in chain(_findings(), _server(target) if target else ()):
         findings.append(finding)
         if not as_json:
-            _print(finding)
+            show(f"{'ok     ' if finding.works else 'missing'}  {finding.subject}: {finding.seen}")
+            if not finding.works:
+                show(f"         → {finding.remedy}")
     works = all(finding.works for finding in findings)
     if as_json:
         show_json({"works": works, "checks": [asdict(finding) for finding in findings]}, indent=2)
     if not works:
         raise click.exceptions.Exit(1)
-
-
-def _print(finding: Check) -> None:
-    show(f"{'ok     ' if finding.works else 'missing'}  {finding.subject}: {finding.seen}")
-    if not finding.works:
-        show(f"         → {finding.remedy}")
 
 
 def _findings() -> Iterator[Check]:
@@ -128,7 +122,7 @@ def _gpu() -> Iterator[Check]:
     found = availability()
     where = "the drafter runs on it" if found.usable else "the drafter runs on the CPU"
     lacks = shutil.which("nvidia-smi") and find_spec("cuda") is None
-    get = f"; use the GPU: {_GPU_EXTRA}" if lacks else ""
+    get = f"; use the GPU: {pip_command('install', 'winnow-lsp[cuda]')}" if lacks else ""
     yield Check(True, "GPU", f"{found.reason.rstrip('.')}; {where}{get}")
 
 
@@ -157,9 +151,8 @@ def _models(wanted: ModelConfig) -> Iterator[Check]:
 
 
 def _absent(subject: str, get: str, *, needed: bool) -> Check:
-    if needed:
-        return Check(False, subject, "not installed", get)
-    return Check(True, subject, f"optional, not installed; get it: {get}")
+    seen = "not installed" if needed else f"optional, not installed; get it: {get}"
+    return Check(not needed, subject, seen, get if needed else "")
 
 
 def _weights(wanted: ModelConfig) -> Iterator[Check]:
@@ -192,7 +185,8 @@ def _servers() -> Iterator[Check]:
 
 
 def _build() -> Iterator[Check]:
-    subject = f"llama-cpp-python {llama_cpp.__version__}{_built_by(build_note())}"
+    by = f" ({note[1]})" if (note := build_note()) else ""
+    subject = f"llama-cpp-python {llama_cpp.__version__}{by}"
     directory = default_directory()
     present = [model for model in MODELS if quick_state(model, directory) is FileState.OK]
     if not present:
@@ -201,12 +195,8 @@ def _build() -> Iterator[Check]:
     smallest = min(present, key=lambda model: model.bytes)
     result = check_build(directory / smallest.file)
     slower = result.ok and not has_patches()
-    lacks = f"; slower, for lack of Winnow's additions; get them: {_INSTALL}" if slower else ""
-    yield Check(result.ok, subject, result.detail + lacks, _INSTALL)
-
-
-def _built_by(note: Sequence[str]) -> str:
-    return f" ({note[1]})" if note else ""
+    lacks = f"; slower, for lack of Winnow's additions; get them: {rebuild_command()}" if slower else ""
+    yield Check(result.ok, subject, result.detail + lacks, rebuild_command())
 
 
 def _residency(models: ModelConfig) -> Iterator[Check]:

@@ -1,3 +1,4 @@
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -5,8 +6,9 @@ import pytest
 
 from winnow_cuda.device import Availability
 from winnow_engine.config import ModelConfig
+from winnow_engine.llama.patched_functions import rebuild_command
 from winnow_engine.models.cache import FileState
-from winnow_engine.models.registry import DEFAULT_DRAFTER
+from winnow_engine.models.registry import DEFAULT_DRAFTER, pip_command
 from winnow_engine.targets.local.selfcheck import BuildCheck
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder
 from winnow_lsp.cli import doctor as module
@@ -31,6 +33,25 @@ def test_weights_are_missing_where_they_are_used(
     remedies = [f"pip install winnow-weights-{kind}" for kind in missing]
     assert [check.remedy for check in checks if not check.works] == remedies
     assert all("get it: pip install winnow-weights-" in check.seen for check in checks if check.works)
+
+
+@pytest.mark.parametrize(
+    ("owner", "install", "rebuild"),
+    [
+        ("pyvenv.cfg", "pip install x", "pip uninstall --yes llama-cpp-python && .ci/install"),
+        ("uv-receipt.toml", "uv pip install --python {} x", "uv pip uninstall --python {} --yes llama-cpp-python && "),
+        ("pipx_metadata.json", "pipx runpip app install x", "pipx runpip app uninstall --yes llama-cpp-python && "),
+    ],
+)
+def test_commands_are_those_of_what_installed_winnow(
+    owner: str, install: str, rebuild: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix = tmp_path / "app"
+    prefix.mkdir()
+    (prefix / owner).touch()
+    monkeypatch.setattr(sys, "prefix", str(prefix))
+    assert pip_command("install", "x") == install.format(prefix)
+    assert rebuild.format(prefix) in rebuild_command()
 
 
 @pytest.mark.parametrize(("has", "says"), [(True, False), (False, True)])

@@ -31,7 +31,7 @@ from winnow_engine.encoder.profile import Profile
 from winnow_engine.encoder.weights import GgufTensors
 from winnow_engine.errors import NotJsonError, ProfileError
 from winnow_engine.models.gguf_header import read_header
-from winnow_engine.models.registry import weight_folders, weights_remedy
+from winnow_engine.models.registry import weight_folders, weights_command
 from winnow_engine.platform import user_folder
 from winnow_engine.untrusted import read_json
 
@@ -174,7 +174,7 @@ def open_profile(
     if found is not None:
         reranker, notice = _reranker_or_notice(found)
         return OpenedProfile(found.open(shape), found.fusion, notice, reranker)
-    notice = _NOTICE if weight_folders("adapter") else _NO_ADAPTER_NOTICE + weights_remedy("adapter")
+    notice = _NOTICE if weight_folders("adapter") else _NO_ADAPTER_NOTICE + f"get it: {weights_command('adapter')}"
     return OpenedProfile(generic_heads(block_count, shape.heads, shape.group), _read(HEADS / _GENERIC).fusion, notice)
 
 
@@ -184,7 +184,7 @@ def fusion_for(profile: Profile) -> Mapping[str, Any]:
         return _read(HEADS / _GENERIC).fusion
     adapters = weight_folders("adapter")
     if not adapters:
-        raise ProfileError(f"no adapter is installed to take fusion weights from: {weights_remedy('adapter')}")
+        raise ProfileError(f"no adapter is installed to take fusion weights from; get it: {weights_command('adapter')}")
     return _read(adapters[0]).fusion
 
 
@@ -214,7 +214,7 @@ def _installed_reranker(names: Sequence[str]) -> RerankerUse | None:
             if not set(names).isdisjoint(document["fingerprints"]):
                 return use_of(document, folder / document["file"])
         except (OSError, NotJsonError, KeyError, TypeError) as error:
-            raise ProfileError(f"{folder} is no reranker: {error!r}; {weights_remedy('reranker')}") from error
+            raise ProfileError(f"{folder} is no reranker: {error!r}; get it: {weights_command('reranker')}") from error
     return None
 
 

@@ -50,8 +50,7 @@ def describe_exit(code: int, output: str) -> BuildCheck:
         return BuildCheck(False, output.strip().splitlines()[-1] if output.strip() else f"exit code {code}")
     return BuildCheck(
         False,
-        f"llama.cpp crashed with {killer}: this build does not suit this CPU. "
-        "Rebuild llama-cpp-python: pip uninstall it, then run .ci/install",
+        f"llama.cpp crashed with {killer}: this build does not suit this CPU",
     )
 
 
