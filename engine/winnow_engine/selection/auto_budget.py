@@ -24,7 +24,7 @@ _LEAST_TOKENS_UNSURE, _LEAST_TOKENS_EACH = 1500, 1000
 _SURE_SHARE, _SURE_LOG_ODDS = 0.8, 4.3  # of the best unit, and that anything answers, from which one place surely does
 _EACH = np.ones(1, np.float32)
 _MISSED = 0.2  # of the chance, that may be left out
-_CLOSE = 4.0  # log-odds below the best unit, within which every unit is kept: callers of one function score alike
+_CLOSE = 3.5  # log-odds below the best unit, within which every unit is kept: callers of one function score alike
 UNSURE_LOG_ODDS = -2.5
 """Log-odds of an answer below which only the nearest code is kept, or none if the workspace cannot have one."""
 _NOTHING = -3.476  # log-odds of 3%

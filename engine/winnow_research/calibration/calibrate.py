@@ -143,8 +143,7 @@ class Calibration:
             yield asking.observer(store, self.progress, self.cancellation)
 
     def _items(self) -> list[WorkItem]:
-        # What asks for several things is scored part by part, and the parts of *multi* are what *describe* asks. The
-        # weights that ship were fitted before there were questions about commits.
+        # What asks for several things is scored part by part, and the parts of *multi* are what *describe* asks.
         fitted = (one for one in all_tasks().values() if one.name not in LEFT_OUT and (one.sized or self.thorough))
         tokens = _THOROUGH_TOKENS if self.thorough else _TOKENS
         return _items([one.name for one in fitted], tokens, Split.CALIBRATION)

@@ -15,8 +15,9 @@ from winnow_research.calibration.listwise import ListwiseExample, fit_weights
 from winnow_research.calibration.log_odds import fit_log_odds
 from winnow_research.calibration.observations import Observation
 
-# Few repositories have documentation or hand-written questions. Both count for more than their number.
-_COUNTS = {"doc": 6.0, "real": 3.0}
+# Few repositories have documentation or hand-written questions: both count for more than their number. Bare names are
+# easily made, and of *languages* each question comes seven times.
+_COUNTS = {"doc": 6.0, "real": 3.0, "languages": 0.35, "phrase": 0.5, "symbol": 0.5}
 _PENALTY = 3.0
 _DIGITS = 4
 
