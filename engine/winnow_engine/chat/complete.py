@@ -61,12 +61,12 @@ def complete(
     context -= target.thinking_tokens(sampling)
     room, limit = context - min(most, context // 4), context - max(1, min(most, short))
     fitting = Fitting(target, assistant.keys, budget, room, limit, cancellation, sampling.thinking)
-    fitted = fitting.fit(asked.messages, asked.tools, original, sent)
-    sampling = replace(sampling, max_tokens=min(most, context - len(fitted.prompt)))
+    prompt, compression = fitting.fit(asked.messages, asked.tools, original, sent)
+    sampling = replace(sampling, max_tokens=min(most, context - len(prompt)))
     turn = TurnRecorder(on_piece)
-    generation = _generated(target, fitted.prompt, replace(asked, sampling=sampling), turn, cancellation)
+    generation = _generated(target, prompt, replace(asked, sampling=sampling), turn, cancellation)
     cancellation.check()
-    return Completion(replace(generation, text=turn.text), len(original), turn.calls, fitted.compression)
+    return Completion(replace(generation, text=turn.text), len(original), turn.calls, compression)
 
 
 def prompt_tokens(assistant: Assistant, asked: CompletionRequest, cancellation: Cancellation) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from winnow_engine.chat.passages import Passage, Ranges, passages, prose, rebuilt
+from winnow_engine.chat.passages import Ranges, passages, prose, rebuilt
 from winnow_engine.core import Cancellation, ignore
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
@@ -32,7 +32,7 @@ class Compressor:
     def __init__(self, messages: Sequence[Message], cache: KeyCache, cancellation: Cancellation) -> None:
         """Have the drafter read what it has not read before, and score it. Raises CancelledError."""
         self._messages, self._passages = messages, passages(messages)
-        self._workspace = Workspace(tuple(map(_file, self._passages)))
+        self._workspace = Workspace(tuple(IndexedFile.of(one.path, one.local_path, one.data) for one in self._passages))
         keys = cache.of(self._workspace, ignore, cancellation)
         asked = ask_drafter(self._workspace, keys, cache.drafter, question_of(messages), cancellation)
         self._scores = fuse(asked, read_fusion_weights(cache.drafter.fusion)).total
@@ -82,7 +82,3 @@ def _asked(content: str) -> str:
     """A message without its code, or with it if there is nothing else; of a long text, its beginning and its end."""
     text = prose(content).strip() or content.strip()
     return text if len(text) <= 2 * _END_CHARACTERS else f"{text[:_END_CHARACTERS]}\n{text[-_END_CHARACTERS:]}"
-
-
-def _file(passage: Passage) -> IndexedFile:
-    return IndexedFile.of(passage.path, passage.local_path, passage.data)

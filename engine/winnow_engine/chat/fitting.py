@@ -96,9 +96,6 @@ class SentConversations:
         for old in replaced.values():
             if self._of.get(old.chain[-1]) is not old:  # no other conversation goes on from there
                 self._forget(old)
-        self._bound()
-
-    def _bound(self) -> None:
         while len(self._records) > self._most or sum(one.size for one in self._records.values()) > self._most_bytes:
             self._forget(next(iter(self._records.values())))
 
@@ -136,14 +133,6 @@ _MARGIN = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class FittedConversation:
-    """The prompt for a target, and how it came about."""
-
-    prompt: Any
-    compression: Compression
-
-
-@dataclass(frozen=True, slots=True)
 class Fitting:
     """The limits: `budget` tokens of what may be cut, and `room` tokens for the whole prompt.
 
@@ -161,12 +150,12 @@ class Fitting:
 
     def fit(
         self, messages: Sequence[Message], tools: Tools, original: Any, sent: SentConversations
-    ) -> FittedConversation:
-        """The prompt to send, which `sent` learns. PromptTooLongError, CancelledError, and what the models raise."""
+    ) -> tuple[Any, Compression]:
+        """The prompt to send, which `sent` learns, and how it came about. PromptTooLongError, CancelledError."""
         before = sent.find(messages, tools)
         given, prompt, compression = self._choose(messages, tools, original, before)
         sent.remember(messages, tools, given)
-        return FittedConversation(prompt, compression)
+        return prompt, compression
 
     def _choose(
         self, messages: Sequence[Message], tools: Tools, original: Any, before: SentBefore | None

@@ -103,12 +103,9 @@ def _local_path(opening: str, number: int, place: int) -> str:
     if named:
         return named
     word = info.split()[0].lower() if info else ""
-    suffix = _suffixes().get(word, f".{word}" if for_path(f"x.{word}") else ".txt")
+    suffixes = {language.name: language.suffixes[0] for language in LANGUAGES if language.suffixes}
+    suffix = suffixes.get(word, f".{word}" if for_path(f"x.{word}") else ".txt")
     return f"message-{number}-{place}{suffix}"
-
-
-def _suffixes() -> dict[str, str]:
-    return {language.name: language.suffixes[0] for language in LANGUAGES if language.suffixes}
 
 
 def _pieces(passage: Passage, kept: Ranges) -> Iterator[str | int]:

@@ -14,8 +14,8 @@ from winnow_engine.models.cache import locate
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.models.target_table import known_targets
 from winnow_engine.question import Cursor, Question
-from winnow_engine.targets.installed import resolved
 from winnow_engine.targets.remote.address import is_url
+from winnow_engine.targets.suggesting import resolved
 
 LEAST_PARAMETERS = 3_000_000_000
 

@@ -80,10 +80,8 @@ class KnownNames:
 
     def unknown(self, names: Iterable[CodeName]) -> Iterator[CodeName]:
         """Those of some names that exist nowhere."""
-        return (name for name in names if not self._is_file(name.text) and not all(map(self._knows, name.parts)))
-
-    def _is_file(self, name: str) -> bool:
-        return name in self.workspace.file_table.by_name
+        files = self.workspace.file_table.by_name
+        return (name for name in names if name.text not in files and not all(map(self._knows, name.parts)))
 
     def _knows(self, name: str) -> bool:
         folded = name.lower()

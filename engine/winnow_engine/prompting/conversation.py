@@ -55,7 +55,8 @@ class Conversation:
 
     def with_spans(self, new: Sequence[Span]) -> tuple[Span, ...]:
         """The spans shown after `new` are added, in path and line order, each line once."""
-        kept = [span for span in self.spans if not any(_covers(other, span) for other in new)]
+        shown = [(span.path, _lines(span)) for span in new]
+        kept = [one for one in self.spans if not any(path == one.path and _lines(one) <= own for path, own in shown)]
         return tuple(sorted([*kept, *new], key=lambda span: (span.path, span.start_line)))
 
     def _shown(self, path: str) -> set[int]:
@@ -74,10 +75,6 @@ def is_too_long(spans: Sequence[Span], budget_tokens: int) -> bool:
 
 def _lines(span: Span) -> set[int]:
     return set(range(span.start_line, span.end_line + 1))
-
-
-def _covers(span: Span, other: Span) -> bool:
-    return span.path == other.path and _lines(other) <= _lines(span)
 
 
 def _texts(spans: Sequence[Span], workspace: Workspace) -> tuple[str, ...]:

@@ -11,13 +11,12 @@ from winnow_engine.errors import ModelDamagedError, ModelError
 from winnow_engine.models.cache import locate
 from winnow_engine.models.names import part_count
 from winnow_engine.targets.base import Target
-from winnow_engine.targets.installed import resolved
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.placement import placed
 from winnow_engine.targets.remote.address import is_url, parse
 from winnow_engine.targets.remote.target import HttpTarget
 from winnow_engine.targets.residency import MemoryNeeds, decide, leaves_room_for_reranker, left_for_target, measure
-from winnow_engine.targets.suggesting import described
+from winnow_engine.targets.suggesting import described, resolved
 
 _log = logging.getLogger(__name__)
 

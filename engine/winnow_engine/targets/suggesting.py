@@ -1,4 +1,4 @@
-"""Targets that suit this machine, and how soon and how fast each would answer."""
+"""Targets that suit this machine, how soon and how fast each would answer, and the one that `auto` stands for."""
 
 from __future__ import annotations
 
@@ -9,22 +9,28 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
+from threading import Lock
 from typing import Literal
 
 import llama_cpp
 
-from winnow_engine.config import Place, TargetOptions
+from winnow_engine.config import AUTO, ModelConfig, Place, TargetOptions
 from winnow_engine.errors import ModelError, UnsupportedModelError
-from winnow_engine.models.cache import default_directory, locate, pulled_beside_table
+from winnow_engine.models.cache import default_directory, installed, locate, pulled_beside_table
 from winnow_engine.models.gguf_header import GgufHeader, model_bytes, read_header
 from winnow_engine.models.names import part_count, quantisation
 from winnow_engine.models.registry import DEFAULT_DRAFTER, MODELS, RegisteredModel, find
 from winnow_engine.models.target_table import KnownTarget, known_targets
+from winnow_engine.platform import free_memory
 from winnow_engine.selection.auto_budget import prefill_limit
 from winnow_engine.targets.machine_speed import Forecast, Kind, Speed, forecast, kind_of, speeds
 from winnow_engine.targets.placement import divided, in_words, placed
 from winnow_engine.targets.residency import MemoryNeeds, decide, expect, kv_bytes, left_for_target, state_bytes
 from winnow_engine.targets.snapshots.files import Snapshots, default_folder, made_by
+
+# A process chooses once, because what it loads takes memory from the next choice.
+_chosen: dict[tuple[str, float, frozenset[str]], str] = {}
+_choosing = Lock()
 
 Origin = Literal["measured", "forecast", "unknown"]
 """Of a throughput: of this model's last prompt here, of small models of random weights, of a GPU that has none."""
@@ -168,3 +174,21 @@ def measured_token_s(file: Path) -> float | None:
     """Seconds that a token took a target to read on this machine, by its snapshots."""
     name = made_by(file, TargetOptions().kv_type, llama_cpp.__version__)
     return Snapshots(default_folder(), sys.maxsize, name).newest_token_s()  # so high a limit deletes none
+
+
+def resolved(models: ModelConfig) -> ModelConfig:
+    """The configuration with a target that is a name, file or URL. ModelNotFoundError if none is installed."""
+    if models.target != AUTO:
+        return models
+    names = [name for name, _ in sorted(installed(models.drafter), key=lambda one: model_bytes(one[1]))]
+    key = models.drafter, models.patience_s, frozenset(names)
+    with _choosing:
+        if key not in _chosen:
+            _chosen[key] = names[0] if len(names) == 1 else _best(models, names)
+        return replace(models, target=_chosen[key])
+
+
+def _best(models: ModelConfig, names: list[str]) -> str:
+    among = [target for target in all_targets() if target.name in names]
+    chosen = best(suggest(drafter_of(models.drafter), free_memory(), models.patience_s, among), models.patience_s)
+    return chosen.model.name if chosen else names[0]

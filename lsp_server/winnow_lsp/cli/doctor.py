@@ -29,7 +29,6 @@ from winnow_engine.platform import is_file, is_folder
 from winnow_engine.prompting.messages import Message
 from winnow_engine.storage.store import default_path
 from winnow_engine.targets.base import Request
-from winnow_engine.targets.installed import resolved
 from winnow_engine.targets.local.selfcheck import check_build
 from winnow_engine.targets.opening import local_options
 from winnow_engine.targets.remote.address import KEY_VARIABLE, is_url, parse
@@ -37,6 +36,7 @@ from winnow_engine.targets.remote.discovery import discover
 from winnow_engine.targets.remote.target import HttpTarget
 from winnow_engine.targets.residency import decide, leaves_room_for_reranker, measure
 from winnow_engine.targets.snapshots.files import default_folder, used_bytes
+from winnow_engine.targets.suggesting import resolved
 from winnow_lsp.cli.local_servers import command, described
 from winnow_lsp.cli.setting_options import user_settings
 from winnow_lsp.cli.terminal import show, show_json

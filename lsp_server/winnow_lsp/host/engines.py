@@ -20,8 +20,8 @@ from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.runtime import Loading
 from winnow_engine.sharing.index import attach
 from winnow_engine.storage.store import Store
-from winnow_engine.targets.installed import resolved
 from winnow_engine.targets.remote.address import is_url, sent_to
+from winnow_engine.targets.suggesting import resolved
 from winnow_lsp.host.queue import ANYBODY, Asker, Moved, Queue, Work
 
 _POLL_S = 0.05

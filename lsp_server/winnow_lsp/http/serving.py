@@ -14,8 +14,8 @@ from winnow_engine.chat.turn import TurnPieceSink
 from winnow_engine.config import ModelConfig
 from winnow_engine.core import Cancellation
 from winnow_engine.storage.store import Store
-from winnow_engine.targets.installed import resolved
 from winnow_engine.targets.remote.address import is_url, parse
+from winnow_engine.targets.suggesting import resolved
 from winnow_lsp.host.engines import Engine, ModelState
 from winnow_lsp.host.queue import Asker
 from winnow_lsp.http.requests import ChatRequest, ServedModel

@@ -73,11 +73,11 @@ class Conversation:
         room = self.target.context_limit - limit
         one = Fitting(target, keys, BUDGET, room, room, Cancellation())
         original = self.target.chat_prompt(self.messages)
-        fitted = one.fit(self.messages, NO_TOOLS, original, self.sent)
-        unread = self.target.unread(fitted.prompt) or 0
-        self.target.memory = fitted.prompt
+        prompt, compression = one.fit(self.messages, NO_TOOLS, original, self.sent)
+        unread = self.target.unread(prompt) or 0
+        self.target.memory = prompt
         self.messages.append(Message("assistant", "ok"))
-        return fitted.compression, fitted.prompt, unread
+        return compression, prompt, unread
 
 
 def test_a_conversation_is_cut_once_and_then_grows_until_its_limit() -> None:

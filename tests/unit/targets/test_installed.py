@@ -10,7 +10,7 @@ from random_models import write_all
 from winnow_engine.config import ModelConfig
 from winnow_engine.errors import ModelNotFoundError
 from winnow_engine.models import registry
-from winnow_engine.targets import installed, residency, suggesting
+from winnow_engine.targets import residency, suggesting
 from winnow_engine.targets.machine_speed import Speed
 
 from .conftest import start, write_llama
@@ -27,8 +27,8 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
     monkeypatch.setattr(
         suggesting, "speeds", lambda kinds, on_gpu: {} if on_gpu else dict.fromkeys(kinds, Speed(1.6e11, 3e10))
     )
-    monkeypatch.setattr(installed, "free_memory", lambda: 16 * 10**9)
-    monkeypatch.setattr(installed, "_chosen", {})
+    monkeypatch.setattr(suggesting, "free_memory", lambda: 16 * 10**9)
+    monkeypatch.setattr(suggesting, "_chosen", {})
 
     def put(*names: str, template: bool = True) -> None:
         for name in names:
@@ -60,18 +60,18 @@ def test_the_best_that_is_installed_is_chosen(
     names: tuple[str, ...], drafter: str, patience_s: float, chosen: str, install: Install
 ) -> None:
     install(*names)
-    assert installed.resolved(ModelConfig(drafter, patience_s=patience_s)).target == chosen
+    assert suggesting.resolved(ModelConfig(drafter, patience_s=patience_s)).target == chosen
 
 
 def test_a_process_stays_with_its_choice_until_something_else_is_installed(
     install: Install, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(SMALL, USUAL, TINY)
-    assert installed.resolved(ModelConfig()).target == USUAL
-    monkeypatch.setattr(installed, "free_memory", lambda: 0)  # the target is in it
-    assert installed.resolved(ModelConfig()).target == USUAL
+    assert suggesting.resolved(ModelConfig()).target == USUAL
+    monkeypatch.setattr(suggesting, "free_memory", lambda: 0)  # the target is in it
+    assert suggesting.resolved(ModelConfig()).target == USUAL
     install(PULLED)
-    assert installed.resolved(ModelConfig()).target == PULLED, "nothing fits: the smallest"
+    assert suggesting.resolved(ModelConfig()).target == PULLED, "nothing fits: the smallest"
 
 
 def test_neither_the_drafter_nor_a_model_that_cannot_chat_is_a_target(install: Install, tmp_path: Path) -> None:
@@ -83,4 +83,4 @@ def test_neither_the_drafter_nor_a_model_that_cannot_chat_is_a_target(install: I
     write_all(embeds)
     for drafter in (SMALL, str(tmp_path / registry.find(SMALL).file)):
         with pytest.raises(ModelNotFoundError, match="run `winnow models pull`"):
-            installed.resolved(ModelConfig(drafter))
+            suggesting.resolved(ModelConfig(drafter))

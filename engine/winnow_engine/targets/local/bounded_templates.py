@@ -205,12 +205,9 @@ def _weight(value: Any) -> float:
     if isinstance(value, Namespace):
         return float("inf")
     weight = 1.0
-    for one in _items(value) if isinstance(value, Collection) else ():
+    items = chain(value.keys(), value.values()) if isinstance(value, Mapping) else value
+    for one in items if isinstance(value, Collection) else ():
         weight += 10 + _weight(one)
         if weight > _MOST_MADE:
             break
     return weight
-
-
-def _items(value: Collection[Any]) -> Iterable[Any]:
-    return chain(value.keys(), value.values()) if isinstance(value, Mapping) else value

@@ -24,8 +24,7 @@ from winnow_engine.targets.local.call_forms import answer_grammar
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate, LocalPrompt, uses_tools
 from winnow_engine.targets.local.decoding import DecodedAnswer, decode
 from winnow_engine.targets.local.grammar import AnswerGrammar, GrammarVocabulary
-from winnow_engine.targets.snapshots.policy import open_policy
-from winnow_engine.targets.snapshots.writer import SnapshotWriter
+from winnow_engine.targets.snapshots.policy import SnapshotWriter, open_policy
 from winnow_engine.targets.text_stream import ThoughtStream, cut_notice, opened_at_end
 from winnow_engine.targets.throughput import PrefillThroughput
 

@@ -143,8 +143,9 @@ class Client:
             body = b""  # the status says enough
         finally:
             await response.aclose()
-        location = response.headers.get("location", "")
-        return failure(self.address, response.status_code, self._without_key(body), location)
+        if self._key:  # some servers repeat it when they refuse it
+            body = body.replace(self._key.encode(), "…".encode())
+        return failure(self.address, response.status_code, body, response.headers.get("location", ""))
 
     def _worth_waiting(self, response: httpx.Response, error: WinnowError) -> float | None:
         """The seconds that the server asks us to wait before another attempt; None if another would not help."""
@@ -179,10 +180,6 @@ class Client:
             raise TargetProtocolError(
                 f"{self.address.host} broke off in the middle of its answer ({type(error).__name__})"
             ) from error
-
-    def _without_key(self, body: bytes) -> bytes:
-        """The body without our key, which some servers repeat when they refuse it."""
-        return body.replace(self._key.encode(), "…".encode()) if self._key else body
 
 
 async def _until_broken(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

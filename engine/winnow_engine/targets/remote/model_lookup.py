@@ -25,7 +25,9 @@ async def find_model(client: Client, wanted: str | None) -> tuple[str, int | Non
             raise
         return wanted, None  # some gateways do not list what they have
     found = _models(listed, client.address.host)
-    name = next((one for one in _spellings(wanted) if one in found), None) if wanted else _only(found)
+    name = next((one for one in _spellings(wanted) if one in found), None) if wanted else None
+    if len(found) == 1 and not wanted:
+        (name,) = found
     if name:
         return name, context_of_entry(found[name]) or await _running_context(client)
     problem = f"has no model {wanted}" if wanted else f"has {len(found)} models"
@@ -38,10 +40,6 @@ async def find_model(client: Client, wanted: str | None) -> tuple[str, int | Non
 def _spellings(name: str) -> tuple[str, ...]:
     """A name, and what Ollama lists for it: a model has a tag, `latest` if none is said."""
     return (name, f"{name}:latest", name.removesuffix(":latest"))
-
-
-def _only(found: dict[str, dict[str, Any]]) -> str | None:
-    return next(iter(found)) if len(found) == 1 else None
 
 
 def _models(document: Any, host: str) -> dict[str, dict[str, Any]]:

@@ -20,7 +20,7 @@ from winnow_engine.targets.remote.address import Address
 from winnow_engine.targets.remote.chunks import Chunk, Usage, checked, count_of, finish_of, text_of
 from winnow_engine.targets.remote.client import Client
 from winnow_engine.targets.remote.framing import lines
-from winnow_engine.targets.remote.openai_api import Attempt, RemotePrompt
+from winnow_engine.targets.remote.openai_api import Attempt, OpenAiApi, RemotePrompt
 from winnow_engine.untrusted import read_json
 
 # A context that changes makes Ollama load the model again, so it grows in steps and never shrinks.
@@ -75,7 +75,7 @@ def elsewhere(model: str, entry: Mapping[str, Any]) -> bool:
     return bool(entry.get("remote_host")) or model.lower().endswith((":cloud", "-cloud"))
 
 
-class OllamaApi:
+class OllamaApi(OpenAiApi):
     """`/api/chat`, with a context that holds prompt and answer. What does not fit is refused, and nothing is cut."""
 
     framing = staticmethod(lines)
@@ -85,11 +85,11 @@ class OllamaApi:
         self._context, self._limit = max(_LEAST_CONTEXT, now), limit
 
     def url(self, address: Address) -> str:
-        """As `Api.url`."""
+        """As `OpenAiApi.url`."""
         return f"{address.root}/api/chat"
 
     def body(self, model: str, request: Request[RemotePrompt], attempt: Attempt) -> dict[str, Any]:
-        """As `Api.body`."""
+        """As `OpenAiApi.body`."""
         prompt, answer = request.prompt, request.sampling.max_tokens + attempt.room
         document: dict[str, Any] = {
             "model": model,
@@ -110,11 +110,11 @@ class OllamaApi:
         return min(self._context, self._limit)
 
     def optional(self, attempt: Attempt) -> Collection[str]:
-        """As `Api.optional`. Ollama refuses `think` for models that cannot."""
+        """As `OpenAiApi.optional`. Ollama refuses `think` for models that cannot."""
         return ("think",)
 
     def read(self, data: bytes, address: Address, stops: Sequence[str], tools: Tools) -> Chunk:
-        """As `Api.read`."""
+        """As `OpenAiApi.read`."""
         return checked(data, address, lambda document: _chunk(document, stops, tools))
 
 

@@ -1,10 +1,10 @@
-"""Requests to a server as OpenAI's API has them, and the contract that Ollama's own API shares."""
+"""Requests to a server as OpenAI's API has them, which Ollama's own API overrides."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from winnow_engine.core import Thinking
 from winnow_engine.prompting.messages import Message
@@ -88,37 +88,17 @@ def _tools(tools: Tools) -> dict[str, Any]:
     return document if tools.parallel else document | {"parallel_tool_calls": False}
 
 
-class Api(Protocol):
-    """Requests to one model on a server, and the chunks of its answer."""
+class OpenAiApi:
+    """`/v1/chat/completions`: requests to one model on a server, and the chunks of its answer."""
 
-    @property
-    def framing(self) -> Framing:
-        """Cuts the stream into documents."""
+    framing: Framing = staticmethod(events)
 
     def url(self, address: Address) -> str:
         """The URL of the endpoint."""
-
-    def body(self, model: str, request: Request[RemotePrompt], attempt: Attempt) -> dict[str, Any]:
-        """The document that asks for an answer, streamed."""
-
-    def optional(self, attempt: Attempt) -> Collection[str]:
-        """The fields of `body` that a server may refuse and that are then left out."""
-
-    def read(self, data: bytes, address: Address, stops: Sequence[str], tools: Tools) -> Chunk:
-        """The chunk in one event. Raises TargetProtocolError, or the error that the server sent."""
-
-
-class OpenAiApi:
-    """`/v1/chat/completions`."""
-
-    framing = staticmethod(events)
-
-    def url(self, address: Address) -> str:
-        """As `Api.url`."""
         return f"{address.base}/chat/completions"
 
     def body(self, model: str, request: Request[RemotePrompt], attempt: Attempt) -> dict[str, Any]:
-        """As `Api.body`."""
+        """The document that asks for an answer, streamed."""
         prompt, sampling = request.prompt, request.sampling
         document: dict[str, Any] = {
             "model": model,
@@ -138,9 +118,9 @@ class OpenAiApi:
         return document | _tools(prompt.tools) if prompt.tools else document
 
     def optional(self, attempt: Attempt) -> Collection[str]:
-        """As `Api.optional`."""
+        """The fields of `body` that a server may refuse and that are then left out."""
         return (*attempt.fields, *OPTIONAL)
 
     def read(self, data: bytes, address: Address, stops: Sequence[str], tools: Tools) -> Chunk:
-        """As `Api.read`."""
+        """The chunk in one event. Raises TargetProtocolError, or the error that the server sent."""
         return read_chunk(data, address, stops, tools)

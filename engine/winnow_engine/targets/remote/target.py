@@ -32,7 +32,7 @@ from winnow_engine.targets.remote.framing import DONE
 from winnow_engine.targets.remote.last_answers import remember
 from winnow_engine.targets.remote.model_lookup import UNKNOWN_CONTEXT, Route, estimate, find_model, find_route
 from winnow_engine.targets.remote.ollama import OllamaApi, find_ollama
-from winnow_engine.targets.remote.openai_api import Api, Attempt, OpenAiApi, RemotePrompt, without
+from winnow_engine.targets.remote.openai_api import Attempt, OpenAiApi, RemotePrompt, without
 from winnow_engine.targets.remote.reply import StreamedReply
 from winnow_engine.targets.text_stream import cut_notice
 
@@ -63,7 +63,7 @@ class HttpTarget:
         self.host = None if address.loopback else address.host
         self.model, self.context_limit = address.model or "", UNKNOWN_CONTEXT
         self.context_known = False
-        self._api: Api = OpenAiApi()
+        self._api = OpenAiApi()
         self._route: Route | None = None
         self._thinks = False  # has thought, although asked not to
         self._refused: set[str] = set()  # fields that the server does not take; `open` sets it
@@ -153,7 +153,7 @@ class HttpTarget:
                     remember(f"{self._address.base}#{self.model}", answer)
                 return answer
             self._thinks = True
-            notices = (_asked_again(reply.thought_tokens),) if attempt.room else ()
+            notices = (f"{cut_notice(reply.thought_tokens)}; it was asked again, not to think",) if attempt.room else ()
         raise TargetError(
             f"the model on {self._address.host} thinks without end, even when asked not to: have the server "
             "limit its thinking, or choose another model"
@@ -263,7 +263,3 @@ async def _unless_cancelled(work: Awaitable[None], cancellation: Cancellation) -
         await asyncio.wait((task,))
     if not task.cancelled():
         task.result()
-
-
-def _asked_again(tokens: int) -> str:
-    return f"{cut_notice(tokens)}; it was asked again, not to think"

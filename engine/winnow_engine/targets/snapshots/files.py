@@ -124,7 +124,8 @@ class Snapshots:
         except (OSError, SafetensorError) as error:
             raise SnapshotError(f"no snapshot can be kept in {self._folder}: {error}") from error
         for found in list(self._mine()):
-            if not found.head and len(found.tokens) < len(snapshot.tokens) and _begins(found.tokens, snapshot.tokens):
+            shared = common_prefix(found.tokens, snapshot.tokens)
+            if not found.head and shared == len(found.tokens) < len(snapshot.tokens):
                 delete(found.path)
         self._trim()
 
@@ -219,7 +220,3 @@ def refuse(path: Path, reason: str) -> None:
 
 def _open(path: Path) -> Any:
     return safe_open(path, "np")
-
-
-def _begins(start: Prompt, tokens: Prompt) -> bool:
-    return common_prefix(start, tokens) == len(start)

@@ -12,7 +12,7 @@ from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate
 from winnow_engine.targets.local.session import Session
-from winnow_engine.targets.snapshots.writer import SnapshotWriter
+from winnow_engine.targets.snapshots.policy import SnapshotWriter
 from winnow_engine.targets.throughput import PrefillThroughput
 
 from ..conftest import write_llama

@@ -8,7 +8,7 @@ from winnow_engine.core import Sampling
 from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.draft_tree import chain
 from winnow_engine.llama.model import LlamaModel
-from winnow_engine.targets.local.sampler import Sampler
+from winnow_engine.targets.local.decoding import Sampler
 
 from ..loaded import OPTIONS
 

@@ -10,7 +10,7 @@ from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.session import Session
-from winnow_engine.targets.snapshots.writer import SnapshotWriter
+from winnow_engine.targets.snapshots.policy import SnapshotWriter
 from winnow_engine.targets.throughput import PrefillThroughput
 
 from ..loaded import FlagInside

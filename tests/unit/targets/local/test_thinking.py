@@ -12,8 +12,7 @@ from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts.base import NoDraft
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate
-from winnow_engine.targets.local.decoding import DecodedAnswer, decode
-from winnow_engine.targets.local.sampler import Sampler
+from winnow_engine.targets.local.decoding import DecodedAnswer, Sampler, decode
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.text_stream import MARKERS, Markers, ThoughtStream
 
@@ -24,90 +23,50 @@ THINK = MARKERS[0]
 ASKED = [Message("system", "Be brief."), Message("user", "Why? <think>")]
 EARLIER = [*ASKED, Message("assistant", "So."), Message("user", "And?")]
 # Each switches thinking as the named family does.
-QWEN3 = CHATML.removesuffix("{% endif %}") + (
-    "{% if enable_thinking is defined and enable_thinking is false %}<think>\n\n</think>\n\n{% endif %}{% endif %}"
-)
-QWEN35 = CHATML.removesuffix("{% endif %}") + (
-    "{% if enable_thinking is defined and not enable_thinking %}<think>\n\n</think>\n\n{% else %}<think>\n{% endif %}"
-    "{% endif %}"
-)
-DEEPSEEK_R1 = CHATML.removesuffix("{% endif %}") + "<think>\n{% endif %}"
-DEEPSEEK_V3 = (
-    "{% if not thinking is defined %}{% set thinking = false %}{% endif %}"
-    + CHATML.removesuffix("{% endif %}")
-    + ("{% if thinking %}<think>{% else %}</think>{% endif %}{% endif %}")
-)
-NEMOTRON = CHATML.removesuffix("{% endif %}").replace(
-    "{{ message.content }}", "{{ message.content.replace('/no_think', '') }}"
-) + ("{% if '/no_think' in messages[-1].content %}<think></think>{% else %}<think>\n{% endif %}{% endif %}")
-GEMMA4 = CHATML.removesuffix("{% endif %}") + (
-    "{% if not enable_thinking | default(false) %}<|channel>thought\n<channel|>{% endif %}{% endif %}"
-)
-SEED_OSS = CHATML.removesuffix("{% endif %}") + (
-    "{% if not thinking_budget is defined %}{% set thinking_budget = -1 %}{% endif %}"
-    "{% if thinking_budget == 0 %}<seed:think></seed:think>{% endif %}{% endif %}"
-)
-GPT_OSS = "{% if not reasoning_effort is defined %}{% set reasoning_effort = 'high' %}{% endif %}" + (
-    CHATML.removesuffix("{% endif %}")
-    + "{# <|channel|>analysis<|message|> #}{{ 'Reasoning: ' + reasoning_effort }}{% endif %}"
-)
-POOLSIDE = CHATML.replace("{{ message.content }}", "{% generation %}{{ message.content }}{% endgeneration %}")
+FILES = Path(__file__).with_name("templates").glob("thinking/*.jinja")
+TEMPLATES = {"chatml": CHATML, **{file.stem: file.read_text("utf-8").removesuffix("\n") for file in FILES}}
 
 
 @pytest.fixture
 def thinker(tmp_path: Path) -> Iterator[LlamaTarget]:
     """A tiny model whose prompts end within a thought."""
-    path = write_llama(tmp_path / "thinker.gguf", [{"name": "default", "template": DEEPSEEK_R1}])
+    path = write_llama(tmp_path / "thinker.gguf", [{"name": "default", "template": TEMPLATES["deepseek-r1"]}])
     with closing(LlamaTarget.open(path, TargetOptions(n_threads=1))) as target:
         yield target
 
 
-@pytest.mark.parametrize(
-    ("source", "thinking", "end"),
-    [
-        (QWEN3, "auto", "<think>\n\n</think>\n\n"),
-        (QWEN3, "off", "<think>\n\n</think>\n\n"),
-        (QWEN3, "on", "assistant\n"),
-        (QWEN35, "auto", "<think>\n\n</think>\n\n"),
-        (QWEN35, "on", "<think>\n"),
-        (DEEPSEEK_R1, "auto", "<think>\n"),
-        (DEEPSEEK_R1, "on", "<think>\n"),
-        (DEEPSEEK_R1, "off", "<think>\n\n</think>\n\n"),
-        (DEEPSEEK_V3, "auto", "assistant\n</think>"),
-        (DEEPSEEK_V3, "on", "assistant\n<think>"),
-        (NEMOTRON, "auto", "<think></think>"),
-        (NEMOTRON, "on", "<think>\n"),
-        (GEMMA4, "auto", "<|channel>thought\n<channel|>"),
-        (GEMMA4, "on", "assistant\n"),
-        (SEED_OSS, "auto", "<seed:think></seed:think>"),
-        (SEED_OSS, "on", "assistant\n"),
-        (GPT_OSS, "auto", "Reasoning: low"),
-        (GPT_OSS, "off", "Reasoning: low"),
-        (GPT_OSS, "on", "Reasoning: medium"),
-        (POOLSIDE, "auto", "assistant\n"),
-        (CHATML, "on", "assistant\n"),
-        (CHATML, "off", "assistant\n"),
-    ],
-)
-def test_a_template_is_told_whether_to_think(loaded: Loaded, source: str, thinking: Thinking, end: str) -> None:
-    prompt = ChatTemplate(source, {}).tokenize(EARLIER, loaded.vocabulary, thinking=thinking).tokens
+NOTHING = "<think>\n\n</think>\n\n"
+ENDS: dict[str, dict[Thinking, str]] = {
+    "qwen3": {"auto": NOTHING, "off": NOTHING, "on": "assistant\n"},
+    "qwen3.5": {"auto": NOTHING, "on": "<think>\n"},
+    "deepseek-r1": {"auto": "<think>\n", "on": "<think>\n", "off": NOTHING},
+    "deepseek-v3": {"auto": "assistant\n</think>", "on": "assistant\n<think>"},
+    "nemotron": {"auto": "<think></think>", "on": "<think>\n"},
+    "gemma-4": {"auto": "<|channel>thought\n<channel|>", "on": "assistant\n"},
+    "seed-oss": {"auto": "<seed:think></seed:think>", "on": "assistant\n"},
+    "gpt-oss": {"auto": "Reasoning: low", "off": "Reasoning: low", "on": "Reasoning: medium"},
+    "poolside": {"auto": "assistant\n"},
+    "chatml": {"on": "assistant\n", "off": "assistant\n"},
+}
+
+
+@pytest.mark.parametrize(("name", "thinking"), [(name, one) for name, ends in ENDS.items() for one in ends])
+def test_a_template_is_told_whether_to_think(loaded: Loaded, name: str, thinking: Thinking) -> None:
+    prompt = ChatTemplate(TEMPLATES[name], {}).tokenize(EARLIER, loaded.vocabulary, thinking=thinking).tokens
     text = loaded.vocabulary.text(prompt, special=True)
-    assert text.endswith(end), text
+    assert text.endswith(ENDS[name][thinking]), text
     assert "And?" in text
     assert "/no_think" not in text
-
-
-GLM = "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}{% endfor %}<|im_start|>"
 
 
 @pytest.mark.parametrize(
     ("source", "ends"),
     [
         (CHATML, ["<|im_end|>"]),
-        (GLM, ["<|im_start|>"]),
+        (TEMPLATES["glm"], ["<|im_start|>"]),
         (CHATML.replace("<|im_end|>", "\n  <|im_end|>"), ["<|im_end|>"]),
         (CHATML.replace("<|im_end|>", "</s>"), []),  # no token of this vocabulary: text
-        (GPT_OSS, []),  # its thoughts end as its answers do
+        (TEMPLATES["gpt-oss"], []),  # its thoughts end as its answers do
         ("{{ raise_exception('no answers') }}", []),
     ],
 )
@@ -120,7 +79,7 @@ def test_nothing_behind_a_turns_end_is_shown_though_the_file_names_another(
     tmp_path: Path, loaded: Loaded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     say(monkeypatch, loaded.vocabulary.tokenize("So.<|im_start|>user\nAnd?", special=True).tolist())
-    path = write_llama(tmp_path / "glm.gguf", [{"name": "default", "template": GLM}])
+    path = write_llama(tmp_path / "glm.gguf", [{"name": "default", "template": TEMPLATES["glm"]}])
     with closing(LlamaTarget.open(path, TargetOptions(n_threads=1, speculate="off"))) as target:
         said = target.generate(Request(target.chat_prompt(ASKED), Sampling(max_tokens=20)))
     assert (said.text, said.finish) == ("So.", "eos")

@@ -15,7 +15,7 @@ from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.snapshots import policy
 from winnow_engine.targets.snapshots.files import default_folder
-from winnow_engine.targets.snapshots.writer import SnapshotWriter
+from winnow_engine.targets.snapshots.policy import SnapshotWriter
 
 ON = TargetOptions(n_threads=1, n_ubatch=32, snapshot_bytes=1 << 30, speculate="off")
 OFF = replace(ON, snapshot_bytes=None)

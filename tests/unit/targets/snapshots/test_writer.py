@@ -16,7 +16,7 @@ from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder, used_bytes
-from winnow_engine.targets.snapshots.writer import SnapshotWriter
+from winnow_engine.targets.snapshots.policy import SnapshotWriter
 from winnow_engine.targets.throughput import PrefillThroughput
 
 PROMPTS = [np.arange(start, start + 150, dtype=np.int32) for start in (40, 50, 60, 70)]
