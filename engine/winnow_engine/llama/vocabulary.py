@@ -18,10 +18,11 @@ class Vocabulary:
 
     turn_ends: Set[int] = frozenset()
     """Tokens that end an answer, too: the model's chat template says so, but its file may not."""
+    shown: Set[int] = frozenset()
+    """Control tokens that are part of an answer's text: they mark calls."""
 
     def __init__(self, model: LlamaModel) -> None:
-        self._model = model
-        self._handle = model.vocabulary
+        self._model, self._handle = model, model.vocabulary
 
     def tokenize(self, text: str, *, special: bool = False) -> NDArray[np.int32]:
         """Ids int32 [tokens] without BOS or EOS; `<|im_end|>` is a control token only if `special`."""
@@ -59,6 +60,7 @@ class Vocabulary:
 
     def piece(self, token: int, *, special: bool = False) -> bytes:
         """The bytes of one token, which may be a part of a character. Empty for control tokens, but with `special`."""
+        special |= token in self.shown
         buffer = ctypes.create_string_buffer(64)
         size = llama_cpp.llama_token_to_piece(self._handle, token, buffer, len(buffer), 0, special)
         if size < 0:
@@ -89,7 +91,8 @@ class Vocabulary:
     def special_texts(self) -> dict[str, str]:
         """The texts of BOS and EOS, "" where there is none, under the names that chat templates use."""
         ids = {"bos_token": llama_cpp.llama_vocab_bos, "eos_token": llama_cpp.llama_vocab_eos}
-        return {name: self._text(get(self._handle)) for name, get in ids.items()}
+        tokens = {name: get(self._handle) for name, get in ids.items()}
+        return {name: self.spelling(one).decode("utf-8") if one >= 0 else "" for name, one in tokens.items()}
 
     @property
     def size(self) -> int:
@@ -99,6 +102,3 @@ class Vocabulary:
     def spelling(self, token: int) -> bytes:
         """How the vocabulary itself writes a token. Unlike `piece`, no two are the same."""
         return bytes(llama_cpp.llama_vocab_get_text(self._handle, token))
-
-    def _text(self, token: int) -> str:
-        return self.spelling(token).decode("utf-8") if token >= 0 else ""

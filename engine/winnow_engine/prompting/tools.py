@@ -25,18 +25,21 @@ class Tools:
         return bool(self.definitions)
 
     @property
+    def functions(self) -> dict[str, Mapping[str, Any]]:
+        """The functions by name."""
+        return {one["function"]["name"]: one["function"] for one in self.definitions}
+
+    @property
     def wanted(self) -> str | None:
         """The function that must be called, if the model has no choice which."""
-        names = [one["function"]["name"] for one in self.definitions]
-        return self.only or (names[0] if self.required and len(names) == 1 else None)
+        return self.only or (next(iter(self.functions)) if self.required and len(self.definitions) == 1 else None)
 
     def parameters(self, name: str) -> Mapping[str, Any] | None:
         """The JSON schemas of a function's parameters by name, as far as given; None if it is not on offer."""
-        for function in (one["function"] for one in self.definitions):
-            if function["name"] == name:
-                properties = (function.get("parameters") or {}).get("properties")
-                return properties if isinstance(properties, dict) else {}
-        return None
+        if name not in self.functions:
+            return None
+        properties = (self.functions[name].get("parameters") or {}).get("properties")
+        return properties if isinstance(properties, dict) else {}
 
 
 NO_TOOLS = Tools()

@@ -22,16 +22,17 @@ _FEWEST_SEEN = 2
 
 @dataclass(frozen=True, slots=True)
 class Markers:
-    """What stands before and behind a thought. `direct` stands before an answer without one; it need not."""
+    """What stands before and behind a thought; then `direct`. Any of `parts` may stand before an answer."""
 
     opening: str
     closing: str
     direct: str = ""
+    parts: tuple[str, ...] = ()
 
     @property
     def ending(self) -> str:
         """What ends a thought from outside."""
-        return self.closing if self.direct else f"\n{self.closing}\n\n"
+        return f"{self.closing}{self.direct}" if self.direct else f"\n{self.closing}\n\n"
 
 
 MARKERS = (
@@ -41,16 +42,15 @@ MARKERS = (
     Markers("<thought>", "</thought>"),  # EXAONE Deep
     Markers("<|channel>thought", "<channel|>"),  # Gemma 4
     Markers(  # gpt-oss
-        "<|channel|>analysis<|message|>",
-        "<|end|><|start|>assistant<|channel|>final<|message|>",
-        "<|channel|>final<|message|>",
+        *("<|channel|>analysis<|message|>", "<|end|>", "<|start|>assistant<|channel|>final<|message|>"),
+        ("<|start|>assistant", "<|channel|>final", "<|channel|>commentary", "<|message|>"),
     ),
 )
 
 
 def markers_in(template: str) -> tuple[Markers, ...]:
     """The markers that a chat template mentions. Without any, nothing in the model's text is a thought."""
-    return tuple(one for one in MARKERS if one.opening in template or one.closing in template)
+    return tuple(one for one in MARKERS if one.opening in template or (one.closing in template and not one.direct))
 
 
 def opened_at_end(text: str, markers: Iterable[Markers]) -> Markers | None:
@@ -81,7 +81,7 @@ class ThoughtStream:
         """With `inside`, the text begins in a thought, whose opening stood in the prompt."""
         self.markers, self._inside = markers, inside
         self._starts: list[tuple[str, Markers | None]] = [(one.opening, one) for one in markers]
-        self._starts += [(one.direct or one.closing, None) for one in markers]
+        self._starts += [(part, None) for one in markers for part in one.parts or (one.closing,)]
         self._on_thought = on_thought
         self._phase: Literal["start", "thought", "answer"] = "thought" if inside else "start" if markers else "answer"
         self._held, self._space, self._marked = "", "", False
@@ -121,7 +121,7 @@ class ThoughtStream:
     def end_thought(self) -> str:
         """What must be fed to end the thought that the text is in."""
         assert self._inside is not None
-        self._dropped = self._inside.closing
+        self._dropped = self._inside.ending.strip()
         return self._inside.ending
 
     def feed(self, text: str) -> str:

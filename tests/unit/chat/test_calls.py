@@ -51,6 +51,13 @@ FORMS = {
     "a block with a tag": f"```xml\n{TAGGED}\n```",
     "tags": XML.format(""),
     "tags without a frame": "<function=weather><parameter=city>Paris</parameter></function>",
+    "glm-4.5": "<tool_call>weather\n<arg_key>city</arg_key>\n<arg_value>Paris</arg_value>\n</tool_call>\n",
+    "gpt-oss": 'to=functions.weather <|constrain|>json<|message|>{"city": "Paris"}',
+    "gpt-oss in a channel": '<|channel|>commentary to=functions.weather <|message|>{"city": "Paris"}',
+    "gemma-4": '<|tool_call>call:weather{city:<|"|>Paris<|"|>}<tool_call|>',
+    "gemma-4 as JSON": '<|tool_call>call:weather{"city": "Paris"}<tool_call|>',
+    "devstral": '[TOOL_CALLS]weather[ARGS]{"city": "Paris"}',
+    "mistral-nemo": '[TOOL_CALLS] [{"name": "weather", "arguments": {"city": "Paris"}, "id": "abcdefghi"}]',
 }
 
 
@@ -78,6 +85,16 @@ def test_several_calls_and_text_between_and_behind() -> None:
     assert read(*lines) == read(lines) == ("", [*CALLED, ("now", {})])
 
 
+def test_values_have_their_types_in_every_form() -> None:
+    for days, said in ((3, "3"), (True, "True"), (None, "None"), ([1, {"a": "}"}], '[1, {"a": "}"}]')):
+        tag = f"<arg_key>days</arg_key><arg_value>{said}</arg_value>"
+        xml = XML.format(f"<parameter=days>\n{said}\n</parameter>\n")
+        assert read(f"<tool_call>weather{tag}</tool_call>")[1] == [("weather", {"days": days})]
+        assert read(xml)[1] == [("weather", {"city": "Paris", "days": days})]
+    own = '<|tool_call>call:weather{city:<|"|>a, b: "<|"|>,days:[1,None,{k:<|"|>}<|"|>}],all:true}<tool_call|>'
+    assert read(*own) == ("", [("weather", {"city": 'a, b: "', "days": [1, None, {"k": "}"}], "all": True})])
+
+
 def test_arguments_may_be_missing_or_hold_markup() -> None:
     assert read('<tool_call>{"name": "bare"}</tool_call>') == ("", [("bare", {})])
     city = 'a </tool_call> }} ``` \\" </function> \u00e9 b'
@@ -101,6 +118,11 @@ NO_CALLS = [
     "<tool_call>\n<function=weather>\n<parameter=city>\nParis\n</function>\n</tool_call>",
     "<function=weather>" + "<parameter=city>Paris</parameter>\n" * 60 + "and more</function>",
     "<function=\n></function>",
+    "<tool_call>now<arg_key>city</arg_key>\n</tool_call>", "<tool_call>elsewhere\n</tool_call>",
+    "<tool_call>now is a function", "to=functions.", 'to=functions.elsewhere<|message|>{"city": "Paris"}',
+    "<|channel|>commentary to=functions.now" + " and" * 90, 'to=functions.now<|message|>{"a": }', "to you, then [1].",
+    '<|tool_call>call:now{a:<|"|>b', "<|tool_call>call:now{a:b}<tool_call|>", "<|tool_call>call:elsewhere{}",
+    '[TOOL_CALLS]now[ARGS]{"a": ', "[TOOL_CALLS]now", "[TOOL_CALLS]" * 40, '[TOOL_CALLS][{"name": "elsewhere"}, {}]',
     "<tool_call>", "</tool_call>", "<tool_call>\nno call</tool_call>", "<", "```", "```json", "{", "\n {\n",
     '```json\n{"name": "click", "version": "8.1", "scripts": {}}\n```\n',
     "```python\nif a < b:\n    x = {}\n```\nDone.\n",
@@ -129,24 +151,11 @@ def test_text_flows_on_and_only_what_may_begin_a_call_waits() -> None:
         assert "".join(said)[before:] == shown
 
 
-PARTS = st.sampled_from(
-    [
-        TAGGED,
-        PARIS,
-        "<tool_call>",
-        "</tool_call>",
-        '{"name": "now"',
-        "{",
-        "}",
-        "```json\n",
-        "```",
-        "\n",
-        " ",
-        "a",
-        "<",
-        "<function=now>",
-    ]
-)
+PARTS = st.sampled_from([
+    TAGGED, PARIS, "<tool_call>", "</tool_call>", '{"name": "now"', "{", "}", "```json\n", "```", "\n", " ", "a", "<",
+    "<function=now>", "[TOOL_CALLS]", "now[ARGS]", "<|tool_call>call:now", "to=functions.now", "<|message|>",
+    "<tool_call>now<arg_key>",
+])  # fmt: skip
 
 
 @given(st.lists(PARTS, max_size=8).map("".join), st.data())

@@ -17,13 +17,15 @@ from . import hostile as servers
 LAYERS, WIDTH, HEADS, HEAD, CONTEXT = 2, 32, 2, 16, 4096
 
 
-def start(path: Path, architecture: str, layers: int = LAYERS) -> gguf.GGUFWriter:
+def start(
+    path: Path, architecture: str, layers: int = LAYERS, control: Sequence[str] = ("<|im_start|>", "<|im_end|>")
+) -> gguf.GGUFWriter:
     writer = gguf.GGUFWriter(path, architecture)
     writer.add_context_length(CONTEXT)
     writer.add_embedding_length(WIDTH)
     writer.add_block_count(layers)
     writer.add_layer_norm_rms_eps(1e-5)
-    add_tokenizer(writer, ["<|im_start|>", "<|im_end|>"])
+    add_tokenizer(writer, [*control])
     return writer
 
 
@@ -56,9 +58,11 @@ def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_llama(tmp_path_factory.mktemp("models") / "tiny-llama.gguf")
 
 
-def write_llama(path: Path, templates: Sequence[Mapping[str, str]] = ()) -> Path:
-    """A model as small as possible, with chat templates by name."""
-    writer = start(path, "llama")
+def write_llama(
+    path: Path, templates: Sequence[Mapping[str, str]] = (), control: Sequence[str] = ("<|im_start|>", "<|im_end|>")
+) -> Path:
+    """A model as small as possible, with chat templates by name, and control tokens of which the second is an end."""
+    writer = start(path, "llama", control=control)
     if templates:
         writer.add_chat_template(templates)
     writer.add_head_count(HEADS)
@@ -71,7 +75,8 @@ def write_llama(path: Path, templates: Sequence[Mapping[str, str]] = ()) -> Path
         "ffn_up": (2 * WIDTH, WIDTH),
         "ffn_down": (WIDTH, 2 * WIDTH),
     }
-    finish(writer, {f"blk.{i}.{name}.weight": shape for i in range(LAYERS) for name, shape in layer.items()})
+    shapes = {f"blk.{i}.{name}.weight": shape for i in range(LAYERS) for name, shape in layer.items()}
+    finish(writer, {"token_embd.weight": (256 + len(control), WIDTH), **shapes})
     return path
 
 

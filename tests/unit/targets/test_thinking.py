@@ -67,7 +67,12 @@ def test_a_marker_may_be_cut_at_every_border(markers: Markers) -> None:
         ("<think>one\n", "one", ""),
         ("<think>one</thi", "one</thi", ""),
         ("<|channel|>final<|message|>Yes.", "", "Yes."),
-        (f"<|channel|>analysis<|message|>one{GPT_OSS.closing}Yes.", "one", "Yes."),
+        ("<|channel|>commentary<|message|>Yes.", "", "Yes."),
+        (f"<|channel|>analysis<|message|>one{GPT_OSS.ending}Yes.", "one", "Yes."),
+        (
+            f"{GPT_OSS.opening}one{GPT_OSS.closing}<|start|>assistant<|channel|>commentary to=functions.f {{}}",
+            *("one", "to=functions.f {}"),
+        ),
     ],
 )
 def test_what_models_also_do(text: str, thought: str, answer: str) -> None:
@@ -90,7 +95,8 @@ def test_a_thought_that_goes_on_in_the_answer_leaves_no_marker() -> None:
     for _ in range(300):
         markers = rng.choice(MARKERS)
         more = random_text(rng, markers, 20)
-        answer = f"So {more} {markers.closing}it is{rng.choice(['', markers.closing[:3]])}"
+        ending = markers.ending.strip()
+        answer = f"So {more} {ending}it is{rng.choice(['', ending[:3]])}"
         stream = ThoughtStream(MARKERS, inside=markers)
         assert stream.feed("Hm") + stream.feed(stream.end_thought()) == ""
         shown = "".join([*map(stream.feed, cut_anywhere(answer, rng)), stream.end()])

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Any, NoReturn
 
 import jinja2
@@ -26,7 +27,7 @@ from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
 from winnow_engine.targets.local.bounded_templates import BoundedEnvironment
-from winnow_engine.targets.local.call_forms import form_of
+from winnow_engine.targets.local.call_forms import CallForm, form_of
 from winnow_engine.targets.local.placeholders import Placeholders, first_of, shown, to_json
 from winnow_engine.targets.text_stream import markers_in, opened_at_end
 
@@ -46,6 +47,10 @@ _EFFORT = "reasoning_effort"
 # What turns it off where the template looks for that in the messages instead: Nemotron.
 _SOFT_SWITCH = "/no_think"
 
+# A conversation that shows how a template writes calls.
+_CALL = ToolCall("", "look", '{"at": "here"}')
+_CALLED = [Message("user", "Where?"), Message("assistant", "", (_CALL,)), Message("tool", "There.")]
+_OFFERED = Tools(({"type": "function", "function": {"name": "look_up"}},))
 
 # A template is a program of the model's authors. Compiled, it may be no Python; run, it may divide by zero.
 _FAILURES = (
@@ -100,13 +105,21 @@ class ChatTemplate:
         except _FAILURES as error:
             raise UnsupportedModelError(f"the target's chat template is not valid: {error}") from error
         self._environment = environment
-        self.call_form = form_of(source) if "tools" in variables else None
         self.markers = markers_in(source)
         self._switches = [name for name in _SWITCHES if name in variables] if self.markers else []
         harmony = any(one.direct for one in self.markers)
         self._efforts = [_EFFORT] if harmony and _EFFORT in variables else []
         self._soft_switch = _SOFT_SWITCH if _SOFT_SWITCH in source and self.markers and not self._switches else ""
         self._model = model
+
+    @cached_property
+    def call_form(self) -> CallForm | None:
+        """The form that the template writes calls in; None if that is unknown, or it has no tools."""
+        try:
+            rendered = self.render(_CALLED, _OFFERED)
+        except UnsupportedModelError:
+            return None
+        return form_of(rendered, "look", "at", "There.") if "look_up" in rendered else None
 
     def forced_prefix(self, tools: Tools) -> str:
         """The forced prefix of an answer that must be a call; "" if it need not be one."""
@@ -142,6 +155,8 @@ class ChatTemplate:
 
         Raises UnsupportedModelError if the template refuses or drops a message, or knows no tools and there are some.
         """
+        if self.call_form and self.call_form.single:
+            messages = _one_by_one(messages)
         placeholders, contents = Placeholders(), list[str]()
 
         def put(text: str) -> str:
@@ -175,11 +190,13 @@ class ChatTemplate:
         UnsupportedModelError if it refuses the messages or takes too long, or knows no tools and there are some.
         """
         self._check_tools(messages, tools)
-        names = {call.id: call.name for message in messages for call in message.calls}
+        calls = [call for message in messages for call in message.calls]
+        # Mistral's templates take names of nine characters only.
+        known = {call.id: (f"{number:09}", call.name) for number, call in enumerate(calls)}
         try:
-            turns = [_turn(message, content(message.content), inner, names) for message in messages]
+            turns = [_turn(message, content(message.content), inner, known) for message in messages]
             switches = self._switch(turns, thinking)
-            definitions = inner(list(tools.definitions)) or None
+            definitions = [inner(_whole(one)) for one in tools.definitions] or None
             given = {"messages": turns, "tools": definitions, "add_generation_prompt": True, **switches}
             return self._environment.rendered(self._template, **given)
         except _FAILURES as error:
@@ -196,7 +213,7 @@ class ChatTemplate:
         return effort | {name: _SWITCHES[name][thinking == "on"] for name in self._switches}
 
     def _check_tools(self, messages: Sequence[Message], tools: Tools) -> None:
-        if (tools or uses_tools(messages)) and self.call_form is None:
+        if messages is not _CALLED and (tools or uses_tools(messages)) and self.call_form is None:
             raise UnsupportedModelError(
                 f"the chat template of {self._model} has no tools, or writes calls in a form that Winnow cannot read: "
                 "leave out `tools` and messages with calls, or choose a target that has them, such as Qwen2.5 or Qwen3"
@@ -208,23 +225,47 @@ def uses_tools(messages: Sequence[Message]) -> bool:
     return any(message.calls or message.role == "tool" for message in messages)
 
 
-def _turn(message: Message, content: str, inner: Callable[[Any], Any], names: Mapping[str, str]) -> dict[str, Any]:
+def _one_by_one(messages: Sequence[Message]) -> list[Message]:
+    """The messages with one call each, before its result."""
+    results, turns = {message.call_id: message for message in messages if message.role == "tool"}, list[Message]()
+    for message in messages:
+        for number, call in enumerate(message.calls[1:] and message.calls):
+            turns.append(replace(message, content="" if number else message.content, calls=(call,)))
+            turns += [results.pop(call.id)] if call.id in results else []
+        if not message.calls[1:] and (message.role != "tool" or message.call_id in results):
+            turns.append(message)
+    return turns
+
+
+def _whole(definition: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool with all that templates take for granted, in the order in which models have seen it."""
+    function = {name: value for name, value in definition["function"].items() if value is not None}
+    parameters = {"type": "object", "properties": {}} | function.get("parameters", {})
+    return {**definition, "function": {"name": "", "description": ""} | function | {"parameters": parameters}}
+
+
+def _turn(
+    message: Message, content: str, inner: Callable[[Any], Any], known: Mapping[str, tuple[str, str]]
+) -> dict[str, Any]:
     """A message in the form that Hugging Face templates expect: a call's arguments are an object, not text."""
     turn: dict[str, Any] = {"role": message.role, "content": content}
     if message.calls:
-        turn |= {"content": content if message.content else "", "tool_calls": [inner(_call(c)) for c in message.calls]}
+        calls = [inner(_call(call, known[call.id][0])) for call in message.calls]
+        turn |= {"content": content if message.content else "", "tool_calls": calls}
     if message.role == "tool":
-        turn |= inner({"tool_call_id": message.call_id, "name": names.get(message.call_id, "")})
+        number, name = known.get(message.call_id, ("", ""))
+        turn |= inner({"tool_call_id": number, "name": name})
     return turn
 
 
-def _call(call: ToolCall) -> dict[str, Any]:
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": json.loads(call.arguments)}}
+def _call(call: ToolCall, number: str) -> dict[str, Any]:
+    return {"id": number, "type": "function", "function": {"name": call.name, "arguments": json.loads(call.arguments)}}
 
 
 def _check_complete(messages: Sequence[Message], contents: Sequence[str], used: set[str]) -> None:
+    """Raise UnsupportedModelError if a message is missing. What was said with a call may be."""
     pairs = zip(messages, contents, strict=True)
-    dropped = [m.role for m, content in pairs if content not in used and (m.content or not m.calls)]
+    dropped = [m.role for m, content in pairs if content not in used and not m.calls]
     if dropped:
         raise UnsupportedModelError(
             f"the target's chat template drops {' and '.join(dropped)} messages: choose another target"

@@ -63,8 +63,12 @@ class Session:
 
     @cached_property
     def _tool_template(self) -> ChatTemplate:
-        source = self._model.tool_template
-        return ChatTemplate(source, self._vocabulary.special_texts(), self._name) if source else self._template
+        source, template = self._model.tool_template, self._template
+        if source:
+            template = ChatTemplate(source, self._vocabulary.special_texts(), self._name)
+        if template.call_form:
+            self._vocabulary.shown = template.call_form.control_tokens(self._vocabulary)
+        return template
 
     @cached_property
     def _grammar_vocabulary(self) -> GrammarVocabulary:

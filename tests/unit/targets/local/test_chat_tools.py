@@ -5,44 +5,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from schemas import record
 
+from winnow_engine.chat.calls import CallReader
+from winnow_engine.core import Sampling
 from winnow_engine.errors import UnsupportedModelError
+from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
+from winnow_engine.targets.base import Request
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate
+from winnow_engine.targets.local.decoding import Sampler
 from winnow_engine.targets.local.session import Session
 from winnow_engine.targets.snapshots.policy import SnapshotWriter
+from winnow_engine.targets.text_stream import ThoughtStream
 from winnow_engine.targets.throughput import PrefillThroughput
 
 from ..conftest import write_llama
 from ..loaded import OPTIONS
 
-# What Qwen2.5's template does, shorter.
-HERMES = """{%- if tools %}<|im_start|>system
-<tools>{% for tool in tools %}{{ "\n" }}{{ tool | tojson }}{% endfor %}
-</tools> Call with <tool_call>{"name": …}</tool_call><|im_end|>
-{% endif %}
-{%- for message in messages %}
-{%- if message.role == "tool" %}<|im_start|>user
-<tool_response>{{ message.content }}</tool_response><|im_end|>
-{% else %}<|im_start|>{{ message.role }}
-{{ message.content }}
-{%- for call in message.tool_calls %}
-<tool_call>{"name": "{{ call.function.name }}", "arguments": {{ call.function.arguments | tojson }}}</tool_call>
-{%- endfor %}<|im_end|>
-{% endif %}{% endfor %}<|im_start|>assistant
-"""
-# Qwen3-Coder writes values as they are, Llama has results as JSON and takes `tools` for defined nowhere.
-TAGS = """{% if tools %}{{ tools | tojson }}{% endif %}{% for message in messages %}{{ message.content }}
-{%- for call in message.tool_calls %}<tool_call><function={{ call.function.name }}>
-{%- for key, value in call.function.arguments | items %}<parameter={{ key }}>{{ value }}</parameter>{% endfor -%}
-</function></tool_call>{% endfor %}{% endfor %}"""
-LLAMA = """{% if not tools is defined %}{% set tools = none %}{% endif %}{% if tools is not none %}{{ tools | tojson }}
-{% endif %}{% for message in messages %}{% if message.tool_calls %}
-{%- if message.tool_calls | length != 1 %}{{ raise_exception("one call at once") }}{% endif -%}
-{"name": "{{ message.tool_calls[0].function.name }}", {{ '"parameters": ' }}
-{%- else %}{{ message.content | tojson }}{% endif %}{% endfor %}"""
+# Of each family, a template that writes calls and results as the family's own does, and refuses what that refuses.
+TEMPLATES = {file.stem: file.read_text("utf-8") for file in Path(__file__).with_name("templates").glob("*.jinja")}
+HERMES, TAGS, LLAMA = TEMPLATES["hermes"], TEMPLATES["qwen3-coder"], TEMPLATES["llama"]
 
 
 def function(name: str, description: str = "") -> dict[str, Any]:
@@ -66,7 +51,8 @@ def without_marks(text: str) -> str:
 def test_definitions_calls_and_results_are_shown_as_the_template_says() -> None:
     assert ChatTemplate(HERMES, {}).render([ASKED, CALLED, RESULT], LOOK) == (
         "<|im_start|>system\n<tools>\n"
-        '{"type": "function", "function": {"name": "look", "description": "Looks.", "parameters": {"a": [1]}}}'
+        '{"type": "function", "function": {"name": "look", "description": "Looks.", "parameters": '
+        '{"type": "object", "properties": {}, "a": [1]}}}'
         '</tools> Call with <tool_call>{"name": …}</tool_call><|im_end|>\n'
         "<|im_start|>user\nWhere é?<|im_end|>\n"
         "<|im_start|>assistant\n"
@@ -75,16 +61,14 @@ def test_definitions_calls_and_results_are_shown_as_the_template_says() -> None:
     )
 
 
-@pytest.mark.parametrize("source", [HERMES, TAGS, LLAMA], ids=["hermes", "tags", "llama"])
+@pytest.mark.parametrize("source", TEMPLATES.values(), ids=TEMPLATES)
 def test_harmless_tools_tokenise_as_the_rendered_text_does(source: str, vocabulary: Vocabulary) -> None:
     template, messages = ChatTemplate(source, {}), [ASKED, CALLED, RESULT]
-    if source == LLAMA:
-        messages = [ASKED, CALLED]
     whole = vocabulary.tokenize(template.render(messages, LOOK), special=True)
     assert template.tokenize(messages, vocabulary, LOOK).tokens.tolist() == whole.tolist()
 
 
-@pytest.mark.parametrize("source", [HERMES, TAGS, LLAMA], ids=["hermes", "tags", "llama"])
+@pytest.mark.parametrize("source", TEMPLATES.values(), ids=TEMPLATES)
 def test_tools_and_system_messages_are_the_head_of_a_prompt(source: str, vocabulary: Vocabulary) -> None:
     template, system = ChatTemplate(source, {}), Message("system", "Be brief.")
     first, other = (template.tokenize([system, ASKED, *more], vocabulary, LOOK) for more in ([], [CALLED]))
@@ -108,15 +92,16 @@ ATTACKS = {
 }
 
 
-@pytest.mark.parametrize("source", [HERMES, TAGS], ids=["hermes", "tags"])
+@pytest.mark.parametrize("name", TEMPLATES)
 @pytest.mark.parametrize("place", ATTACKS)
-def test_nothing_in_tools_and_calls_becomes_a_control_token(source: str, place: str, vocabulary: Vocabulary) -> None:
+def test_nothing_in_tools_and_calls_becomes_a_control_token(name: str, place: str, vocabulary: Vocabulary) -> None:
     messages, tools = ATTACKS[place]
-    template = ChatTemplate(source, {})
+    template = ChatTemplate(TEMPLATES[name], {})
     ids = template.tokenize(messages, vocabulary, tools).tokens
-    turns = len(messages) + 1 if source == HERMES else 0  # the tools have one
+    turns = len(messages) + 1 if name == "hermes" else 0  # the tools have one
     assert sum(vocabulary.is_end(token) for token in ids) == turns
-    assert without_marks(text_of(ids, vocabulary)) == without_marks(template.render(messages, tools))
+    rendered = template.render(messages, tools).replace("@@json", "@@text")  # what looks like a mark is taken for one
+    assert without_marks(text_of(ids, vocabulary)) == without_marks(rendered)
 
 
 @pytest.mark.parametrize("source", [CHATML, "{{ tools }}{{ messages[0].content }}", LLAMA.replace("parameters", "x")])
@@ -149,11 +134,7 @@ def test_an_answer_that_must_be_a_call_has_its_beginning_in_the_prompt(
     template = ChatTemplate(source, {})
     both = (*LOOK.definitions, function("stop"))
     one, this = Tools(both, required=True), Tools(both, required=True, only="look")
-    assert (template.forced_prefix(LOOK), template.forced_prefix(one), template.forced_prefix(this)) == (
-        "",
-        any_one,
-        this_one,
-    )
+    assert [*map(template.forced_prefix, (LOOK, one, this))] == ["", any_one, this_one]
     assert template.forced_prefix(Tools(LOOK.definitions, required=True)) == this_one
     free, bound = (template.tokenize([ASKED], vocabulary, tools).tokens for tools in (Tools(both), this))
     assert bound[: len(free)].tolist() == free.tolist()
@@ -178,9 +159,53 @@ def test_a_model_without_tools_is_called_as_its_file_is(tiny_llama: Path) -> Non
         assert session.forced_prefix(Tools(LOOK.definitions, required=True)) == ""
 
 
-@pytest.mark.parametrize(("template", "opening"), [(HERMES, "<tool_call>"), (TAGS, "<tool_call>"), (LLAMA, '{"name"')])
-def test_calls_in_arguments_of_glm_are_not_taken_for_another_form(template: str, opening: str) -> None:
-    form = ChatTemplate(template, {}).call_form
-    assert form is not None
-    assert form.opening.startswith(opening)
-    assert ChatTemplate(f"{template}{{# <tool_call>look<arg_key>at</arg_key> #}}", {}).call_form is None
+ODD = ToolCall("one", "look", '{"at": "é < {\\"k\\": 1,\\n z: 2}", "n": [1.5, true]}')
+BOTH = Message("assistant", "", (ODD, ToolCall("two", "stop", "{}")))
+RESULTS = [Message("tool", "Here.", call_id="one"), Message("tool", "Stopped.", call_id="two")]
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_calls_that_a_template_has_written_are_read_wherever_they_are_cut(name: str, vocabulary: Vocabulary) -> None:
+    tools, template = Tools((function("look"), function("stop"))), ChatTemplate(TEMPLATES[name], {})
+    assert (form := template.call_form)
+    text = text_of(template.tokenize([ASKED, BOTH, *RESULTS], vocabulary, tools).tokens, vocabulary)
+    text = text.partition(ASKED.content)[2]
+    assert text.index("Here.") < text.index("Stopped.")
+    for at in range(len(text)):
+        said, called = list[str](), list[tuple[str, Any]]()
+        reader = CallReader(tools, said.append, lambda *call: called.append(call))  # noqa: B023
+        for piece in (text[:at], text[at:]):
+            reader.feed(piece)
+        reader.end()
+        assert called == [(call.name, call.arguments) for call in BOTH.calls]
+        assert form.opening.strip() not in "".join(said)
+
+
+@pytest.mark.parametrize(
+    ("name", "lost"), [("gemma-4", 'value:<|"|>'), ("gpt-oss", "message.content | tojson"), ("glm-4.5", "arg_")]
+)
+def test_a_template_that_writes_calls_otherwise_or_drops_results_has_no_tools(name: str, lost: str) -> None:
+    assert ChatTemplate(TEMPLATES[name].replace(lost, "0"), {}).call_form is None
+
+
+def test_control_tokens_of_a_call_are_text_of_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = write_llama(
+        tmp_path / "devstral.gguf",
+        [{"name": "default", "template": TEMPLATES["devstral"]}],
+        ["[TOOL_CALLS]", "<|im_end|>", "[ARGS]"],
+    )
+    script = [256, *b"look", 258, *b'{"at": 1}', 257]
+    strict = Tools(({"type": "function", "function": {"name": "look", "parameters": record(at={}), "strict": True}},))
+    with closing(Session(model, OPTIONS, SnapshotWriter(), PrefillThroughput())) as session:
+        required = session.chat_prompt([ASKED], Tools(LOOK.definitions, required=True))
+        assert required.tokens[-6:].tolist() == script[:6]
+        prompt = session.chat_prompt([ASKED], strict)
+        grammar = session._grammar(Request(prompt, tools=strict), ThoughtStream())
+        assert grammar is not None
+        for token in script:
+            assert grammar.allows(token)
+            grammar.go_on(token)
+        chosen = iter(script)
+        monkeypatch.setattr(Sampler, "sample", lambda *_: next(chosen))
+        said = session.generate(Request(prompt, Sampling(max_tokens=30), tools=LOOK), AbortFlag(), 0.0)
+    assert (said.text, said.finish) == ('[TOOL_CALLS]look[ARGS]{"at": 1}', "eos")

@@ -124,7 +124,7 @@ PICKS, LOOKS = function("pick", True, PICK), function("look", False, record(at={
 ODD = function("odd", False, {"properties": {"at": {"not": {}}}})
 
 
-@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.sign)
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.opening)
 @pytest.mark.parametrize(
     ("tools", "wanted", "begins"),
     [
@@ -156,7 +156,7 @@ def test_calls_have_the_arguments_of_their_schema(
             jsonschema.validate(arguments, schema)
 
 
-@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.sign)
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.opening)
 @pytest.mark.parametrize("schema", [{"properties": [1]}, {"properties": {"a": {"type": 5}}}], ids=str)
 def test_only_strict_tools_need_a_schema_that_can_be_followed(form: CallForm, schema: dict[str, Any]) -> None:
     assert answer_grammar(None, Tools((function("f", False, schema),), required=True), form)
@@ -164,7 +164,7 @@ def test_only_strict_tools_need_a_schema_that_can_be_followed(form: CallForm, sc
         answer_grammar(None, Tools((function("f", True, schema),)), form)
 
 
-@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.sign)
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.opening)
 def test_only_sound_calls_of_strict_tools_may_come_in_free_text(loaded: Loaded, form: CallForm) -> None:
     grammar = answer_grammar(None, Tools((PICKS,)), form)
     assert answer_grammar(None, Tools((LOOKS,)), form) is None
@@ -173,7 +173,7 @@ def test_only_sound_calls_of_strict_tools_may_come_in_free_text(loaded: Loaded, 
     begun = form.opening + "pick" + form.middle
     texts = {"Well, {}": True, '```json\n{"name": "other"}\n```': True, f"{begun}": True}
     texts |= {'Yes:\n{"name": "pick", "arguments": {}}': False, '{"arguments": {}, "name": "pick"}': False}
-    if not form.in_tags:
+    if not form.tags:
         texts |= {f"{begun} {good}{form.closing}": True, f"{begun} {{}}": False, f'Yes:\n{begun} {{"colour": "b': False}
         bare = '{"name": "pick",\n  "arguments": '
         texts |= {f"Yes:\n```json\n{bare}{good}\n}}\n``` Well?": True, f'```{bare}{{"colour": "b': False}
