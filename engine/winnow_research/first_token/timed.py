@@ -37,7 +37,8 @@ def with_rest(stages: dict[str, float], seconds: float) -> dict[str, float]:
 def summary(answers: Sequence[TimedAnswer]) -> dict[str, Any]:
     """Median and range of the seconds, medians of the stages and of what was read, and every answer's seconds."""
     seconds = [answer.seconds for answer in answers]
-    stages = {name: _median(answer.stages[name] for answer in answers) for name in answers[0].stages}
+    names = max((answer.stages for answer in answers), key=len)  # not every question is reranked
+    stages = {name: _median(answer.stages.get(name, 0.0) for answer in answers) for name in names}
     found: dict[str, Any] = {
         "median_s": _median(seconds),
         "range_s": [round(min(seconds), 4), round(max(seconds), 4)],
@@ -48,11 +49,9 @@ def summary(answers: Sequence[TimedAnswer]) -> dict[str, Any]:
         "tokens_per_s": _median(answer.tokens_per_s for answer in answers),
         "encoded_tokens": _median(answer.encoded_tokens for answer in answers),
     }
-    kept = [answer.kept_tokens for answer in answers if answer.kept_tokens is not None]
-    if kept:
+    if kept := [answer.kept_tokens for answer in answers if answer.kept_tokens is not None]:
         found["kept_tokens"] = _median(kept)
-    golds = [answer.kept for answer in answers if answer.kept is not None]
-    if golds:
+    if golds := [answer.kept for answer in answers if answer.kept is not None]:
         found["golds_kept"] = [sum(golds), len(golds)]
     return found
 

@@ -19,6 +19,8 @@ def test_a_summary_has_median_range_and_golds() -> None:
     assert found["stages_s"] == {"read": 0.5, "prefill": 1.5}
     assert found["golds_kept"] == [2, 3]
     assert "golds_kept" not in summary([answer(1.0)])
+    reranked = TimedAnswer("why?", 1.0, {"read": 0.1, "rerank": 0.2, "prefill": 0.7}, 100, 0, 0, 50, None)
+    assert summary([answer(1.0), reranked])["stages_s"] == {"read": 0.175, "rerank": 0.1, "prefill": 0.725}
 
 
 def test_the_best_chunks_are_kept_whole() -> None:
