@@ -35,7 +35,6 @@ class KnownTarget:
     experts_used: int = 1
     state_bytes: int = 0
     tied: bool = False
-    narrow: bool = False
     file: str = ""
     sha256: str = ""
     url: str = ""

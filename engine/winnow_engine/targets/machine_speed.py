@@ -1,4 +1,4 @@
-"""How fast this machine computes models: measured on small ones of random weights, once, in three seconds.
+"""How fast this machine computes models: measured on small ones of random weights, once, in some seconds.
 
 The time that counts is the threads' own, so that other programs' load is not taken for the machine's speed; on a GPU it
 is the clock's.
@@ -13,6 +13,7 @@ from contextlib import closing, suppress
 from dataclasses import astuple, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -30,11 +31,9 @@ from winnow_engine.llama.model import LlamaModel
 from winnow_engine.models.target_table import KnownTarget
 from winnow_engine.storage.folders import cache_folder
 
-_BATCH, _TOKENS_OUT, _GPU_BATCH, _GPU_BYTES = 256, 8, 512, 2 << 30
-_LAYERS, _HEAD, _KV_HEADS, _EXPERTS, _USED = 5, 64, 2, 16, 2
-# Seconds that a layer takes beside the products with weights: for a token of a prompt, and of the answer, there and in
-# the small models. Fitted to three models on two cores of an EPYC with AVX-512.
-_PROMPT_LAYER_S, _LAYER_S, _SMALL_LAYER_S = 2e-5, 3e-4, 2e-4
+_BATCH, _TOKENS_OUT, _GPU_BATCH, _GPU_BYTES = 256, 16, 512, 2 << 30
+_HEAD, _KV_HEADS, _EXPERTS, _USED = 64, 2, 16, 2
+_SCATTERED = 1.1  # a file long in memory is read 1.1 to 1.2 times as slowly as one just written, on cores of an EPYC
 # Fitted to five large models on an H200: a call's own seconds, a hybrid's time for a layer, a large one's for copying.
 _CALL_S, _HYBRID, _COPYING = 2e-3, 2.3, 0.72
 
@@ -46,15 +45,13 @@ class Kind:
     most: Type
     rest: Type
     experts: bool = False
-    width: int = 2048
 
 
 def kind_of(target: KnownTarget) -> Kind:
-    """The kind of a model's weights by the name of its quantisation; widths below 1,024 are computed more slowly."""
+    """The kind of a model's weights by the name of its quantisation. Q5_0 is Q4_K in a width that Q4_K cannot have."""
     name = target.quantisation.removeprefix("UD-").split("_K_")[0] + ("_K" if "_K_" in target.quantisation else "")
     most = Type[name] if name in Type.__members__ else Type.Q4_K
-    width = 896 if target.narrow and 896 % gguf.GGML_QUANT_SIZES[most][0] == 0 else 2048
-    return Kind(most, Type.Q6_K if most is Type.Q4_K else most, target.experts > 1, width)
+    return Kind(most, Type.Q6_K if most in (Type.Q4_K, Type.Q5_0) else most, target.experts > 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +61,8 @@ class Speed:
 
     parameters_per_s: float
     bytes_per_s: float
-    prompt_layer_s: float = _PROMPT_LAYER_S
-    layer_s: float = _LAYER_S
+    prompt_layer_s: float = 0.0
+    layer_s: float = 0.0
     copied_per_s: float = math.inf
 
 
@@ -114,7 +111,7 @@ def speeds(kinds: set[Kind], *, on_gpu: bool) -> dict[Kind, Speed]:
     gpu = best_gpu() if on_gpu and evaluates_on_gpu(TargetOptions()) else None
     if on_gpu and (gpu is None or gpu.free < _GPU_BYTES):
         return {}
-    standing = {kind: replace(kind, most=Type.Q4_K, rest=Type.Q6_K, width=2048) if gpu else kind for kind in kinds}
+    standing = {kind: replace(kind, most=Type.Q4_K, rest=Type.Q6_K) if gpu else kind for kind in kinds}
     file, measure = cache_folder() / "speed.json", _measured_on_gpu if gpu else _measured
     made_by = f"{llama_cpp.__version__}, {gpu.name if gpu else f'{TargetOptions().threads} threads'}"
     record = _recorded(file)
@@ -137,32 +134,38 @@ def _recorded(file: Path) -> dict[str, dict[str, tuple[float, ...]]]:
 
 
 def _measured(kind: Kind) -> Speed:
-    parameters, read, (reading_s, answering_s) = _timed(kind, TargetOptions(place="cpu", n_ubatch=_BATCH))
-    weights_s = max(answering_s - _LAYERS * _SMALL_LAYER_S, answering_s / 4)
-    return Speed(parameters * _BATCH / reading_s, read / weights_s)
+    options = TargetOptions(place="cpu", n_ubatch=_BATCH)
+    found = _speed(_timed(kind, (512, 16, 1 << 14), options), _timed(kind, (2048, 2, 1 << 14), options), _BATCH, 0.0)
+    return replace(found, bytes_per_s=found.bytes_per_s / _SCATTERED)
 
 
 def _measured_on_gpu(kind: Kind) -> Speed:
-    """Two widths tell the weights' time from the layers', which is much of a small model's."""
-    options, wide = TargetOptions(n_ubatch=_GPU_BATCH), replace(kind, width=4096)
-    fewer, less, (short_s, short_answer_s) = _timed(replace(kind, width=2048 if kind.experts else 1024), options)
-    parameters, read, (reading_s, answering_s) = _timed(wide, options)
+    options, narrow, wide = TargetOptions(n_ubatch=_GPU_BATCH), (2048 if kind.experts else 1024, 5, 256), (4096, 5, 256)
+    found = _speed(_timed(kind, narrow, options), _timed(kind, wide, options), _GPU_BATCH, _CALL_S)
     # Of experts, random weights use a few alone, and others are not copied.
-    dense, away = replace(wide, experts=False), replace(options, n_gpu_layers=1)
-    _, size, (there_s, _), (copying_s, _) = _timed(dense, options, away)
-    parameter_s = max(reading_s - short_s, reading_s / 4) / (parameters - fewer)
-    byte_s = max(answering_s - short_answer_s, answering_s / 9) / (read - less)
-    layer_s = max(0.0, short_s - _CALL_S - fewer * parameter_s) / _GPU_BATCH / _LAYERS
-    answer_layer_s = max(0.0, short_answer_s - less * byte_s) / _LAYERS
-    copied_per_s = _COPYING * size / max(copying_s - there_s, there_s)
-    return Speed(_GPU_BATCH / parameter_s, 1 / byte_s, layer_s, answer_layer_s, copied_per_s)
+    dense, away = replace(kind, experts=False), replace(options, n_gpu_layers=1)
+    *_, size, (there_s, _), (copying_s, _) = _timed(dense, wide, options, away)
+    return replace(found, copied_per_s=_COPYING * size / max(copying_s - there_s, there_s))
 
 
-def _timed(kind: Kind, *ways: TargetOptions) -> Any:
-    """What `_write` returns of a small model, and for each way seconds of a batch and of a single token."""
+def _speed(small: Any, large: Any, batch: int, call_s: float) -> Speed:
+    """Two widths tell the weights' time from the layers', which is much of a small model's."""
+    (layers, fewer, less, (short_s, short_answer_s)), (deep, parameters, read, (reading_s, answering_s)) = small, large
+    share = deep / layers
+    parameter_s = max(reading_s - short_s * share, reading_s / 4) / (parameters - fewer * share)
+    byte_s = max(answering_s - short_answer_s * share, answering_s / 9) / (read - less * share)
+    layer_s = max(0.0, short_s - call_s - fewer * parameter_s) / batch / layers
+    return Speed(batch / parameter_s, 1 / byte_s, layer_s, max(0.0, short_answer_s - less * byte_s) / layers)
+
+
+def _timed(kind: Kind, shape: tuple[int, int, int], *ways: TargetOptions) -> Any:
+    """A small model's layers, a token's parameters and their bytes; for each way seconds of a batch and of a token."""
     with TemporaryDirectory() as folder:
         file = Path(folder, "random.gguf")
-        return *_write(file, kind), *(_times(file, options) for options in ways)
+        parameters, last, read = _write(file, kind, *shape)
+        # Of a prompt, llama.cpp feeds the last layer forward for one token. What is fitted for a GPU counts all.
+        parameters -= last * (ways[0].place == "cpu")
+        return shape[1], parameters, read, *(_times(file, options) for options in ways)
 
 
 def _times(file: Path, options: TargetOptions) -> tuple[float, float]:
@@ -175,39 +178,42 @@ def _times(file: Path, options: TargetOptions) -> tuple[float, float]:
             context.decode(tokens[:count], want_logits=True)
             context.logits()  # a GPU is waited for
             times.append((clock() - start) / threads)
-    return min(times[:2]), min(times[2:])
+    return min(times[:2]), median(times[2:])
 
 
-def _write(file: Path, kind: Kind) -> tuple[int, float]:
-    """Write a model of random weights; returns its parameters that a token uses, and their bytes."""
+def _write(file: Path, kind: Kind, width: int, layers: int, words: int) -> tuple[int, int, float]:
+    """Write a model of random weights: its parameters that a token uses, of these the last feed-forward, and bytes."""
     random, writer = np.random.default_rng(0), gguf.GGUFWriter(file, "llama")
-    _write_header(writer, kind)
+    _write_header(writer, kind, width, layers, words)
     blocks = cache(partial(_blocks, random))  # layers may have the same weights
-    parameters, read_bytes = 0, 0.0
-    for layer in range(_LAYERS):
-        for name, shape in _shapes(kind).items():
+    output_type = Type.Q6_K if kind.most.name.endswith("_K") else Type.Q8_0
+    output = blocks((words, width), output_type)
+    parameters, last, read_bytes = 0, 0, float(output.nbytes)
+    for layer in range(layers):
+        for name, shape in _shapes(kind, width).items():
             type = kind.rest if layer % 2 == 0 and name.startswith(("attn_v", "ffn_down")) else kind.most
             data, share = blocks(shape, type), _USED / _EXPERTS if len(shape) == 3 else 1
-            parameters += int(math.prod(shape) * share)
+            parameters += (used := int(math.prod(shape) * share))
+            last += used * (layer + 1 == layers and name.startswith("ffn"))
             read_bytes += data.nbytes * share
             writer.add_tensor(f"blk.{layer}.{name}.weight", data, raw_dtype=type)
         for name in ("attn_norm", "ffn_norm"):
-            writer.add_tensor(f"blk.{layer}.{name}.weight", np.ones(kind.width, np.float32))
+            writer.add_tensor(f"blk.{layer}.{name}.weight", np.ones(width, np.float32))
         if kind.experts:
-            writer.add_tensor(f"blk.{layer}.ffn_gate_inp.weight", random.random((_EXPERTS, kind.width), np.float32))
-    writer.add_tensor("token_embd.weight", random.normal(0, 1, (_BATCH, kind.width)).astype(np.float32))
-    writer.add_tensor("output_norm.weight", np.ones(kind.width, np.float32))
+            writer.add_tensor(f"blk.{layer}.ffn_gate_inp.weight", random.random((_EXPERTS, width), np.float32))
+    writer.add_tensor("token_embd.weight", output, raw_dtype=output_type)
+    writer.add_tensor("output_norm.weight", np.ones(width, np.float32))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    return parameters, read_bytes
+    return parameters, last, read_bytes
 
 
-def _write_header(writer: gguf.GGUFWriter, kind: Kind) -> None:
-    numbers = {"context_length": 1024, "embedding_length": kind.width, "block_count": _LAYERS, "vocab_size": _BATCH}
-    numbers |= {"attention.head_count": kind.width // _HEAD, "attention.head_count_kv": _KV_HEADS}
-    numbers |= {"feed_forward_length": 3 * kind.width // (8 if kind.experts else 1), "rope.dimension_count": _HEAD}
+def _write_header(writer: gguf.GGUFWriter, kind: Kind, width: int, layers: int, words: int) -> None:
+    numbers = {"context_length": 1024, "embedding_length": width, "block_count": layers, "vocab_size": words}
+    numbers |= {"attention.head_count": width // _HEAD, "attention.head_count_kv": _KV_HEADS}
+    numbers |= {"feed_forward_length": list(_shapes(kind, width).values())[-1][-1], "rope.dimension_count": _HEAD}
     experts = {"expert_count": _EXPERTS, "expert_used_count": _USED} if kind.experts else {}
     for name, number in (numbers | experts).items():
         writer.add_uint32(f"llama.{name}", number)
@@ -215,9 +221,9 @@ def _write_header(writer: gguf.GGUFWriter, kind: Kind) -> None:
     writer.add_tokenizer_model("no_vocab")
 
 
-def _shapes(kind: Kind) -> dict[str, tuple[int, ...]]:
+def _shapes(kind: Kind, width: int) -> dict[str, tuple[int, ...]]:
     """The matrices of a layer."""
-    width, between = kind.width, 3 * kind.width // (8 if kind.experts else 1)
+    between = math.ceil(3 * width / 2048) * 256 if kind.experts else 3 * width
     suffix, experts = ("_exps", (_EXPERTS,)) if kind.experts else ("", ())
     attention = {"attn_q": width, "attn_k": _HEAD * _KV_HEADS, "attn_v": _HEAD * _KV_HEADS, "attn_output": width}
     fed = dict.fromkeys((f"ffn_gate{suffix}", f"ffn_up{suffix}"), (*experts, between, width))
@@ -226,11 +232,11 @@ def _shapes(kind: Kind) -> dict[str, tuple[int, ...]]:
 
 
 def _blocks(random: np.random.Generator, shape: tuple[int, ...], kind: Type) -> NDArray[np.uint8]:
-    """Random weights whose scales are small."""
+    """Random weights whose scales are small, and vary: llama.cpp looks up what they are in a table."""
     items, size = gguf.GGML_QUANT_SIZES[kind]
     blocks = random.integers(0, 256, (math.prod(shape) // items, size), np.uint8)
-    scale = np.frombuffer(np.float16(1e-4).tobytes(), np.uint8)
-    blocks[:, :2] = blocks[:, -2:] = scale
-    if size > 4:
-        blocks[:, 2:4] = scale
+    scales = np.exp2(random.uniform(-14, -11.5, (2, len(blocks), 1))).astype(np.float16)
+    blocks[:, :2] = blocks[:, -2:] = scales[0].view(np.uint8)
+    blocks[:, 2:4] = (-scales[1]).view(np.uint8)[:, : size - 2]
+    blocks[:, 0] = 110 if kind is Type.MXFP4 else blocks[:, 0]  # an exponent
     return blocks.reshape(*shape[:-1], -1)

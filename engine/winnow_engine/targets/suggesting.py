@@ -113,7 +113,6 @@ def figures(name: str, header: GgufHeader, size: int, quantised: str) -> KnownTa
         raise UnsupportedModelError(f"{name} is a vocabulary without weights")
     counts = [header.values.get(f"{header.architecture}.expert_{what}count") for what in ("used_", "")]
     used, count = (one if isinstance(one, int) and one else 1 for one in counts)
-    embedding = header.tensors.get("token_embd.weight")
     return KnownTarget(
         name=name,
         source=name,
@@ -131,7 +130,6 @@ def figures(name: str, header: GgufHeader, size: int, quantised: str) -> KnownTa
         token_bytes=kv_bytes(header, "f16", 1),
         state_bytes=state_bytes(header),
         quantisation=quantised,
-        narrow=embedding is not None and embedding.shape[-1] < 1024,
         bytes=size,
         context=header.context_length,
         thinking="unknown",

@@ -17,7 +17,7 @@ from winnow_engine.targets.suggesting import Suggestion, best, suggest
 
 GB = 10**9
 DRAFTER = registry.find(DEFAULT_DRAFTER)
-SPEED = Speed(1.6e11, 3e10)
+SPEED = Speed(1.6e11, 3e10, 2e-5, 3e-4)
 
 
 @pytest.fixture(autouse=True)
