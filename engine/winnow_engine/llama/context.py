@@ -37,6 +37,7 @@ _PASS_SIZES = (8, 16)
 PAST_STATES = 8
 """How many of its last tokens recurrent memory can forget. Each costs as much memory as all states together."""
 _SPOILT = -1
+_STATES = llama_cpp.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY | llama_cpp.LLAMA_STATE_SEQ_FLAGS_ON_DEVICE
 
 
 class LlamaContext:
@@ -74,6 +75,7 @@ class LlamaContext:
         self._through: list[list[int]] = []
         self._tokens = np.empty(0, np.int32)
         self._branched, self._undoable = 0, 0
+        self._marked, self._mark = 0, np.empty(0, np.uint8)
         self.abort_with(AbortFlag())
         self._open_to_watcher()
 
@@ -149,7 +151,7 @@ class LlamaContext:
             begin = start - self._first  # the root is in sequence 0 only if that is a branch, too
             llama_cpp.llama_memory_seq_rm(self._memory, _SEQUENCE, begin, -1)
             llama_cpp.llama_memory_seq_cp(self._memory, branch, _SEQUENCE, begin, length)
-        done = self.truncate(length)
+        done = self.truncate(length) == length
         if done and self._watcher is not None:
             path = [node for node, through in enumerate(self._through) if branch in through][: length - start]
             rows = np.array([0, *(node + 1 for node in path)])
@@ -185,47 +187,60 @@ class LlamaContext:
             self._undoable = batch.n_tokens - 1
         return bool(status == 0)
 
-    def truncate(self, length: int) -> bool:
-        """Forget all but the first `length` tokens. False if this memory cannot forget only a part."""
+    def truncate(self, length: int) -> int:
+        """Forget all but the first `length` tokens, or fewer if this memory must. Returns how many are left."""
         for branch in range(1, self._branched):
             llama_cpp.llama_memory_seq_rm(self._memory, branch, -1, -1)
         self._branched = 0
+        held, left = self._length(), self.truncated(length)
+        if left and not self._forgets(left):
+            left = left * self._put(self._mark, _STATES)
+        self._undoable = self._undoable if held <= left else 0  # past states are for one use
         if self._watcher is not None:
-            self._watcher.forgot(length)
-        if self._states and not self._undo(length):
-            return False
-        return bool(llama_cpp.llama_memory_seq_rm(self._memory, _SEQUENCE, length, -1))
+            self._watcher.forgot(left)
+        if left < self._marked:
+            self._marked = 0
+        if not left or not llama_cpp.llama_memory_seq_rm(self._memory, _SEQUENCE, left, -1):
+            self.clear()
+            return 0
+        return left
 
-    def can_truncate(self, length: int) -> bool:
-        """Whether `truncate` can forget all but the first `length` tokens."""
+    def truncated(self, length: int) -> int:
+        """How many tokens `truncate` leaves: a recurrent state is one of the last evaluation's, or was marked."""
+        if self._forgets(length):
+            return length
+        return self._marked if self._marked <= length else 0
+
+    def _forgets(self, length: int) -> bool:
         return not self._states or max(0, self._length() - length) <= self._undoable
 
-    def state_bytes(self) -> int:
-        """The length of `state` in bytes."""
-        return int(llama_cpp.llama_state_seq_get_size(self.handle, _SEQUENCE))
+    def mark(self) -> None:
+        """Have `truncate` come back to here, on memory that keeps states, instead of to an earlier mark."""
+        if self._states:
+            self._mark, self._marked = self.state(_STATES), self._length()
 
-    def state(self) -> NDArray[np.uint8]:
+    def state_bytes(self, flags: int = 0) -> int:
+        """The length of `state` in bytes."""
+        return int(llama_cpp.llama_state_seq_get_size_ext(self.handle, _SEQUENCE, flags))
+
+    def state(self, flags: int = 0) -> NDArray[np.uint8]:
         """A copy of memory, for `restore` in a context of the same model and KV type, whatever its size."""
-        state = np.empty(self.state_bytes(), np.uint8)
+        state = np.empty(self.state_bytes(flags), np.uint8)
         pointer = state.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
-        written = llama_cpp.llama_state_seq_get_data(self.handle, pointer, len(state), _SEQUENCE)
-        return state[:written]
+        return state[: llama_cpp.llama_state_seq_get_data_ext(self.handle, pointer, len(state), _SEQUENCE, flags)]
 
     def restore(self, state: NDArray[np.uint8]) -> bool:
         """Replace memory by `state`. False, with memory left empty, if llama.cpp refuses it."""
         self.clear()
-        pointer = state.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
-        done = llama_cpp.llama_state_seq_set_data(self.handle, pointer, len(state), _SEQUENCE) == len(state)
+        done = self._put(state)
         if not done:
             self.clear()
-        return bool(done)
+        return done
 
-    def _undo(self, length: int) -> bool:
-        """Whether the states behind `length` tokens are left; an evaluation leaves its last ones, for one use."""
-        if not self.can_truncate(length):
-            return False
-        self._undoable = self._undoable if self._length() <= length else 0
-        return True
+    def _put(self, state: NDArray[np.uint8], flags: int = 0) -> bool:
+        pointer = state.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
+        read = llama_cpp.llama_state_seq_set_data_ext(self.handle, pointer, len(state), _SEQUENCE, flags)
+        return bool(0 < len(state) == read)
 
     def _length(self) -> int:
         return int(llama_cpp.llama_memory_seq_pos_max(self._memory, _SEQUENCE)) + 1
@@ -234,7 +249,7 @@ class LlamaContext:
         """Forget all tokens."""
         if self._watcher is not None:
             self._watcher.forgot(0)
-        self._undoable = 0
+        self._undoable = self._marked = 0
         llama_cpp.llama_memory_clear(self._memory, False)
 
     def close(self) -> None:

@@ -7,7 +7,8 @@ quantised (Q4 weights on a CPU). Answers differ from those of a fresh context on
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +33,7 @@ class KvCache:
 
     def reusable(self, prompt: Prompt) -> int:
         """How many tokens of `prompt` `reuse` keeps."""
-        length = min(common_prefix(self.tokens, prompt), len(prompt) - 1)
-        return length if self.context.can_truncate(length) else 0
+        return self.context.truncated(min(common_prefix(self.tokens, prompt), len(prompt) - 1))
 
     def restore(self, tokens: Prompt, state: NDArray[np.uint8]) -> bool:
         """Replace memory by `state`, which `LlamaContext.state` made of `tokens`. False, and empty, if that fails."""
@@ -49,24 +49,22 @@ class KvCache:
         self,
         prompt: Prompt,
         progress: ProgressSink = ignore,
-        head: int = 0,
-        at_head: Callable[[], None] = lambda: None,
+        at: Mapping[int, Callable[[], None]] = MappingProxyType({}),
     ) -> bool:
         """Evaluate the rest of `prompt`, of which `reuse` kept the start, with the last token's logits.
 
-        A batch ends behind the first `head` tokens, and `at_head` is called there, if these fill a batch: what follows
-        is then read in the same batches, and gets the same logits, wherever the head came from. False if aborted; then
-        the cache holds whole batches of `prompt`.
+        A batch ends behind the first tokens that `at` has a call for, and it is called there: what follows is then read
+        in the same batches, and gets the same logits, wherever these came from. False if aborted; then the cache holds
+        whole batches of `prompt`.
         """
         started, first, total = time.perf_counter(), len(self.tokens), len(prompt)
-        head = head if self.context.n_batch <= head < total else 0
         progress(Progress("prefill", 0, total - first, 0, total - first))
         while (start := len(self.tokens)) < total:
-            end = min(start + self.context.n_batch, head if start < head else total)
+            end = min([start + self.context.n_batch, total, *(stop for stop in at if stop > start)])
             if not self.extend(prompt[start:end], want_logits=end == total, following=total - end):
                 return False
-            if end == head:
-                at_head()
+            if end in at:
+                at[end]()
             elapsed_s, read, left = time.perf_counter() - started, end - first, total - end
             left_s = elapsed_s * left / read + self.context.attention_s * left * (total - first) / 2
             progress(Progress("prefill", read, total - first, read, total - first, elapsed_s, left_s))
@@ -106,13 +104,8 @@ class KvCache:
         return done
 
     def rewind(self, length: int) -> None:
-        """Forget all but the first `length` tokens, or everything if memory cannot forget only a part."""
-        if self.context.truncate(length):
-            self.tokens = self.tokens[:length]
-        else:
-            # Recurrent memory keeps one state, not one per token: start afresh.
-            self.context.clear()
-            self.tokens = self.tokens[:0]
+        """Forget all but the first `length` tokens, or fewer: recurrent memory keeps few states, not one per token."""
+        self.tokens = self.tokens[: self.context.truncate(length)]
 
 
 def common_prefix(left: NDArray[np.int32], right: NDArray[np.int32]) -> int:

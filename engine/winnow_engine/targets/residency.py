@@ -121,7 +121,7 @@ def expect(drafter: RegisteredModel, target: KnownTarget) -> MemoryNeeds:
 
 def context_bytes(target: KnownTarget) -> tuple[int, int]:
     """Keys and values in f16 of a context at the usual budget, and recurrent states, past ones too."""
-    return target.token_bytes * CONTEXT_TOKENS, (1 + PAST_STATES) * target.state_bytes
+    return target.token_bytes * CONTEXT_TOKENS, (2 + PAST_STATES) * target.state_bytes
 
 
 def _needs(drafter: int, target: int) -> MemoryNeeds:
@@ -139,9 +139,9 @@ def _needs(drafter: int, target: int) -> MemoryNeeds:
 
 
 def memory_bytes(header: GgufHeader, options: TargetOptions) -> int:
-    """What a context at the usual budget takes: keys and values, recurrent states, and past states that are kept."""
+    """What a context at the usual budget takes: keys and values, recurrent states, past ones and those marked."""
     past = PAST_STATES if options.speculate != "off" and header.architecture in KEEPS_PAST_STATES else 0
-    return kv_bytes(header, options.kv_type) + (1 + past) * state_bytes(header)
+    return kv_bytes(header, options.kv_type) + (2 + past) * state_bytes(header)
 
 
 def kv_bytes(header: GgufHeader, kv_type: KvType, tokens: int = CONTEXT_TOKENS) -> int:

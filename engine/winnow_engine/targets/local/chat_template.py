@@ -61,10 +61,14 @@ _FAILURES = (
 
 @dataclass(frozen=True, slots=True)
 class LocalPrompt:
-    """A prompt for a model in this process. Tools and first system messages are its first `head` tokens."""
+    """A prompt for a model in this process. Tools and first system messages are its first `head` tokens.
+
+    One of a conversation that goes on begins with the same `lasting` tokens.
+    """
 
     tokens: Prompt
     head: int = 0
+    lasting: int = 0
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -171,10 +175,13 @@ class ChatTemplate:
         _check_complete(messages, contents, shown(rendered))
         marked = zip(messages, contents, strict=True)
         end = first_of({mark for message, mark in marked if message.role != "system"}, rendered)
-        pieces = placeholders.pieces(rendered[:end]), (*placeholders.pieces(rendered[end:]), (forced, True))
-        head, rest = (np.concatenate([vocabulary.tokenize(text, special=own) for text, own in of]) for of in pieces)
-        tokens = _with_bos(np.concatenate([head, rest]), vocabulary.bos)
-        return LocalPrompt(tokens, len(tokens) - len(rest))
+        *turns, ending = placeholders.pieces(rendered[end:])
+        pieces = placeholders.pieces(rendered[:end]), turns, (ending, (forced, True))
+        read = [[vocabulary.tokenize(text, special=own) for text, own in of] for of in pieces]
+        head, rest, last = (np.concatenate([np.empty(0, np.int32), *of]) for of in read)
+        tokens = _with_bos(np.concatenate([head, rest, last]), vocabulary.bos)
+        lasting = len(tokens) - len(last)
+        return LocalPrompt(tokens, lasting - len(rest), lasting)
 
     def render(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -103,7 +103,7 @@ class Session:
         grammar = self._grammar(request, thoughts)
         cache, restored, reused = self._cache_with(prompt, most, abort)
         prefill_started = time.perf_counter()
-        prefilled = cache.prefill(prompt, request.progress, request.prompt.head, partial(self._copy_head, cache))
+        prefilled = cache.prefill(prompt, request.progress, self._stops(request.prompt, cache))
         prefill_s = time.perf_counter() - prefill_started
         if prefilled:
             self._throughput.learn(reused, len(prompt), prefill_s)
@@ -132,9 +132,14 @@ class Session:
             notices=(cut_notice(limit),) if answer.cut_off else (),
         )
 
-    def _copy_head(self, cache: KvCache) -> None:
-        if self._snapshots:
-            self._snapshots.copy_head(cache)
+    def _stops(self, prompt: LocalPrompt, cache: KvCache) -> Mapping[int, Callable[[], None]]:
+        """What is to be kept of memory, behind how many tokens."""
+        stops = dict[int, Callable[[], None]]()
+        if self._snapshots and prompt.head >= cache.context.n_batch:
+            stops[prompt.head] = partial(self._snapshots.copy_head, cache)
+        if self._model.keeps_states:
+            stops[prompt.lasting] = cache.context.mark
+        return stops
 
     def _thoughts(self, request: Request[LocalPrompt]) -> ThoughtStream:
         """What tells the thoughts of an answer apart, which may have begun in the prompt."""

@@ -49,6 +49,16 @@ def test_a_conversation_and_its_continuation_share_their_start(vocabulary: Vocab
     assert chatml.tokenize(longer, vocabulary).tokens[: len(first)].tolist() == first
 
 
+def test_what_stands_behind_the_last_message_need_not_last(vocabulary: Vocabulary) -> None:
+    """As in Qwen3.5, which opens and closes a thought before the answer and leaves it out of earlier turns."""
+    chatml = template(CHATML.replace("assistant\n{% endif", "assistant\n<think></think>{% endif"))
+    first = chatml.tokenize(TURNS, vocabulary)
+    longer = chatml.tokenize([*TURNS, Message("assistant", "Because."), Message("user", "And?")], vocabulary)
+    assert longer.tokens[: first.lasting].tolist() == first.tokens[: first.lasting].tolist()
+    behind = b"".join(vocabulary.piece(token, special=True) for token in first.tokens[first.lasting :])
+    assert behind == b"<|im_end|>\n<|im_start|>assistant\n<think></think>"
+
+
 def test_a_message_that_the_template_drops_is_an_error(vocabulary: Vocabulary) -> None:
     only_users = "{% for m in messages if m.role == 'user' %}{{ m.content }}{% endfor %}"
     with pytest.raises(UnsupportedModelError, match="drops system messages"):

@@ -13,8 +13,9 @@ from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.targets.drafts.base import ChainDraft, Draft, NoDraft
 from winnow_engine.targets.drafts.lookup import LookupDraft
+from winnow_engine.targets.local.decoding import DecodedAnswer, decode
 
-from ..loaded import PROMPT, PROMPTS, FlagInside, Loaded, Oracle, cancelled_at_random_moments
+from ..loaded import LONG, PROMPT, PROMPTS, FlagInside, Loaded, Oracle, cancelled_at_random_moments
 
 pytestmark = pytest.mark.usefixtures("exact")
 
@@ -66,6 +67,30 @@ def test_only_states_that_the_last_evaluation_left_are_gone_back_to(
     assert len(loaded.cache.tokens) == kept
     behind = evaluate(loaded, np.array([*PROMPT[len(loaded.cache.tokens) : 20], 77], np.int32))
     loaded.cache.rewind(0)
+    np.testing.assert_allclose(behind, evaluate(loaded, np.array([*PROMPT[:20], 77], np.int32)), rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+@pytest.mark.parametrize(("length", "kept"), [(19, 15), (15, 15), (14, 0)])
+def test_memory_goes_back_to_its_mark(loaded: Loaded, plain: list[int], length: int, kept: int, stopped: bool) -> None:
+    loaded.cache.rewind(0)
+    assert loaded.cache.prefill(PROMPT, at={9: loaded.cache.context.mark, 15: loaded.cache.context.mark})
+    decode(DecodedAnswer(lambda _: None), loaded.cache, loaded.vocabulary, LONG, oracle(plain, 5))
+    if stopped:
+        flag = FlagInside()
+        flag.set()
+        loaded.cache.context.abort_with(flag)
+        assert not loaded.cache.extend(PROMPT[:4], want_logits=True)
+        assert len(loaded.cache.tokens) == 15
+        loaded.cache.context.abort_with(AbortFlag())
+    for _ in range(2):
+        loaded.cache.rewind(length)
+        assert len(loaded.cache.tokens) == kept
+        behind = evaluate(loaded, np.array([*PROMPT[kept:20], 77], np.int32))
+        evaluate(loaded, PROMPT[:12], PROMPT[:9])
+    loaded.cache.rewind(length)
+    loaded.cache.rewind(11)
+    assert not len(loaded.cache.tokens)
     np.testing.assert_allclose(behind, evaluate(loaded, np.array([*PROMPT[:20], 77], np.int32)), rtol=0, atol=1e-4)
 
 

@@ -37,9 +37,13 @@ def target(model: Path) -> Iterator[LlamaTarget]:
 
 
 def ask(
-    target: Target, prompt: Prompt, sampling: Sampling = SHORT, on_text: Callable[[str], None] = lambda _: None
+    target: Target,
+    prompt: Prompt,
+    sampling: Sampling = SHORT,
+    on_text: Callable[[str], None] = lambda _: None,
+    lasting: int = 0,
 ) -> Generation:
-    return target.generate(Request(LocalPrompt(prompt), sampling, on_text))
+    return target.generate(Request(LocalPrompt(prompt, lasting=lasting), sampling, on_text))
 
 
 def fresh(model: Path, prompt: Prompt) -> str:
@@ -75,6 +79,15 @@ def test_a_prompt_that_differs_midway_gets_the_answer_of_a_fresh_context(model: 
     answer = ask(target, other)
     assert answer.reused_tokens == (0 if "mamba" in model.name else 100)
     assert answer.text == fresh(model, other)
+
+
+def test_a_conversation_goes_on_from_what_lasts_of_its_prompt(model: Path, target: LlamaTarget) -> None:
+    lasting, answers = range(40, 140), [range(97, 122), range(65, 90), range(97, 122)]
+    ask(target, prompt_of(*lasting, 60, 61), lasting=100)
+    for answer in answers:
+        longer = prompt_of(*lasting, *answer)
+        again = ask(target, longer, lasting=100)
+        assert (again.reused_tokens, again.text) == (100, fresh(model, longer))
 
 
 def test_cancelling_while_decoding_leaves_a_right_cache(model: Path, target: LlamaTarget) -> None:
