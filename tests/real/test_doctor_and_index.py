@@ -22,6 +22,15 @@ def test_doctor_tries_the_build_and_finds_nothing_missing(
     assert all(subject in done.stdout for subject in ("processor", "BLAS", "GPU", "llama-cpp-python", "cache"))
 
 
+def test_doctor_decodes_where_the_models_are(smollm2: Path, tmp_path: Path) -> None:
+    models = {"WINNOW_DRAFTER": "smollm2-135m", "WINNOW_TARGET": "smollm2-135m"}
+    done = winnow("doctor", "--gpu", WINNOW_CACHE_DIR=str(tmp_path), **models)
+    [line] = [line for line in done.stdout.splitlines() if "decoding on the GPU" in line]
+    assert " tokens of smollm2-135m, " in line
+    assert line.startswith("ok") == ("drafter resident" in line and "target cpu" not in line)
+    assert done.returncode == (not line.startswith("ok"))
+
+
 def test_doctor_says_how_to_get_what_is_missing(tmp_path: Path) -> None:
     done = winnow("doctor", WINNOW_MODELS_DIR=str(tmp_path), WINNOW_CACHE_DIR=str(tmp_path))
     assert done.returncode == 1

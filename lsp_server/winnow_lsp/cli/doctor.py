@@ -37,6 +37,7 @@ from winnow_engine.targets.remote.target import HttpTarget
 from winnow_engine.targets.residency import decide, leaves_room_for_reranker, measure
 from winnow_engine.targets.snapshots.files import default_folder, used_bytes
 from winnow_engine.targets.suggesting import resolved
+from winnow_lsp.cli.gpu_check import check_gpu
 from winnow_lsp.cli.local_servers import command, described
 from winnow_lsp.cli.setting_options import user_settings
 from winnow_lsp.cli.terminal import show, show_json
@@ -64,11 +65,12 @@ class Check:
 
 @click.command()
 @click.option("--target", metavar="URL", help="Also ask this OpenAI-compatible server for a token.")
+@click.option("--gpu", is_flag=True, help="Also decode on the GPU, with drafter and target there.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def doctor(target: str | None, as_json: bool) -> None:
+def doctor(target: str | None, gpu: bool, as_json: bool) -> None:
     """Say what works on this machine, what is missing, and how to get it. Exit code 1 if something is missing."""
     findings = list[Check]()
-    for finding in chain(_findings(), _server(target) if target else ()):
+    for finding in chain(_findings(), _decoding() if gpu else (), _server(target) if target else ()):
         findings.append(finding)
         if not as_json:
             show(f"{'ok     ' if finding.works else 'missing'}  {finding.subject}: {finding.seen}")
@@ -91,6 +93,11 @@ def _findings() -> Iterator[Check]:
     yield from _residency(models)
     for check in (_build, _disk):
         yield from check()
+
+
+def _decoding() -> Iterator[Check]:
+    result = check_gpu()
+    yield Check(result.ok, "decoding on the GPU", result.detail, "see above what GPU and llama-cpp-python lack")
 
 
 def _settings() -> Iterator[Check]:

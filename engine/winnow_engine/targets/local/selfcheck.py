@@ -32,12 +32,17 @@ class BuildCheck:
 
 def check_build(model: Path) -> BuildCheck:
     """Evaluate a prompt and one token of `model` (the smallest one at hand) in a child process."""
+    return run_child("winnow_engine.targets.local.selfcheck", str(model))
+
+
+def run_child(module: str, *arguments: str, timeout_s: int = _TIMEOUT_S) -> BuildCheck:
+    """Run a module that decodes and prints a line."""
     # -P: a file of the folder that Winnow runs in must not pass for a module.
-    command = [sys.executable, "-P", "-m", "winnow_engine.targets.local.selfcheck", str(model)]
+    command = [sys.executable, "-P", "-m", module, *arguments]
     try:
-        child = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
+        child = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
     except subprocess.TimeoutExpired:
-        return BuildCheck(False, f"llama.cpp did not finish one decode of {model.name} in {_TIMEOUT_S} s")
+        return BuildCheck(False, f"llama.cpp did not finish to decode in {timeout_s} s")
     return describe_exit(child.returncode, child.stdout + child.stderr)
 
 
@@ -50,7 +55,7 @@ def describe_exit(code: int, output: str) -> BuildCheck:
         return BuildCheck(False, output.strip().splitlines()[-1] if output.strip() else f"exit code {code}")
     return BuildCheck(
         False,
-        f"llama.cpp crashed with {killer}: this build does not suit this CPU",
+        f"llama.cpp crashed with {killer}: this build does not suit this machine",
     )
 
 
