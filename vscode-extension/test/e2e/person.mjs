@@ -18,7 +18,7 @@ export async function step(name, act) {
     await act();
     console.log(`ok ${name}`);
   } catch (error) {
-    console.log(`FAIL ${name} -- ${error}`);
+    console.log(`FAIL ${name} -- ${error}: ${(await page.locator('body').innerText()).slice(-2000).replaceAll('\n', ' | ')}`);
     await picture('failed');
     await browser.close();
     process.exit(1);
