@@ -84,7 +84,10 @@ def options_for(system: str, machine: str) -> list[str]:
     """CMake's options: all kinds of processors, or Metal on a Mac."""
     if system == "darwin":
         return ["-DGGML_NATIVE=OFF", "-DGGML_OPENMP=OFF", f"-DGGML_METAL={'ON' if machine == 'arm64' else 'OFF'}"]
+    # llama.cpp looks into each library and closes it. zig's have no code that then runs what stands until exit.
+    stays = ["-DCMAKE_MODULE_LINKER_FLAGS=-Wl,-z,nodelete"] if system == "linux" else []
     return [
+        *stays,
         "-DGGML_NATIVE=OFF",
         "-DGGML_OPENMP=OFF",
         "-DGGML_BACKEND_DL=ON",
