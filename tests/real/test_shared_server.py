@@ -138,6 +138,20 @@ def test_a_client_that_dies_and_a_server_that_is_killed_leave_nothing_behind(use
     assert server_of(user) not in (None, process)
 
 
+def test_auto_and_the_name_of_its_target_are_served_by_the_same_models(
+    user: User, smollm2: Path, qwen_small: Path, tmp_path: Path
+) -> None:
+    for file in (smollm2, qwen_small):  # the larger one, as the drafter, is no target
+        (tmp_path / file.name).symlink_to(file)
+    user.environment["WINNOW_MODELS_DIR"] = str(tmp_path)
+    automatic = user.start(*ASK[:-1], "maxTokens=600", "--drafter", "qwen2.5-coder-0.5b")
+    assert automatic.stdout.read(1)
+    named, shown = user.start(*ASK, "--drafter", "qwen2.5-coder-0.5b", "--target", "smollm2-135m"), set[str]()
+    while named.poll() is None:
+        shown.add("\n".join(re.findall("^loaded: [^,]+, target [^,\n]+", user.run("serve", "--status").stdout, re.M)))
+    assert (named.returncode, shown) == (0, {"loaded: drafter qwen2.5-coder-0.5b, target smollm2-135m"})
+
+
 def test_a_server_without_clients_ends_by_itself(user: User) -> None:
     server = user.start("serve", "--shared", "--idle", "0.05")
     assert server.wait(PATIENCE_S) == 0

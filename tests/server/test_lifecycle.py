@@ -156,14 +156,6 @@ async def test_indexing_shows_progress_where_the_client_can(connect, own_folder:
     assert client.said(token, "indexing")
 
 
-async def test_two_clients_share_the_models_and_both_get_answers(connect) -> None:
-    one, other = await connect(), await connect()
-    answers = await asyncio.gather(one.ask(QUESTION), other.ask(QUESTION))
-    assert [bool(answer["answer"]) for answer in answers] == [True, True]
-    states = [client.statuses[-1] for client in (one, other)]
-    assert {model["state"] for status in states for model in status["models"].values()} == {"ready"}
-
-
 async def test_a_client_that_vanishes_in_mid_answer_leaves_the_models_to_the_others(connect) -> None:
     long = SETTINGS | {"maxTokens": 2000}
     gone, other = await connect(options=long), await connect()

@@ -6,14 +6,16 @@ import asyncio
 import ctypes
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Thread
 from typing import Any, TypeVar
 
 from winnow_engine.assistant import Assistant, open_assistant
-from winnow_engine.config import Config, ModelConfig
+from winnow_engine.config import AUTO, Config, ModelConfig
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import WinnowError
 from winnow_engine.index.workspace import Sources, Workspace
@@ -60,15 +62,15 @@ class Engine:
         self._closing = Cancellation()
         self.queue = Queue(self._tell, _AT_ONCE if is_url(models.target) else 1)
         self._loop = asyncio.get_running_loop()
-        self._watchers: list[Changed] = []
-        self._target = models.target
+        self.watchers: list[Changed] = []
+        """Called, each for one client, when a model's state or the number of questions has changed."""
         self._assistant = open_assistant(
             models,
             store,
             load_target=load_target,
             remember=models.keeps_prompts,
-            on_compile=_log_compiling,
-            before_target=self._wait,
+            on_compile=partial(_log.info, "compiling %s"),
+            before_target=self._before_target,
         )
         self._listen()
 
@@ -76,14 +78,6 @@ class Engine:
         """Load the target ahead of the first question, unless that has begun."""
         assert self._assistant.target is not None
         self._assistant.target.begin()
-
-    def watch(self, changed: Changed) -> None:
-        """Call `changed`, for one client, when a model's state or the number of questions has."""
-        self._watchers.append(changed)
-
-    def unwatch(self, changed: Changed) -> None:
-        """Stop calling `changed`."""
-        self._watchers.remove(changed)
 
     def assistant(self) -> Assistant:
         """The assistant, with models opened again that failed: they may have been pulled in the meantime."""
@@ -116,8 +110,7 @@ class Engine:
     def target(self) -> ModelState:
         """The target's state."""
         assert self._assistant.target is not None
-        state = _state(self._target, self._assistant.target)
-        return replace(state, host=sent_to(self.models.target))
+        return replace(_state(self.models.target, self._assistant.target), host=sent_to(self.models.target))
 
     @property
     def context_limit(self) -> int | None:
@@ -142,13 +135,15 @@ class Engine:
             _log.warning("%s", error)
         _give_memory_back()
 
-    def _wait(self) -> None:
+    def _before_target(self) -> None:
         """Wait for the memory of what this engine replaces. CancelledError once nobody wants this one either."""
         # In this order: this one is replaced before one of those is wanted again.
         while any(engine.leaving for engine in self._replaced) or (self.leaving and not self.queue.busy):
             self._closing.check()
             time.sleep(_POLL_S)
         self._closing.check()
+        with suppress(WinnowError):  # as whoever opens the target says
+            self.models = resolved(self.models)  # one may have been installed
 
     def _loadings(self) -> tuple[Loading[Any], ...]:
         assert self._assistant.target is not None
@@ -159,13 +154,11 @@ class Engine:
             loading.when_over(self._loaded)
 
     def _loaded(self) -> None:
-        with suppress(WinnowError):  # its state says that there is none
-            self._target = resolved(self.models).target
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._tell)
 
     def _tell(self) -> None:
-        for changed in self._watchers:
+        for changed in self.watchers:
             changed()
 
 
@@ -174,10 +167,6 @@ def _state(name: str, loading: Loading[Any]) -> ModelState:
         return ModelState(name, "loading")
     error = loading.error
     return ModelState(name, "failed", str(error), type(error).__name__) if error else ModelState(name, "ready")
-
-
-def _log_compiling(kernel: str) -> None:
-    _log.info("compiling %s", kernel)
 
 
 def _give_memory_back() -> None:
@@ -192,7 +181,8 @@ class Engines:
 
     def __init__(self, store: Store, *, keep_last: bool = False) -> None:
         self._store, self._keep_last = store, keep_last
-        self._used: dict[ModelConfig, tuple[Engine, int]] = {}
+        self._used = Counter[Engine]()
+        self._chosen: dict[ModelConfig, str] = {}
         self._kept: Engine | None = None
         self._leaving: list[Engine] = []
 
@@ -205,26 +195,38 @@ class Engines:
         """Use the indexes of a client's settings no longer, unless others have them, too."""
         self._store.detach(client)
 
+    async def named(self, models: ModelConfig) -> ModelConfig:
+        """The models with a name for a target `auto`, which is found in a thread and kept while it is in memory."""
+        known = replace(models, target=self._chosen.get(models.loaded, models.target))
+        if models.target == AUTO and not self._with(known):
+            with suppress(WinnowError, OSError):  # the engine says why there is none, and looks again
+                known = models
+                known = await asyncio.to_thread(resolved, models)
+            self._chosen[models.loaded] = known.target
+        return known
+
     def acquire(self, models: ModelConfig, *, load_target: bool = True) -> Engine:
         """The engine for these models, released as often as acquired. Its target may wait for the first question."""
-        engine, users = self._used.get(models.loaded) or (self._take(models), 0)
+        engine = self._with(models) or self._open(models)
+        if engine is self._kept:
+            self._kept = None
         if load_target:
             engine.load_target()
         engine.leaving = False
-        self._used[models.loaded] = engine, users + 1
+        self._used[engine] += 1
         return engine
 
     def replace(self, engine: Engine) -> None:
         """Have targets that are acquired from now on wait for this engine's memory, unless others use it, too."""
-        if self._used[engine.models.loaded][1] == 1:
+        if self._used[engine] == 1:
             self._leaves(engine)
 
     async def release(self, engine: Engine) -> None:
         """Give an engine back; the last one to do so frees its memory, unless that engine is kept."""
-        _, users = self._used.pop(engine.models.loaded)
-        if users > 1:
-            self._used[engine.models.loaded] = engine, users - 1
+        self._used[engine] -= 1
+        if self._used[engine]:
             return
+        del self._used[engine]
         unused: Engine | None = engine
         if self._keep_last and not engine.leaving:
             unused, self._kept = self._kept, engine
@@ -241,13 +243,14 @@ class Engines:
     @property
     def loaded(self) -> tuple[Engine, ...]:
         """The engines in memory."""
-        return (*(engine for engine, _ in self._used.values()), *([self._kept] if self._kept else []))
+        return (*self._used, *([self._kept] if self._kept else []))
 
-    def _take(self, models: ModelConfig) -> Engine:
-        """The engine that is kept if it has these models; otherwise that one is freed for a new one."""
+    def _with(self, models: ModelConfig) -> Engine | None:
+        return next((one for one in self.loaded if one.models.loaded == models.loaded), None)
+
+    def _open(self, models: ModelConfig) -> Engine:
+        """A new engine; the one that is kept is freed."""
         kept, self._kept = self._kept, None
-        if kept is not None and kept.models.loaded == models.loaded:
-            return kept
         if kept is not None:
             self._leaves(kept)
             Thread(target=kept.close).start()

@@ -71,10 +71,7 @@ class FootnoteStream:
 
 
 def footnoted(
-    answer: str,
-    sentences: Sequence[Sentence],
-    citations: Iterable[Citation],
-    shown: Callable[[Citation], str] = place,
+    answer: str, sentences: Sequence[Sentence], citations: Iterable[Citation], shown: Callable[[Citation], str] = place
 ) -> tuple[str, list[str]]:
     """A whole answer with its numbers, and their lines."""
     stream = FootnoteStream()

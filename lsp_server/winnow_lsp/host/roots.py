@@ -62,8 +62,5 @@ def workspace_path(folders: Iterable[Folder], file: Path) -> str | None:
 
 def file_at(folders: Iterable[Folder], path: str) -> Path | None:
     """The file of a workspace path; None if no folder has that name."""
-    for folder in folders:
-        relative = folder.relative(path)
-        if relative is not None:
-            return folder.root / relative
-    return None
+    places = ((folder.root, folder.relative(path)) for folder in folders)
+    return next((root / relative for root, relative in places if relative is not None), None)

@@ -246,7 +246,7 @@ async def serve_http(
 @asynccontextmanager
 async def _repository(engines: Engines, config: Config) -> AsyncIterator[AgentRepository]:
     """A repository with the models of a configuration; when the block ends, all work for it has stopped."""
-    engine = engines.acquire(config.models, load_target=False)  # many agents search only
+    engine = engines.acquire(await engines.named(config.models), load_target=False)  # many agents search only
     repository = AgentRepository(engine, config)
     engines.use(config, repository)
     try:

@@ -39,32 +39,40 @@ class WinnowServer(LanguageServer):
         self.pages = Pages(self)
         self.status = Status(self._status_json, self.protocol.notify)
         self.bars = ProgressBars(self, self.status.changed)
-        self.indexer = Indexer(self.editor, lambda: self.engine, self.bars, self.status.changed)
+        self.indexer = Indexer(self.editor, self.acquire, self.bars, self.status.changed)
         self.watcher = FileWatcher(self.editor, self, self.indexer.changed)
         self.engines, self._lingers = engines, lingers
-        self._engine: Engine | None = None
+        self.engine: Engine | None = None  # what `acquire` returned
+        self._acquiring = asyncio.Lock()
 
-    @property
-    def engine(self) -> Engine:
-        """The models that the settings name. They begin to load when this is first used."""
-        if self._engine is None:
-            self._engine = self.engines.acquire(self.editor.settings.models)
-            self._engine.watch(self.status.changed)
-            if host := self._engine.target.host:
-                self.tell(types.MessageType.Info, f"Winnow: answers come from {host}; your code is sent there")
-        return self._engine
+    async def acquire(self) -> Engine:
+        """The models that the settings name. They begin to load when this is first called."""
+        async with self._acquiring:  # those who wait go on in order
+            while self.engine is None:
+                settings = self.editor.settings
+                models = await self.engines.named(settings.models)
+                if settings is not self.editor.settings:
+                    continue
+                self.engine = self.engines.acquire(models)
+                self.engine.watchers.append(self.status.changed)
+                self.status.changed()
+                if host := self.engine.target.host:
+                    self.tell(types.MessageType.Info, f"Winnow: answers come from {host}; your code is sent there")
+            return self.engine
 
     async def use(self, settings: Settings) -> None:
         """Take new settings. Models that they replace are released once they have done what was asked of them."""
-        before, self.editor.settings = self._engine, settings
+        before, old, self.editor.settings = self.engine, self.editor.settings, settings
         self.engines.use(settings, self.editor)
-        if before is None or before.models.loaded == settings.models.loaded:
+        if before is None or old.models.loaded == settings.models.loaded:
+            await self.acquire()
             return
-        self._engine = None
+        self.engine = None
         self.engines.replace(before)
         # Later questions, and those that wait for settings, are for the next target, which waits for this one to go.
         asked = [*(self.questions.tasks if self.editor.configured.is_set() else ()), *self.indexer.runs]
         try:
+            await self.acquire()
             await self.indexer.stop()
             if asked:
                 await asyncio.wait(asked)
@@ -96,13 +104,13 @@ class WinnowServer(LanguageServer):
             await self.indexer.stop()
             self.pages.close()
             self.engines.leave(self.editor)
-            if self._engine is not None:
-                await self._release(self._engine)
+            if self.engine is not None:
+                await self._release(self.engine)
 
     def _status_json(self) -> dict[str, Any]:
         doing = self.bars.running.message if self.bars.running else ""
-        return status_json(self.engine, self.indexer.state, doing)
+        return status_json(self.engine, self.indexer.state, doing) if self.engine else {}
 
     async def _release(self, engine: Engine) -> None:
-        engine.unwatch(self.status.changed)
+        engine.watchers.remove(self.status.changed)
         await self.engines.release(engine)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from winnow_engine import assistant
-from winnow_engine.config import ModelConfig, TargetOptions
+from winnow_engine.config import AUTO, ModelConfig, TargetOptions
 from winnow_engine.errors import ModelNotFoundError
 from winnow_engine.question import Turn
 from winnow_engine.storage.store import Store
@@ -85,17 +85,6 @@ async def test_drafters_load_one_after_another_and_one_that_is_given_up_never(
     assert loads == ["first.gguf", "last.gguf"]
 
 
-async def test_an_engine_is_freed_with_its_last_client(opened: list[TargetOptions], tmp_path: Path) -> None:
-    used = engines.Engines(Store(tmp_path / "index.sqlite"))
-    first, again = used.acquire(MODELS), used.acquire(MODELS)
-    assert first is again
-    await used.release(first)
-    assert used.loaded == (first,)
-    await used.release(first)
-    assert used.loaded == ()
-    assert not hasattr(first, "_assistant"), "its models are freed"
-
-
 async def test_the_engine_used_last_is_kept_until_another_is_wanted(
     opened: list[TargetOptions], tmp_path: Path
 ) -> None:
@@ -110,6 +99,35 @@ async def test_the_engine_used_last_is_kept_until_another_is_wanted(
     await used.release(other)
     await used.close()
     assert used.loaded == ()
+
+
+async def test_auto_and_its_target_share_an_engine_until_the_last_client_leaves(
+    opened: list[TargetOptions], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
+    used, automatic = engines.Engines(Store(tmp_path / "index.sqlite")), replace(MODELS, target=AUTO)
+    engine = used.acquire(await used.named(automatic))
+    await asyncio.to_thread(engine._assistant.target.settle)
+    assert opened == [], "no target is installed"
+    best, threads = ["t.gguf"], list[threading.Thread]()
+
+    def resolved(models: ModelConfig) -> ModelConfig:
+        threads.append(threading.current_thread())
+        return replace(models, target=best[-1]) if models.target == AUTO else models
+
+    for module in (engines, opening):
+        monkeypatch.setattr(module, "resolved", resolved)
+    monkeypatch.setattr(LlamaTarget, "open", lambda *_: SimpleNamespace(close=lambda: None))
+    await asyncio.to_thread(engine.assistant().target.settle)  # opened again, as for the next question
+    assert engine is used.acquire(await used.named(automatic)) is used.acquire(await used.named(MODELS))
+    best.append("larger.gguf")
+    assert engine is used.acquire(await used.named(automatic))
+    for users in (3, 2, 1, 0):
+        await used.release(engine)
+        assert used.loaded == (engine,) * bool(users)
+    assert not hasattr(engine, "_assistant"), "its models are freed"
+    assert await used.named(automatic) == replace(MODELS, target="larger.gguf")
+    assert threading.main_thread() not in threads
 
 
 @pytest.mark.parametrize("back", [False, True])

@@ -44,7 +44,8 @@ async def server() -> Any:
     editor.sources = lambda _folders: None
     return SimpleNamespace(
         editor=editor,
-        engine=Engine(),
+        engine=(engine := Engine()),
+        acquire=lambda: asyncio.sleep(0, engine),
         questions=Questions(),
         bars=ProgressBars(SimpleNamespace(work_done_progress=None), lambda: None),
         indexer=SimpleNamespace(stale=()),

@@ -10,23 +10,19 @@ from winnow_lsp.server.render.deltas import Deltas
 
 
 class Wire:
-    """What was sent, and how often `started` was called."""
+    """What was sent."""
 
     def __init__(self) -> None:
         self.values: list[dict[str, Any]] = []
-        self.starts = 0
 
     def notify(self, method: str, params: Any) -> None:
         assert (method, params.token) == ("$/progress", "text")
         self.values.append(params.value)
 
-    def start(self) -> None:
-        self.starts += 1
-
 
 async def stream(pieces: list[str]) -> Wire:
     wire = Wire()
-    deltas = Deltas(wire.notify, "text", wire.start)
+    deltas = Deltas(wire.notify, "text", lambda: None)
     await asyncio.to_thread(lambda: [deltas.add(piece) for piece in pieces])
     deltas.close()
     return wire

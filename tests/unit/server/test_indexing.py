@@ -56,7 +56,7 @@ async def indexer(assistant: Slow):
     bars = ProgressBars(
         SimpleNamespace(client_capabilities=types.ClientCapabilities(), work_done_progress=None), lambda: None
     )
-    made = Indexer(editor, lambda: engine, bars, lambda: None)
+    made = Indexer(editor, lambda: asyncio.sleep(0, engine), bars, lambda: None)
     yield made
     await made.stop()
     queue.close()

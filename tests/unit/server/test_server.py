@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from winnow_engine.config import Config
+from winnow_engine.config import AUTO, Config, ModelConfig
 from winnow_engine.core import Cancellation, ignore
 from winnow_engine.index.workspace import Workspace
 from winnow_lsp.host.queue import Queue
@@ -33,13 +33,15 @@ class Engines:
     def leave(self, _client: object) -> None:
         """Nothing to detach."""
 
+    async def named(self, models: object) -> object:
+        return models
+
     def acquire(self, models: object) -> Any:
         return SimpleNamespace(
             models=models,
             queue=Queue(lambda: None),
             assistant=lambda: self,
-            watch=lambda _: None,
-            unwatch=lambda _: None,
+            watchers=[],
             target=SimpleNamespace(host=None),
         )
 
@@ -108,9 +110,29 @@ async def test_a_question_for_the_next_models_is_not_waited_for(
         monkeypatch.setattr(server.indexer, "stop", begin)
     else:
         await begin()
-    assert server.engine
+    await server.acquire()
     await asyncio.wait_for(server.use(Settings.read({"winnow": {"target": "other.gguf"}})[0]), PATIENCE_S)
     await asked[0]
+
+
+async def test_settings_that_come_while_a_target_is_looked_up_are_those_that_count(
+    server: WinnowServer, engines: Engines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = asyncio.Event()
+
+    async def named(models: ModelConfig) -> ModelConfig:
+        if models.target == AUTO:
+            await found.wait()
+        return models
+
+    monkeypatch.setattr(engines, "named", named)
+    asked = asyncio.create_task(server.acquire())
+    await asyncio.sleep(0)
+    using = asyncio.create_task(server.use(Settings.read({"winnow": {"target": "other.gguf"}})[0]))
+    await asyncio.sleep(0)
+    found.set()
+    await using
+    assert ((await asked).models.target, engines.happened) == ("other.gguf", []), "nothing opened for the earlier ones"
 
 
 async def leaving_while_indexing(

@@ -13,9 +13,8 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.due: list[tuple[asyncio.TimerHandle, Callable[[], None]]] = []
-        self._loop = asyncio.get_running_loop()
-        self._call_later = self._loop.call_later
-        monkeypatch.setattr(self._loop, "call_later", self._later)
+        self._call_later = (loop := asyncio.get_running_loop()).call_later
+        monkeypatch.setattr(loop, "call_later", self._later)
 
     def _later(self, delay: float, call: Callable[[], None]) -> asyncio.TimerHandle:
         handle = self._call_later(3600, call)
@@ -31,36 +30,15 @@ class Clock:
                 call()
 
 
-@pytest.fixture
-async def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return Clock(monkeypatch)
-
-
-@pytest.fixture
-def sent() -> list[int]:
-    return []
-
-
-@pytest.fixture
-async def throttle(clock: Clock, sent: list[int]) -> Throttle:
-    return Throttle(lambda: sent.append(len(sent)), 0.1)
-
-
-async def test_the_first_goes_out_at_once_and_the_rest_are_joined(clock: Clock, throttle: Throttle, sent) -> None:
-    throttle.want()
-    assert sent == [0]
+@pytest.mark.parametrize("flushes", [False, True])
+async def test_the_first_goes_out_at_once_and_the_rest_joined_when_due(
+    flushes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, sent = Clock(monkeypatch), list[int]()
+    throttle = Throttle(lambda: sent.append(len(sent)), 0.1)
     for _ in range(5):
         throttle.want()
-    assert sent == [0]
-    clock.tick()
-    assert sent == [0, 1]
-
-
-async def test_flushing_sends_what_is_due_and_nothing_after(clock: Clock, throttle: Throttle, sent) -> None:
-    throttle.want()
-    throttle.want()
-    throttle.flush()
-    assert sent == [0, 1]
-    clock.tick()
-    throttle.flush()
-    assert sent == [0, 1]
+        assert sent == [0]
+    for due in (throttle.flush if flushes else clock.tick, clock.tick, throttle.flush):
+        due()
+        assert sent == [0, 1]

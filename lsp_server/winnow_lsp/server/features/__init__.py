@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from winnow_lsp.server.features import (
-    actions,
-    asking,
-    commands,
-    editing,
-    hosting,
-    lifecycle,
-    reviewing,
-)
+from winnow_lsp.server.features import actions, asking, commands, editing, hosting, lifecycle, reviewing
 from winnow_lsp.server.server import WinnowServer
 
 

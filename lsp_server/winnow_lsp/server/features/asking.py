@@ -68,7 +68,7 @@ async def answered_in(server: WinnowServer, params: AskParams, conversation: str
     """The answer with the question and the folders that it is about, as the next turn of a conversation."""
     with server.questions.unfinished(params.supersedes):
         await server.editor.configured.wait()
-        budget, engine, folders = _budget(server, params), server.engine, server.editor.folders
+        budget, engine, folders = _budget(server, params), await server.acquire(), server.editor.folders
         async with server.bars.show(params.work_done_token, "Winnow") as bar:
             bar.begin()
             deltas = Deltas(server.protocol.notify, params.partial_result_token, bar.answer, bar.think)
@@ -112,7 +112,7 @@ async def select(server: WinnowServer, params: AskParams) -> dict[str, Any]:
     """Queue a question, and return what the target would see for it."""
     with server.questions.unfinished(params.supersedes):
         await server.editor.configured.wait()
-        budget, engine, folders = _budget(server, params), server.engine, server.editor.folders
+        budget, engine, folders = _budget(server, params), await server.acquire(), server.editor.folders
         async with server.bars.show(params.work_done_token, "Winnow") as bar:
             bar.begin()
             seen, question = frozenset[str](), await _question(server, params)
@@ -137,7 +137,7 @@ async def starters_of(server: WinnowServer) -> list[str]:
 
     with server.questions.unfinished(supersedes=False):
         await server.editor.configured.wait()
-        return await (engine := server.engine).queue.background(prepare)
+        return await (engine := await server.acquire()).queue.background(prepare)
 
 
 async def symbols_of(server: WinnowServer, word: str) -> list[dict[str, Any]]:
@@ -151,7 +151,7 @@ async def symbols_of(server: WinnowServer, word: str) -> list[dict[str, Any]]:
 
     await server.editor.configured.wait()
     folders = server.editor.folders
-    workspace = server.engine.latest(server.editor.sources(folders))
+    workspace = (await server.acquire()).latest(server.editor.sources(folders))
     return await asyncio.to_thread(found, workspace) if workspace else []
 
 
@@ -176,7 +176,7 @@ async def read_ahead(server: WinnowServer, text: str) -> bool:
 
     with server.questions.unfinished(supersedes=False):
         await server.editor.configured.wait()
-        return await (engine := server.engine).queue.background(prepare)
+        return await (engine := await server.acquire()).queue.background(prepare)
 
 
 async def _question(server: WinnowServer, params: AskParams) -> Question:

@@ -55,7 +55,7 @@ async def proposed(server: WinnowServer, params: EditParams) -> tuple[Proposal, 
     """Queue a change, and return what the target proposes with the folders that its path is in."""
     with server.questions.unfinished(False):
         await server.editor.configured.wait()
-        engine, folders = server.engine, server.editor.folders
+        engine, folders = await server.acquire(), server.editor.folders
         async with server.bars.show(params.work_done_token, "Winnow") as bar:
             bar.begin()
             seen, request = frozenset[str](), await _request(server, params)

@@ -31,7 +31,7 @@ class Status:
     """Tells one client when something it may want to show has changed."""
 
     def __init__(self, read: Callable[[], dict[str, Any]], notify: Notify) -> None:
-        """`read` returns the status as it is now: `status_json`."""
+        """`read` returns the status as it is now: `status_json`, or {} where there is nothing to show yet."""
         self._read, self._notify = read, notify
         self._closed = False
         self._last: dict[str, Any] = {}
@@ -51,7 +51,7 @@ class Status:
         if self._closed:
             return
         document = self._read()
-        if document != self._last:
+        if document and document != self._last:
             self._last = document
             self._notify(STATUS, document | {"memoryBytes": psutil.Process().memory_info().rss})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from winnow_engine.core import Cancellation, Progress, ProgressSink
 from winnow_engine.errors import WinnowError
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.ranking import SelectionStats
-from winnow_lsp.host.engines import Engine
+from winnow_lsp.host.engines import Changed, Engine
 from winnow_lsp.host.queue import Work
 from winnow_lsp.server.render.progress_bars import ProgressBars
 from winnow_lsp.server.render.status import IndexState
@@ -34,7 +34,7 @@ class Indexer:
     """One client's index: its changes, and the task that follows them. Belongs to the event loop."""
 
     def __init__(
-        self, editor: EditorState, engine: Callable[[], Engine], bars: ProgressBars, changed: Callable[[], None]
+        self, editor: EditorState, engine: Callable[[], Awaitable[Engine]], bars: ProgressBars, changed: Changed
     ) -> None:
         """`changed` is called whenever `state` may have changed."""
         self._editor, self._engine, self._bars, self._changed = editor, engine, bars, changed
@@ -85,7 +85,7 @@ class Indexer:
 
     async def run(self, report: ProgressSink) -> None:
         """Index as soon as no question runs. Raises the engine's errors."""
-        engine, seen = self._engine(), frozenset[str]()
+        engine, seen = await self._engine(), frozenset[str]()
 
         def prepare() -> Work[Workspace]:
             nonlocal seen

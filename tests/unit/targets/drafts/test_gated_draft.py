@@ -61,13 +61,11 @@ class Asked(NoDraft):
         self._claims = right if claims is None else claims
         self._random = np.random.default_rng(3)
         self.text: Sequence[int] = ()
-        self.proposals = 0
 
     def begin(self, prompt: Prompt, abort: AbortFlag) -> None:
         self._said, self._read = 0, False
 
     def propose(self, limit: int, least: float = 0.0) -> DraftTree:
-        self.proposals += 1
         self._clock.now += self._machine.proposal + (0.0 if self._read else self._machine.reading)
         self._read = True
         following = self.text[self._said : self._said + limit]
