@@ -9,13 +9,12 @@ from pathlib import Path
 from winnow_engine.config import SPECULATE, ModelConfig, TargetOptions
 from winnow_engine.errors import ModelDamagedError, ModelError
 from winnow_engine.models.cache import locate
-from winnow_engine.models.names import part_count
 from winnow_engine.targets.base import Target
 from winnow_engine.targets.local.target import LlamaTarget
-from winnow_engine.targets.placement import placed
+from winnow_engine.targets.placement import automatic
 from winnow_engine.targets.remote.address import is_url, parse
 from winnow_engine.targets.remote.target import HttpTarget
-from winnow_engine.targets.residency import MemoryNeeds, decide, leaves_room_for_reranker, left_for_target, measure
+from winnow_engine.targets.residency import MemoryNeeds, leaves_room_for_reranker, measure
 from winnow_engine.targets.suggesting import described, resolved
 
 _log = logging.getLogger(__name__)
@@ -64,16 +63,13 @@ def room_for_reranker(models: ModelConfig, *, answers: bool) -> bool:
 def _plan(models: ModelConfig) -> tuple[TargetOptions, MemoryNeeds]:
     """How a local target is run, by what the GPU has free now and what it and the drafter need."""
     options = TargetOptions(
-        kv_type=models.kv_type,
-        speculate=draft_model(models.speculate),
-        snapshot_bytes=models.snapshot_bytes,
+        kv_type=models.kv_type, speculate=draft_model(models.speculate), snapshot_bytes=models.snapshot_bytes
     )
     target = locate(resolved(models).target)
     memory = measure(locate(models.drafter), target, options)
-    place = decide(memory).target if models.target_place == "auto" else models.target_place
-    left = left_for_target(memory) if (place, models.target_place) == ("cpu", "auto") else 0
-    partly = placed(described("", target), left, options) if left > 0 and part_count(target.name) == 1 else None
-    return partly or replace(options, place=place), memory
+    if models.target_place != "auto":
+        return replace(options, place=models.target_place), memory
+    return automatic(lambda: described("", target), target.name, memory, options), memory
 
 
 def draft_model(name: str) -> str | Path:

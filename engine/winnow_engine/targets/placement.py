@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product
 
 from winnow_engine.config import KvType, TargetOptions
+from winnow_engine.models.names import part_count
 from winnow_engine.models.target_table import KnownTarget
-from winnow_engine.targets.residency import BYTES_A_VALUE, context_bytes
+from winnow_engine.targets.residency import BYTES_A_VALUE, MemoryNeeds, context_bytes, decide, left_for_target
 
 _LEAST_SHARE = 4  # with less than a quarter of the layers there, copying costs what the GPU gains
 # What is in memory is copied for each batch of a prompt: larger ones are read sooner, and take memory.
 _BATCH, _BATCH_BYTES = 2048, 512 << 20
+
+
+def automatic(known: Callable[[], KnownTarget], name: str, needs: MemoryNeeds, options: TargetOptions) -> TargetOptions:
+    """The options with the place `auto`: all of the target where it fits, else a part of one file if that pays."""
+    place = decide(needs).target
+    left = left_for_target(needs) if place == "cpu" and part_count(name) == 1 else 0
+    return (placed(known(), left, options) if left > 0 else None) or replace(options, place=place)
 
 
 def placed(target: KnownTarget, free: int, options: TargetOptions) -> TargetOptions | None:

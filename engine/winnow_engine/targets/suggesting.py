@@ -18,20 +18,21 @@ from winnow_engine.config import AUTO, ModelConfig, Place, TargetOptions
 from winnow_engine.errors import ModelError, UnsupportedModelError
 from winnow_engine.models.cache import default_directory, installed, locate, pulled_beside_table
 from winnow_engine.models.gguf_header import GgufHeader, model_bytes, read_header
-from winnow_engine.models.names import part_count, quantisation
+from winnow_engine.models.names import quantisation
 from winnow_engine.models.registry import DEFAULT_DRAFTER, MODELS, RegisteredModel, find
 from winnow_engine.models.target_table import KnownTarget, known_targets
 from winnow_engine.platform import free_memory
 from winnow_engine.selection.auto_budget import prefill_limit
 from winnow_engine.targets.machine_speed import Forecast, Kind, Speed, forecast, kind_of, speeds
-from winnow_engine.targets.placement import divided, in_words, placed
-from winnow_engine.targets.residency import MemoryNeeds, decide, expect, kv_bytes, left_for_target, state_bytes
+from winnow_engine.targets.placement import automatic, divided, in_words
+from winnow_engine.targets.residency import MemoryNeeds, decide, expect, kv_bytes, state_bytes
 from winnow_engine.targets.snapshots.files import Snapshots, default_folder, made_by
 
 # A process chooses once, because what it loads takes memory from the next choice.
 _chosen: dict[tuple[str, float, frozenset[str]], str] = {}
 _choosing = Lock()
 
+Speeds = tuple[dict[Kind, Speed], dict[Kind, Speed]]
 Origin = Literal["measured", "forecast", "unknown"]
 """Of a throughput: of this model's last prompt here, of small models of random weights, of a GPU that has none."""
 
@@ -74,8 +75,10 @@ def suggest(
 ) -> list[Suggestion]:
     """Targets beside `drafter`, `among` some or all, largest first, with `available` bytes of memory free."""
     targets = sorted(all_targets() if among is None else among, key=lambda one: -one.parameters)
-    machine = [speeds({kind_of(target) for target in targets}, on_gpu=on_gpu) for on_gpu in (False, True)]
-    return [_suggestion(target, expect(drafter, target), available, machine, patience_s) for target in targets]
+    places = [(one, memory, _placed(one, memory)) for one in targets for memory in [expect(drafter, one)]]
+    in_memory = {kind_of(one) for one, _, options in places if any(divided(one, options)[1:])}
+    machine = speeds(in_memory, on_gpu=False), speeds({kind_of(target) for target in targets}, on_gpu=True)
+    return [_suggestion(*one, available, machine, patience_s) for one in places]
 
 
 def best(suggestions: list[Suggestion], patience_s: float) -> Suggestion | None:
@@ -139,17 +142,17 @@ def figures(name: str, header: GgufHeader, size: int, quantised: str) -> KnownTa
     )
 
 
+def _placed(target: KnownTarget, memory: MemoryNeeds) -> TargetOptions:
+    return automatic(lambda: target, str(_file(target) or ""), memory, TargetOptions())
+
+
 def _suggestion(
-    target: KnownTarget, memory: MemoryNeeds, available: int, machine: list[dict[Kind, Speed]], patience_s: float
+    target: KnownTarget, memory: MemoryNeeds, options: TargetOptions, available: int, machine: Speeds, patience_s: float
 ) -> Suggestion:
-    file, options, decided = _file(target), TargetOptions(), decide(memory)
-    left = left_for_target(memory) if decided.target == "cpu" and part_count(file.name if file else "") == 1 else 0
-    options = (placed(target, left, options) if left > 0 else None) or replace(options, place=decided.target)
-    lies, (cpu, gpu) = divided(target, options), (them.get(kind_of(target)) for them in machine)
+    file, lies, (cpu, gpu) = _file(target), divided(target, options), (them.get(kind_of(target)) for them in machine)
     place: Place | None = options.place
-    reason, needs = decided.reason, memory.target
-    if place == "cpu":
-        needs += memory.drafter + memory.drafter_work
+    reason, beside = decide(memory).reason, memory.drafter + memory.drafter_work
+    needs = memory.target + (beside if place == "cpu" else 0)
     if (needs if place == "cpu" else sum(lies[2:])) > available:
         place, reason = None, f"{reason}; of memory, {available / 1e9:.1f} GB free, not enough"
     expected = forecast(target, lies, options.n_ubatch, cpu, gpu)

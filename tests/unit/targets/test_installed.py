@@ -24,9 +24,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
     """Puts models, or files that look like these, on a machine without a GPU, which reads 1.5 billion in time."""
     monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
     monkeypatch.setattr(residency, "gpu_bytes", lambda: (None, "no GPU"))
-    monkeypatch.setattr(
-        suggesting, "speeds", lambda kinds, on_gpu: {} if on_gpu else dict.fromkeys(kinds, Speed(1.6e11, 3e10))
-    )
+    monkeypatch.setattr(suggesting, "speeds", lambda k, on_gpu: {} if on_gpu else dict.fromkeys(k, Speed(1.6e11, 3e10)))
     monkeypatch.setattr(suggesting, "free_memory", lambda: 16 * 10**9)
     monkeypatch.setattr(suggesting, "_chosen", {})
 

@@ -121,6 +121,15 @@ def test_what_was_pulled_is_in_the_list_with_its_headers_figures(machine: Path) 
     assert found.model.token_bytes == 4 * 2 * 128 * 2
 
 
+def test_a_cpu_is_measured_for_what_is_in_memory(gpu: Callable[[float], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = list[int]()
+    monkeypatch.setattr(suggesting, "speeds", lambda some, on_gpu: kinds.append(len(some)) or {})
+    for free in (80, 16):
+        gpu(free)
+        suggested()
+    assert kinds[0] == 0 < kinds[2] < kinds[1] == kinds[3]
+
+
 def test_a_part_on_a_gpu_is_told_and_takes_the_sum_of_its_parts(
     gpu: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

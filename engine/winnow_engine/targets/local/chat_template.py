@@ -147,11 +147,7 @@ class ChatTemplate:
         return frozenset(filter(vocabulary.is_control, first))
 
     def tokenize(
-        self,
-        messages: Sequence[Message],
-        vocabulary: Vocabulary,
-        tools: Tools = NO_TOOLS,
-        thinking: Thinking = "auto",
+        self, messages: Sequence[Message], vocabulary: Vocabulary, tools: Tools = NO_TOOLS, thinking: Thinking = "auto"
     ) -> LocalPrompt:
         """The token ids of the rendered conversation, forced prefix included, with the model's BOS if it wants one.
 

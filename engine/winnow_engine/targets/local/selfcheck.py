@@ -53,10 +53,7 @@ def describe_exit(code: int, output: str) -> BuildCheck:
     killer = crash(code)
     if killer is None:
         return BuildCheck(False, output.strip().splitlines()[-1] if output.strip() else f"exit code {code}")
-    return BuildCheck(
-        False,
-        f"llama.cpp crashed with {killer}: this build does not suit this machine",
-    )
+    return BuildCheck(False, f"llama.cpp crashed with {killer}: this build does not suit this machine")
 
 
 def main(model: Path) -> int:
