@@ -53,18 +53,18 @@ class KvCache:
     ) -> bool:
         """Evaluate the rest of `prompt`, of which `reuse` kept the start, with the last token's logits.
 
-        A batch ends behind the first tokens that `at` has a call for, and it is called there: what follows is then read
-        in the same batches, and gets the same logits, wherever these came from. False if aborted; then the cache holds
+        A batch begins behind the first tokens that `at` has a call for, and it is called there: what follows is read in
+        the same batches, and gets the same logits, wherever these came from. False if aborted; then the cache holds
         whole batches of `prompt`.
         """
         started, first, total = time.perf_counter(), len(self.tokens), len(prompt)
         progress(Progress("prefill", 0, total - first, 0, total - first))
         while (start := len(self.tokens)) < total:
+            if start in at:
+                at[start]()
             end = min([start + self.context.n_batch, total, *(stop for stop in at if stop > start)])
             if not self.extend(prompt[start:end], want_logits=end == total, following=total - end):
                 return False
-            if end in at:
-                at[end]()
             elapsed_s, read, left = time.perf_counter() - started, end - first, total - end
             left_s = elapsed_s * left / read + self.context.attention_s * left * (total - first) / 2
             progress(Progress("prefill", read, total - first, read, total - first, elapsed_s, left_s))

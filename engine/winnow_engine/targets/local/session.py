@@ -169,21 +169,23 @@ class Session:
 
     def _cache_with(self, prompt: Prompt, max_tokens: int, abort: AbortFlag) -> tuple[KvCache, int, int]:
         """The cache with what is known of the prompt's beginning: how many tokens come from disk, how many stay."""
-        cache = self._cache_for(len(prompt), max_tokens)
+        cache = self._cache_for(prompt, max_tokens)
         cache.context.abort_with(abort)
         restored = self._snapshots.exchange(cache, prompt) if self._snapshots else 0
         return cache, restored, cache.reuse(prompt)
 
-    def _cache_for(self, prompt_tokens: int, max_tokens: int) -> KvCache:
+    def _cache_for(self, prompt: Prompt, max_tokens: int) -> KvCache:
         """The current cache, in a larger context if it had no room for prompt and answer."""
-        need = prompt_tokens + max_tokens
+        need = len(prompt) + max_tokens
         if need > self.context_limit:
             raise BudgetError(
-                f"the prompt's {prompt_tokens} tokens and up to {max_tokens} of the answer exceed the "
+                f"the prompt's {len(prompt)} tokens and up to {max_tokens} of the answer exceed the "
                 f"target's context of {self.context_limit}: lower the budget or the answer's length, or "
                 "choose a target with a longer context"
             )
         if self._cache is None or self._cache.context.n_ctx < need:
+            if self._cache and self._model.keeps_states and self._cache.reusable(prompt):
+                self._cache.reuse(prompt)  # while the mark is there, which is not moved
             self._cache = self._moved(self._context_size(need))
         return self._cache
 

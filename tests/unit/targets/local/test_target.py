@@ -4,16 +4,18 @@ import gc
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from winnow_engine.config import TargetOptions
-from winnow_engine.core import Cancellation, Prompt, Sampling
+from winnow_engine.core import Cancellation, Prompt, Sampling, TextSink, ignore
 from winnow_engine.errors import BudgetError, ModelDamagedError, ModelNotFoundError, TargetError, UnsupportedModelError
 from winnow_engine.targets.base import Generation, Request, Target
+from winnow_engine.targets.local import session
 from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
 
@@ -31,27 +33,19 @@ def model(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture
 def target(model: Path) -> Iterator[LlamaTarget]:
-    target = LlamaTarget.open(model, OPTIONS)
-    yield target
-    target.close()
+    with closing(LlamaTarget.open(model, OPTIONS)) as target:
+        yield target
 
 
 def ask(
-    target: Target,
-    prompt: Prompt,
-    sampling: Sampling = SHORT,
-    on_text: Callable[[str], None] = lambda _: None,
-    lasting: int = 0,
+    target: Target, prompt: Prompt, sampling: Sampling = SHORT, on_text: TextSink = ignore, lasting: int = 0
 ) -> Generation:
     return target.generate(Request(LocalPrompt(prompt, lasting=lasting), sampling, on_text))
 
 
 def fresh(model: Path, prompt: Prompt) -> str:
-    target = LlamaTarget.open(model, OPTIONS)
-    try:
+    with closing(LlamaTarget.open(model, OPTIONS)) as target:
         return ask(target, prompt).text
-    finally:
-        target.close()
 
 
 def prompt_of(*numbers: int) -> Prompt:
@@ -81,8 +75,13 @@ def test_a_prompt_that_differs_midway_gets_the_answer_of_a_fresh_context(model: 
     assert answer.text == fresh(model, other)
 
 
-def test_a_conversation_goes_on_from_what_lasts_of_its_prompt(model: Path, target: LlamaTarget) -> None:
-    lasting, answers = range(40, 140), [range(97, 122), range(65, 90), range(97, 122)]
+def test_a_conversation_goes_on_from_what_lasts_of_its_prompt(
+    model: Path, target: LlamaTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the first prompt's context has no room for the second."""
+    monkeypatch.setattr(session, "_CONTEXT_STEP", 256)
+    monkeypatch.setattr(session, "_HEADROOM", 0)
+    lasting, answers = range(40, 140), [range(97, 122), [*range(65, 90)] * 8, range(97, 122)]
     ask(target, prompt_of(*lasting, 60, 61), lasting=100)
     for answer in answers:
         longer = prompt_of(*lasting, *answer)
