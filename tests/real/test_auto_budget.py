@@ -83,9 +83,7 @@ def test_where_all_is_shown_nothing_was_kept_for_lack_of_patience(assistant: Ass
     assert not [notice for notice in asked.notices if "because the target reads about" in notice]
 
 
-def test_one_that_reads_fast_is_shown_all_and_what_the_user_set_is_kept(
-    assistant: Assistant, target: LlamaTarget
-) -> None:
+def test_a_fast_one_is_shown_all_and_what_the_user_set_is_kept(assistant: Assistant, target: LlamaTarget) -> None:
     throughput = target._unloadable.throughput
     found = []
     for tokens_per_s in (10, 130, 1000):

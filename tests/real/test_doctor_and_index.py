@@ -37,9 +37,7 @@ def test_doctor_says_how_to_get_what_is_missing(tmp_path: Path) -> None:
     assert "→ winnow models pull qwen2.5-coder-0.5b" in done.stdout
 
 
-def test_index_counts_files_once_and_explains(
-    smollm2: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_index_counts_files_once_and_says_so(smollm2: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     (workspace / "a.py").write_text("def alpha():\n    return 1\n")

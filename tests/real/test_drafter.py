@@ -206,9 +206,7 @@ def test_an_adapter_of_the_user_is_used_from_his_folder(
     assert own.identity != Drafter(qwen_small, AdapterProfile(shipped.adapter)).identity
 
 
-def test_an_adapter_of_another_drafter_is_refused(
-    smollm2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_drafters_adapter_is_refused(smollm2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     name = fingerprint_of(smollm2)
     other = shipped_profile("3c51608417b386dc")

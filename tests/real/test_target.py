@@ -61,9 +61,7 @@ def test_greedy_answers_are_right_and_the_same_each_time(target: LlamaTarget) ->
     assert [(answer.text.strip("."), answer.finish) for answer in answers] == [("Paris", "eos")] * 2
 
 
-def test_another_question_about_the_same_code_evaluates_only_the_question(
-    target: LlamaTarget, fresh: LlamaTarget
-) -> None:
+def test_another_question_about_the_same_code_evaluates_only_that(target: LlamaTarget, fresh: LlamaTarget) -> None:
     first = about_code(target, "Which class is defined here? Answer with its name only.")
     second = about_code(target, "Which module is imported here? Answer with its name only.")
     ask(target, first)
@@ -129,9 +127,7 @@ def test_this_build_of_llama_cpp_does_not_crash(smollm2: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["smollm2", "qwen_small", "qwen_target"])
-def test_chat_templates_give_chatml_with_the_models_own_control_tokens(
-    name: str, request: pytest.FixtureRequest
-) -> None:
+def test_chat_templates_give_chatml_with_the_models_control_tokens(name: str, request: pytest.FixtureRequest) -> None:
     with closing(LlamaTarget.open(request.getfixturevalue(name))) as target:
         prompt = chat(target, "Hello?")
         parts = ["system\nYou are a helpful assistant.", "\n", "user\nHello?", "\n", "assistant\n"]

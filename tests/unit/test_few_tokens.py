@@ -64,9 +64,7 @@ def test_few_tokens_are_multiplied_as_exactly_as_many(
 
 @pytest.mark.parametrize("kind", [pytest.param(ggml.Q4_K, marks=WITH_VNNI), ggml.Q6_K])
 @pytest.mark.parametrize("columns", [256, 1536, 8960])
-def test_what_comes_out_for_a_token_does_not_depend_on_the_others(
-    library: ctypes.CDLL, kind: int, columns: int
-) -> None:
+def test_what_comes_out_for_a_token_does_not_depend_on_others(library: ctypes.CDLL, kind: int, columns: int) -> None:
     if not hasattr(library, "winnow_multiply_rows"):
         pytest.skip("llama.cpp was built for a processor without AVX2, or not by winnow_llama")
     generator = np.random.default_rng(columns)

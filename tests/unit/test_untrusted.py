@@ -19,9 +19,7 @@ from winnow_engine.untrusted import read_json
     ],
     ids=["empty", "no value", "no quote", "no colon", "more", "no text", "digits", "lists", "objects"],
 )
-def test_what_is_no_json_has_one_name_and_says_whether_more_could_make_it_some(
-    text: str | bytes, unfinished: bool
-) -> None:
+def test_what_is_no_json_has_one_name_and_says_if_more_could_make_it_some(text: str | bytes, unfinished: bool) -> None:
     with pytest.raises(NotJsonError, match=r"\w") as raised:
         read_json(text)
     assert raised.value.unfinished == unfinished

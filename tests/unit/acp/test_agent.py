@@ -161,9 +161,7 @@ def test_a_follow_up_knows_the_turns_of_its_own_session(client: Callable[[Answer
     assert [question.earlier for question in asked] == [(), (Turn("Why?", "So."),), ()]
 
 
-def test_cancelling_stops_one_session_and_leaves_the_other(
-    client: Callable[[Answerer], Client], tmp_path: Path
-) -> None:
+def test_cancelling_stops_one_session_and_no_other(client: Callable[[Answerer], Client], tmp_path: Path) -> None:
     both = threading.Barrier(3)
     running: dict[str, Cancellation] = {}
 

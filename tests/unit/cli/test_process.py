@@ -25,9 +25,7 @@ def test_avx512_is_chosen_only_where_openblas_misses_it(
     assert environment.get("OPENBLAS_CORETYPE") == expected
 
 
-def test_folders_mean_the_same_to_a_process_that_runs_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folders_mean_the_same_to_a_process_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", "/home/me")
     given = {"WINNOW_CACHE_DIR": "cache", "WINNOW_MODELS_DIR": "~/models"}

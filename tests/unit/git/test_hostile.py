@@ -227,9 +227,7 @@ def test_nothing_is_fetched_for_a_missing_object(hostile: tuple[Path, Traps]) ->
     assert traps.sprung() == set()
 
 
-def test_a_git_of_the_repository_is_not_the_program(
-    hostile: tuple[Path, Traps], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_repositorys_git_is_not_the_program(hostile: tuple[Path, Traps], monkeypatch: pytest.MonkeyPatch) -> None:
     top, traps = hostile
     traps.named("git", top / "git")
     monkeypatch.chdir(top)
@@ -271,7 +269,7 @@ def test_a_folder_that_git_would_take_for_a_bare_repository_and_wait_for(tmp_pat
         open_repository(tmp_path)
 
 
-def test_a_fifo_that_the_configuration_includes_costs_a_short_wait(
+def test_a_fifo_that_the_configuration_includes_is_a_short_wait(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     top = git.new(tmp_path / "repository")

@@ -118,9 +118,7 @@ def test_what_cannot_be_asked_is_an_error_in_words(top: Path, tmp_path: Path, mo
         subjects(sources_of(top), "When?")
 
 
-def test_a_merge_an_empty_commit_and_the_end_of_a_shallow_clone_are_shown(
-    top: Path, read: Read, tmp_path: Path
-) -> None:
+def test_a_merge_an_empty_commit_and_the_end_of_a_shallow_clone_show(top: Path, read: Read, tmp_path: Path) -> None:
     commit(top, "Wait for the bus", {"bus.py": WAIT})
     git(top, "checkout", "--quiet", "-b", "side")
     commit(top, "Wait longer for the bus", {"bus.py": WAIT.replace("= 3", "= 5")})

@@ -130,9 +130,7 @@ def test_lists_of_commits_to_ignore_that_are_missing_or_broken(named: list[str],
         ("\r\r\r\r", [1, 2], {"First": (1, 2)}),
     ],
 )
-def test_lone_carriage_returns_end_lines(
-    ends: str, lines: list[int], found: dict[str, tuple[int, ...]], top: Path
-) -> None:
+def test_carriage_returns_end_lines(ends: str, lines: list[int], found: dict[str, tuple[int, ...]], top: Path) -> None:
     def text(*words: str) -> bytes:
         return "".join(
             f"{word * 15} = {n}{end}" for n, (word, end) in enumerate(zip(words, ends, strict=True))

@@ -92,9 +92,7 @@ TURNS: list[tuple[str, list[Any], tuple[Message, ...]]] = [
 
 
 @pytest.mark.parametrize(("api", "turns", "expected"), TURNS)
-def test_a_turn_that_says_nothing_or_was_cut_off_is_read(
-    api: str, turns: list[Any], expected: tuple[Message, ...]
-) -> None:
+def test_an_empty_turn_or_one_cut_off_is_read(api: str, turns: list[Any], expected: tuple[Message, ...]) -> None:
     name = "input" if api == "responses" else "messages"
     hello = Message("user", "Hello?")
     assert read(api, {name: [USER, *turns, USER]}).asked.messages == (hello, *expected, hello)

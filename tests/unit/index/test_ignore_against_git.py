@@ -273,9 +273,7 @@ COMMIT = ("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "--qu
         ("wt", ["wt/one", "main/wt"], {"one/a.py"}),
     ],
 )
-def test_worktrees_of_one_repository_count_once(
-    root: str, worktrees: list[str], kept: set[str], tmp_path: Path
-) -> None:
+def test_worktrees_of_a_repository_count_once(root: str, worktrees: list[str], kept: set[str], tmp_path: Path) -> None:
     git(tmp_path, "init", "--quiet", "--initial-branch=main", "main")
     write(tmp_path, {"main/a.py": "A = 1\n"})
     git(tmp_path / "main", "add", "a.py")

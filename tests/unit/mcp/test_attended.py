@@ -39,9 +39,7 @@ async def test_work_is_done_while_its_client_is_there() -> None:
 
 
 @pytest.mark.parametrize(("error", "says"), [(CancelledError, "gone"), (asyncio.CancelledError, "")])
-async def test_work_stops_when_its_client_has_gone_or_its_call_is_cancelled(
-    error: type[BaseException], says: str
-) -> None:
+async def test_work_stops_when_its_client_has_gone_or_cancels_it(error: type[BaseException], says: str) -> None:
     client = Client()
     calling = asyncio.create_task(attended(client.request, client.work(3600)))
     await client.begun.wait()

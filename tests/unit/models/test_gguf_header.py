@@ -75,9 +75,7 @@ def test_a_file_cut_among_the_tensors_is_reported_with_both_sizes(model: Path) -
         read_header(model)
 
 
-def test_a_file_in_a_folder_that_must_not_be_entered_is_said_to_be_there(
-    model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_in_a_folder_that_must_not_be_entered_is_there(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def denied(path: Path, **_: bool) -> NoReturn:
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 

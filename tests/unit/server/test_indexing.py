@@ -72,9 +72,7 @@ async def test_progress_shows_how_far_it_is(indexer: Indexer, assistant: Slow) -
     assert indexer.state == IndexState(Progress("index", 2, 2, 30, 60), stale_files=0, working=False, error=None)
 
 
-async def test_what_changed_before_it_began_is_fresh_afterwards_and_what_changed_since_is_not(
-    indexer, assistant
-) -> None:
+async def test_what_changed_before_it_began_is_fresh_afterwards_what_changed_since_is_not(indexer, assistant) -> None:
     indexer.stale.update({"a", "b"})
     task = asyncio.create_task(indexer.run(ignore))
     assert await asyncio.to_thread(assistant.started.wait, PATIENCE_S)

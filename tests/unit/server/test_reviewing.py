@@ -92,9 +92,7 @@ async def test_a_review_is_checked_and_shown(server: Any, top: Path) -> None:
     assert server.shown["bar"] == "repeating changed code, 1 of 1"
 
 
-async def test_what_was_answered_counts_where_the_change_is_committed(
-    server: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_was_answered_counts_once_it_is_committed(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     first = reviewing.answered_in
 
     async def answer(_: object, params: AskParams, conversation: str) -> Any:

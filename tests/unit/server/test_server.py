@@ -173,9 +173,7 @@ async def test_an_index_is_completed_for_a_command_that_has_left_in_order(
     assert engines.cancelled == (not (lingers and orderly))
 
 
-async def test_a_server_that_is_stopped_does_not_complete_an_index(
-    engines: Engines, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_stopped_server_does_not_complete_an_index(engines: Engines, monkeypatch: pytest.MonkeyPatch) -> None:
     leaving = await leaving_while_indexing(engines, monkeypatch, lingers=True, orderly=True)
     leaving.cancel()
     engines.go.set()

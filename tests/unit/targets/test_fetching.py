@@ -84,9 +84,7 @@ def test_a_model_in_parts_is_loaded_from_the_first(hub: ModelHub, files: dict[st
     assert cache.remove(f"{NAME}:Q8_0", folder) == len(files[f"big/{first.name}"])
 
 
-def test_a_pull_that_is_cancelled_goes_on_where_it_stopped(
-    hub: ModelHub, files: dict[str, bytes], folder: Path
-) -> None:
+def test_a_cancelled_pull_goes_on_where_it_stopped(hub: ModelHub, files: dict[str, bytes], folder: Path) -> None:
     cancellation = Cancellation()
     with pytest.raises(CancelledError):
         fetch(offer(NAME), folder, lambda step: step.done > 200_000 and cancellation.cancel(), cancellation)

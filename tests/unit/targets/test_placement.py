@@ -159,9 +159,7 @@ class _Given(ctypes.Structure):
     _fields_ = (("pattern", ctypes.c_char_p), ("buft", ctypes.c_void_p))
 
 
-def test_llama_cpp_is_told_and_a_build_for_cpus_loads_the_same(
-    tiny_llama: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_llama_cpp_is_told_and_a_cpu_build_loads_the_same(tiny_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     load, told = llama_cpp.llama_model_load_from_file, []
 
     def loaded(path: bytes, params: llama_cpp.llama_model_params) -> int:

@@ -75,9 +75,7 @@ def test_a_sentence_without_an_end_that_goes_round_is_ended() -> None:
 @pytest.mark.parametrize(
     ("length", "copies", "ended"), [(12, 4, True), (160, 4, True), (11, 4, False), (161, 4, False), (160, 3, False)]
 )
-def test_a_run_of_12_to_160_characters_ends_the_answer_in_its_fourth_copy(
-    length: int, copies: int, ended: bool
-) -> None:
+def test_a_run_of_12_to_160_characters_ends_an_answer_in_its_fourth_copy(length: int, copies: int, ended: bool) -> None:
     run = "".join(chr(0x100 + at) for at in range(length))
     before = "".join(chr(0x1000 + at) for at in range(20_000))  # on one line: it is looked at piece by piece
     assert heard(before + run * copies, 40) == (before + run * copies, ended)

@@ -102,7 +102,7 @@ def of_window(target: Path, draft: Path) -> Reference:
 @pytest.mark.usefixtures("exact", "small_window")
 @pytest.mark.parametrize("length", [25, 40, 41, 100])
 @pytest.mark.parametrize("begun", [False, True])
-def test_of_a_long_prompt_start_and_end_are_read(
+def test_start_and_end_of_a_long_prompt_are_read(
     pair: BlockPair, of_window: Reference, length: int, begun: bool
 ) -> None:
     text = prompt(1, length + 3)
@@ -211,9 +211,7 @@ def test_layers_that_the_target_lacks_are_named(tiny_qwen3: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize(("width", "own"), [(64, 128), (32, 200)], ids=["width", "tokens"])
-def test_a_draft_for_a_target_of_another_size_is_refused(
-    tiny_qwen3: Path, tmp_path: Path, width: int, own: int
-) -> None:
+def test_a_draft_for_targets_of_another_size_is_refused(tiny_qwen3: Path, tmp_path: Path, width: int, own: int) -> None:
     draft = write_block(tmp_path / "tiny-block.gguf", width=width, own=own)
     with pytest.raises(DraftError, match=r"tiny-block.gguf cannot draft for this target: it was trained for one of"):
         LlamaTarget.open(tiny_qwen3, TargetOptions(speculate=draft))
