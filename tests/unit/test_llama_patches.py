@@ -66,6 +66,14 @@ def test_each_piece_is_in_the_library(piece: str) -> None:
     assert hasattr(library(piece), PIECES[piece])
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="zig compiles for Linux")
+def test_mathematics_are_the_systems() -> None:
+    """zig's own `expf` is slower, and rounds otherwise: `libraries.cmake` keeps it out of what computes."""
+    folder = Path(bindings._lib._name).parent
+    for library in (*folder.glob("libggml-[bc]*.so"), folder / "libllama.so"):
+        assert b"\0expf\0" in library.read_bytes(), f"{library} imports no expf"
+
+
 @pytest.mark.parametrize("name", ["patches.py", "libraries.cmake", "cpu/wait.h", "cuda/few_tokens.cuh"])
 def test_another_recipe_builds_another_wheel(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patches, "_HERE", shutil.copytree(ROOM, tmp_path / "room"))
