@@ -10,6 +10,7 @@ import errno
 import importlib
 import os
 import re
+import shlex
 import signal
 import socket
 import stat
@@ -153,6 +154,15 @@ def crash(code: int) -> str | None:
     if PLATFORM == "win32":
         return f"{code:#x}" if code >= _LEAST_CRASH else None
     return signal.Signals(-code).name if code < 0 else None
+
+
+def pip_command(action: str, *words: str) -> str:
+    """The command that has pip, or what the installer of this environment has for it, do something here."""
+    if Path(sys.prefix, "uv-receipt.toml").is_file():
+        return shlex.join(["uv", "pip", action, "--python", sys.prefix, *words])
+    if Path(sys.prefix, "pipx_metadata.json").is_file():
+        return shlex.join(["pipx", "runpip", Path(sys.prefix).name, action, *words])
+    return shlex.join(["pip", action, *words])
 
 
 def physical_cores() -> int:

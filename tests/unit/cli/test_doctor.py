@@ -8,7 +8,8 @@ from winnow_cuda.device import Availability
 from winnow_engine.config import ModelConfig
 from winnow_engine.llama.patched_functions import rebuild_command
 from winnow_engine.models.cache import FileState
-from winnow_engine.models.registry import DEFAULT_DRAFTER, pip_command
+from winnow_engine.models.registry import DEFAULT_DRAFTER
+from winnow_engine.platform import pip_command
 from winnow_engine.targets.local.selfcheck import BuildCheck
 from winnow_engine.targets.snapshots.files import Snapshot, Snapshots, default_folder
 from winnow_lsp.cli import doctor as module

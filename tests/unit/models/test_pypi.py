@@ -1,5 +1,6 @@
 import importlib.util
 import subprocess
+import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -51,8 +52,20 @@ def test_pip_refuses_a_wheel_with_another_hash(parts: Parts, scratch: Path) -> N
     assert not scratch.exists()
 
 
-def test_without_pip_the_error_says_how_to_get_it(parts: Parts, scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pip_uv_fetches(
+    parts: Parts, content: bytes, scratch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setenv("UV_FIND_LINKS", str(tmp_path / "wheelhouse"))
+    monkeypatch.setenv("UV_NO_INDEX", "1")
+    (tmp_path / "wheelhouse" / "uv.toml").write_text("a trap")
+    monkeypatch.chdir(tmp_path / "wheelhouse")
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    assert read(parts, 600_000, scratch) == content[600_000:]
+    with pytest.raises(DownloadError, match=r"uv cannot fetch tiny-part1 1\.0:[\s\S]*sha256:0000"):
+        read((replace(parts[0], sha256="0" * 64),), 0, scratch)
+    assert not scratch.exists()
+    monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(DownloadError, match="ensurepip"):
         read(parts, 0, scratch)
 
