@@ -1,7 +1,6 @@
 """Differences of operating systems. Nothing else in the engine or the server asks which one this is.
 
-Branches go by `PLATFORM`, which tests set. Those of macOS and Windows follow documentation: they were tested with that
-name set, never on such machines.
+Branches go by `PLATFORM`, which tests set. Those of macOS and Windows were never tried on such machines.
 """
 
 from __future__ import annotations
@@ -129,13 +128,8 @@ def peer(connection: socket.socket) -> tuple[int, int]:
     return process, number
 
 
-def can_fork() -> bool:
-    """True if a process can fork, and hand open sockets to another program. Windows has neither."""
-    return PLATFORM != "win32"
-
-
-def has_unix_files() -> bool:
-    """True if a file's mode says who may read it, and a folder can be opened. Windows has neither."""
+def is_unix() -> bool:
+    """True if a process can fork, end at a signal and hand on sockets, and a file's mode says who may read it."""
     return PLATFORM != "win32"
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
+from windows import on_windows
 
 from winnow_engine.storage.store import Store
 
@@ -28,10 +29,11 @@ MODELS = ("--drafter", "smollm2-135m", "--target", "smollm2-135m")
 
 
 @pytest.fixture
-def user(users_cache: Path, smollm2: Path) -> Iterator[User]:
-    """A user without a server, whose server ends with the test."""
+def user(request: pytest.FixtureRequest, users_cache: Path, smollm2: Path) -> Iterator[User]:
+    """A user without a server, whose server ends with the test; on Windows' branches where a test says so."""
     with tempfile.TemporaryDirectory(prefix="winnow-test-") as runtime:
-        one = User(users_cache, Path(runtime))
+        more = on_windows(Path(runtime)) if getattr(request, "param", "") == "windows" else {}
+        one = User(users_cache, Path(runtime), **more)
         yield one
         one.end()
 
@@ -120,6 +122,7 @@ def test_ctrl_c_stops_the_work_and_leaves_the_server(user: User) -> None:
     assert server_of(user) == process
 
 
+@pytest.mark.parametrize("user", ["linux", "windows"], indirect=True)
 def test_a_client_that_dies_and_a_server_that_is_killed_leave_nothing_behind(user: User) -> None:
     user.run(*ASK, *MODELS)
     process = server_of(user)

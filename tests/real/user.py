@@ -9,11 +9,11 @@ PATIENCE_S = 300
 
 
 class User:
-    """Runs commands in an environment of its own. The server's sockets lie in `sockets`."""
+    """Runs commands in an environment of its own, and `more` variables. The server's sockets lie in `sockets`."""
 
-    def __init__(self, cache: Path, runtime: Path) -> None:
+    def __init__(self, cache: Path, runtime: Path, **more: str) -> None:
         own = {"WINNOW_CACHE_DIR": str(cache), "XDG_RUNTIME_DIR": str(runtime), "WINNOW_SERVER": "1"}
-        self.environment, self.sockets = {**os.environ, **own}, runtime / "winnow"
+        self.environment, self.sockets = {**os.environ, **own, **more}, runtime / "winnow"
         self._started: list[subprocess.Popen[str]] = []
 
     @staticmethod

@@ -27,7 +27,7 @@ from winnow_engine.core import Cancellation
 from winnow_engine.index.parse_worker import READY, Text
 from winnow_engine.index.records import analysed, record_of
 from winnow_engine.index.symbols import plain_analysis
-from winnow_engine.platform import can_fork, physical_cores
+from winnow_engine.platform import is_unix, physical_cores
 from winnow_engine.runtime import batches, mapped_ahead
 from winnow_engine.storage.packs import Record
 
@@ -79,7 +79,7 @@ class ParsePool:
     def __init__(self, count: int) -> None:
         self.notices: list[str] = []
         """What the user should know: which files could not be parsed, and why none was elsewhere."""
-        self._count = count if count > 1 and can_fork() and sys.executable else 0
+        self._count = count if count > 1 and is_unix() and sys.executable else 0
         self._idle: SimpleQueue[_Worker] = SimpleQueue()
         self._threads = ThreadPoolExecutor(max(self._count, 1), "parse-pool")
         self._lock = threading.Lock()

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from winnow_engine.errors import WorkspaceError
-from winnow_engine.platform import expanded, has_unix_files, user_folder
+from winnow_engine.platform import expanded, is_unix, user_folder
 
 _OURS, _TEMPORARY = ".winnow-", ".tmp"  # a folder may be the user's, with temporary files of others
 _ABANDONED_S = 3600.0  # no write pauses that long
@@ -38,7 +38,7 @@ def make_folder(folder: Path, mode: int = 0o777) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder survive a power cut, where the system can do that. Contents are synced before."""
-    if not has_unix_files():
+    if not is_unix():
         return
     try:
         handle = os.open(folder, os.O_RDONLY)

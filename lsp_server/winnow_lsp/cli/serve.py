@@ -11,7 +11,6 @@ from typing import Any
 import click
 
 from winnow_engine.chat.complete import DEFAULT_BUDGET
-from winnow_engine.platform import has_private_sockets
 from winnow_engine.storage.store import Store, default_path
 from winnow_engine.targets.remote.address import is_loopback
 from winnow_lsp.cli.addresses import Address, address_option, bound, guard_for, say_ready
@@ -89,10 +88,6 @@ def serve(
         raise click.UsageError(
             f"{tcp[0]} can be reached from other machines, and who connects may read your files: serve on 127.0.0.1, "
             "and tunnel to it (ssh -L)"
-        )
-    if shared and not has_private_sockets():
-        raise click.UsageError(
-            "this system has no sockets that only you can reach: commands load the models themselves"
         )
     with closing(Store(default_path())) as store:
         if shared:

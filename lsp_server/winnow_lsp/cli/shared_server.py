@@ -18,13 +18,13 @@ from winnow_engine.config import AUTO
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.git.repository import index_of_hook
 from winnow_engine.models.cache import installed, locate
-from winnow_engine.platform import has_private_sockets
+from winnow_engine.platform import is_unix
 from winnow_engine.question import Question
 from winnow_lsp.cli.options import folders_of, uses_server
 from winnow_lsp.cli.setting_options import config_of
 from winnow_lsp.client.connection import Connection, ConnectionLostError, Listener, NoServerError, ask, running, started
 from winnow_lsp.host.reply import Reply
-from winnow_lsp.host.socket_path import Peer, ServerFiles, UnsafeFolderError, server_files
+from winnow_lsp.host.socket_path import ServerFiles, UnsafeFolderError, server_files, server_process
 
 if TYPE_CHECKING:
     from winnow_lsp.cli.in_process import OwnServer
@@ -34,8 +34,6 @@ _END_S = 30.0  # for a question in progress to stop
 
 def connected(cancellation: Cancellation, *, agent: bool = False) -> socket.socket | None:
     """A connection to the shared server, which is started if need be. None, after a word, if there can be none."""
-    if not has_private_sockets():
-        return None
     try:
         place = server_files()
         at = place.agents if agent else place.socket
@@ -115,12 +113,12 @@ def show() -> int:
     """Say whether a shared server runs, and what it has loaded. The exit code is 1 if there is none."""
     if (found := _running()) is None:
         return 1
-    place, server = found
+    place, server, process = found
     with closing(server):
         try:
             state = _state(server)
         except ConnectionLostError as error:
-            click.echo(f"the shared server, process {Peer.of(server).process}, does not answer: {error}")
+            click.echo(f"the shared server, process {process}, does not answer: {error}")
             return 1
     for line in _lines(state, place.log):
         click.echo(line)
@@ -131,10 +129,11 @@ def stop() -> int:
     """End the shared server; returns once it has. The exit code is 1 if it does not end."""
     if (found := _running()) is None:
         return 0
-    place, server = found
+    place, server, process = found
     with closing(server):
-        process = Peer.of(server).process
         os.kill(process, signal.SIGTERM)
+    if not is_unix():  # there it has ended at once
+        place.socket.unlink(missing_ok=True)
     latest = time.monotonic() + _END_S
     while place.socket.exists() and time.monotonic() < latest:
         time.sleep(0.05)
@@ -143,17 +142,16 @@ def stop() -> int:
     return 0 if ended else 1
 
 
-def _running() -> tuple[ServerFiles, socket.socket] | None:
-    """The files of the shared server, and a connection to it; that none runs is said."""
+def _running() -> tuple[ServerFiles, socket.socket, int] | None:
+    """The files of the shared server, a connection to it, and its process; that none runs is said."""
     try:
-        place = server_files() if has_private_sockets() else None
-        server = running(place.socket) if place else None
+        place = server_files()
+        if server := running(place.socket):
+            return place, server, server_process(place.socket, server)
     except (NoServerError, UnsafeFolderError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    if place is None or server is None:
-        click.echo("no shared server runs")
-        return None
-    return place, server
+    click.echo("no shared server runs")
+    return None
 
 
 def _state(server: socket.socket) -> dict[str, Any]:

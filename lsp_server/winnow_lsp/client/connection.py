@@ -27,10 +27,11 @@ from winnow_engine.core import (
     UnitKind,
 )
 from winnow_engine.errors import CancelledError, TargetError, WinnowError
+from winnow_engine.platform import has_private_sockets
 from winnow_engine.question import Cursor, Question
 from winnow_lsp.host.reply import Reply, from_wire
 from winnow_lsp.host.roots import file_at, file_path, workspace_path
-from winnow_lsp.host.socket_path import Peer, ServerFiles
+from winnow_lsp.host.socket_path import Peer, ServerFiles, connect
 
 _STARTING_POLL_S = 0.02
 _START_S = 60.0  # importing everything from a slow disk
@@ -51,14 +52,12 @@ class NoServerError(Exception):
 
 
 def running(place: Path) -> socket.socket | None:
-    """A connection to the server at a socket, None if there is none. Raises NoServerError if it is another user's."""
-    connected = socket.socket(socket.AF_UNIX)
+    """A connection to the server at a place, None if there is none. Raises NoServerError if it is another user's."""
     try:
-        connected.connect(str(place))
-    except OSError:
-        connected.close()
+        connected = connect(place)
+    except (OSError, ValueError):
         return None
-    if not Peer.of(connected).is_us:
+    if has_private_sockets() and not Peer.of(connected).is_us:
         connected.close()
         raise NoServerError(f"{place} belongs to another user")
     return connected
@@ -70,7 +69,8 @@ def started(place: ServerFiles, at: Path, cancellation: Cancellation) -> socket.
         place.log.parent.mkdir(parents=True, exist_ok=True)
         with place.log.open("wb") as log:
             streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": log}
-            server = subprocess.Popen([sys.executable, *_SERVE], cwd="/", start_new_session=True, **streams)  # type: ignore[call-overload]
+            alone = {"start_new_session": True, "creationflags": getattr(subprocess, "CREATE_NO_WINDOW", 0)}
+            server = subprocess.Popen([sys.executable, *_SERVE], cwd="/", **alone, **streams)  # type: ignore[call-overload]
     except OSError as error:
         raise NoServerError(str(error)) from error
     return _connected(place, at, server, cancellation)

@@ -1,6 +1,7 @@
-"""The Unix socket at which a user's commands find their shared server, and nobody else does.
+"""The Unix socket or port at which a user's commands find their shared server, and nobody else does.
 
 Commands that run other code, or with other environment variables, meet another server: the socket's name says which.
+Where the system has no Unix sockets, the file of that name holds a port of this machine.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,11 +23,14 @@ from winnow_engine.storage.folders import cache_folder
 
 SWITCH = "WINNOW_SERVER"  # the environment variable that says whether commands ask the shared server
 
+HANDSHAKE_S = 5.0
 LONGEST_LINE = 16 << 20  # bytes of one message of an agent's; those of the language server say their length
 
 _PACKAGES = ("winnow_cuda", "winnow_engine", "winnow_lsp")
 _LONGEST_RUNTIME = 107 - len("/winnow/0123456789abcdef.sock")
 _VARIABLES = ("CUDA_", "GGML_", "LLAMA_", "NUMBA_", "WINNOW_", "XDG_DATA_HOME")
+
+_LOOPBACK, _LONGEST_FILE = "127.0.0.1", 200  # bytes of a port's file
 
 _OF_COMMANDS = (SWITCH, "WINNOW_TARGET", "WINNOW_DRAFTER")  # variables that commands heed, and pass on as settings
 
@@ -53,8 +58,80 @@ class Peer:
 
 
 @dataclass(frozen=True, slots=True)
+class Port:
+    """A port, the process that serves there, and a secret that is in its file, which only the user can read.
+
+    A client sends the secret's `digest`, then the server the secret. A web page knows neither; nor does a program of
+    another user that got the port of a server that was killed.
+    """
+
+    number: int
+    process: int
+    secret: bytes
+
+    @classmethod
+    def of(cls, file: Path) -> Port:
+        """The port of a file. Raises OSError; ValueError for a file that is not whole."""
+        number, process, secret = system.read_regular(file, _LONGEST_FILE).split()
+        return cls(int(number), int(process), secret)
+
+    @property
+    def digest(self) -> bytes:
+        """Proof that a client has read the file."""
+        return hashlib.sha256(self.secret).hexdigest().encode()
+
+    def greet(self, connection: socket.socket) -> None:
+        """Introduce a client to the server. Raises OSError if another one listens."""
+        connection.settimeout(HANDSHAKE_S)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.sendall(self.digest)
+        with connection.makefile("rb") as answer:
+            if answer.read(len(self.secret)) != self.secret:
+                raise ConnectionError(f"another server has port {self.number}")
+        connection.settimeout(None)
+
+
+def connect(place: Path) -> socket.socket:
+    """A connection to the server at a place. Raises OSError; ValueError for a file that is not whole."""
+    port = None if system.has_private_sockets() else Port.of(place)
+    connection = socket.socket(socket.AF_INET if port else socket.AF_UNIX)
+    try:
+        connection.connect((_LOOPBACK, port.number) if port else str(place))
+        if port:
+            port.greet(connection)
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+def server_process(place: Path, connection: socket.socket) -> int:
+    """The process of the server at a place that there is a connection to."""
+    return Peer.of(connection).process if system.has_private_sockets() else Port.of(place).process
+
+
+@contextmanager
+def listening(place: Path) -> Iterator[socket.socket]:
+    """A socket that only this user can connect to, or that tells users apart by what is in its file."""
+    unix = system.has_private_sockets()
+    place.unlink(missing_ok=True)  # of a server that was killed
+    with socket.socket(socket.AF_UNIX if unix else socket.AF_INET) as opened:
+        before = os.umask(0o177)
+        try:
+            opened.bind(str(place) if unix else (_LOOPBACK, 0))
+            if not unix:
+                place.write_text(f"{opened.getsockname()[1]} {os.getpid()} {os.urandom(32).hex()}")
+        finally:
+            os.umask(before)
+        try:
+            yield opened
+        finally:
+            place.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, slots=True)
 class ServerFiles:
-    """The files of a shared server: sockets for commands and `agents`, the `lock` that it holds, and its `log`."""
+    """The files of a shared server: of sockets for commands and `agents`, the `lock` that it holds, and its `log`."""
 
     socket: Path
     agents: Path
@@ -69,13 +146,19 @@ def server_files(environment: Mapping[str, str] = os.environ) -> ServerFiles:
 
 
 def _folder(environment: Mapping[str, str]) -> Path:
-    """A folder that only this user can enter, near the root: the paths of sockets have at most 107 bytes."""
+    """A folder that only this user can enter, near the root: the paths of sockets have at most 107 bytes.
+
+    Without sockets it is in the user's own folders: on Windows nothing tells whose a folder elsewhere is.
+    """
+    cache = None if system.has_private_sockets() else system.user_folder("cache")
     runtime = Path(environment.get("XDG_RUNTIME_DIR") or "none")
     own = runtime.is_absolute() and runtime.is_dir() and len(os.fsencode(runtime)) <= _LONGEST_RUNTIME
     folder = runtime / "winnow" if own else Path(tempfile.gettempdir()) / f"winnow-{system.user()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
+    folder = cache / "server" if cache else folder
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != system.user() or found.st_mode & 0o077:
+    others = system.is_unix() and found.st_mode & 0o077
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != system.user() or others:
         raise UnsafeFolderError(f"{folder} is not a folder that only you can enter: remove it")
     return folder
 

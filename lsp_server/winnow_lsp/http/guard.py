@@ -17,7 +17,7 @@ import uvicorn
 from starlette.requests import Request
 from starlette.types import ASGIApp
 
-from winnow_engine.platform import has_unix_files
+from winnow_engine.platform import is_unix
 from winnow_engine.targets.remote.address import is_loopback
 from winnow_lsp.http.fields import ApiError
 
@@ -93,7 +93,7 @@ class KeyFile:
             seen, text = _stamp(self._path), self._path.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise ValueError(f"the keys in {self._path} cannot be read: {error}") from error
-        if has_unix_files() and seen[-1] & (stat.S_IRWXG | stat.S_IRWXO):
+        if is_unix() and seen[-1] & (stat.S_IRWXG | stat.S_IRWXO):
             raise ValueError(f"others can read the keys in {self._path}: chmod 600 {self._path}")
         return seen, _keys(self._path, text)
 

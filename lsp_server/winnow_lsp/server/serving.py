@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from collections.abc import Callable
+from contextlib import suppress
 
 from winnow_engine.platform import try_lock
 from winnow_engine.storage.store import Store
@@ -31,44 +28,18 @@ async def serve_shared(
     async def serve_command(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await transport.converse(make_server(), reader, writer)
 
-    with _claimed(place) as listening:
-        if listening is None:
+    with place.lock.open("w") as lock:
+        if not try_lock(lock.fileno()):
             return
-        serves = dict(zip(listening, (serve_command, serve_agent(engines)), strict=True))
+        # Who finds the second one finds the first one, too.
+        serves = {place.agents: serve_agent(engines), place.socket: serve_command}
         serving = asyncio.ensure_future(transport.serve_private(serves, idle_s))
-        for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, serving.cancel)
+        with suppress(NotImplementedError):  # Windows has no signals
+            for number in (signal.SIGTERM, signal.SIGINT):
+                asyncio.get_running_loop().add_signal_handler(number, serving.cancel)
         with suppress(asyncio.CancelledError):
             await serving
     await engines.close()
-
-
-@contextmanager
-def _claimed(place: ServerFiles) -> Iterator[tuple[socket.socket, socket.socket] | None]:
-    """The sockets that listen for commands and for agents, None if another process has claimed them."""
-    with place.lock.open("w") as lock:
-        if not try_lock(lock.fileno()):
-            yield None
-            return
-        # Who finds the second one finds the first one, too.
-        with _listening(place.agents) as agents, _listening(place.socket) as commands:
-            yield commands, agents
-
-
-@contextmanager
-def _listening(place: Path) -> Iterator[socket.socket]:
-    """A Unix socket that only this user may connect to."""
-    place.unlink(missing_ok=True)  # of a server that was killed
-    with socket.socket(socket.AF_UNIX) as listening:
-        before = os.umask(0o177)
-        try:
-            listening.bind(str(place))
-        finally:
-            os.umask(before)
-        try:
-            yield listening
-        finally:
-            place.unlink(missing_ok=True)
 
 
 def server_maker(engines: Engines, *, lingers: bool = False) -> Callable[[], WinnowServer]:

@@ -45,16 +45,14 @@ def test_a_runtime_folder_too_long_for_sockets_is_not_used(tmp_path: Path, monke
         place.socket.unlink()
 
 
-def test_a_folder_that_others_can_enter_is_refused(environment: dict[str, str], tmp_path: Path) -> None:
+def test_a_folder_that_others_can_enter_or_a_link_is_refused(environment: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "winnow").mkdir()
     (tmp_path / "winnow").chmod(0o755)
     with pytest.raises(UnsafeFolderError, match="only you"):
         server_files(environment)
-
-
-def test_a_link_to_a_folder_is_refused(environment: dict[str, str], tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir(mode=0o700)
-    (tmp_path / "winnow").symlink_to(tmp_path / "mine")
+    (tmp_path / "winnow").rename(mine := tmp_path / "mine")
+    mine.chmod(0o700)
+    (tmp_path / "winnow").symlink_to(mine)
     with pytest.raises((UnsafeFolderError, OSError)):
         server_files(environment)
 

@@ -6,17 +6,19 @@ A message is a `Content-Length` header, an empty line, and a body (LSP 3.17, Bas
 from __future__ import annotations
 
 import asyncio
+import hmac
 import logging
 import os
 import re
-import socket
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import AsyncExitStack, contextmanager, suppress
+from contextlib import AsyncExitStack, closing, contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import Any, Protocol
 
-from winnow_lsp.host.socket_path import LONGEST_LINE, Peer
+from winnow_engine.platform import has_private_sockets
+from winnow_lsp.host.socket_path import HANDSHAKE_S, LONGEST_LINE, Peer, Port, listening
 from winnow_lsp.host.standard_output import bridged, take_standard_output
 from winnow_lsp.server.wire.protocol import StrictProtocol
 
@@ -115,33 +117,46 @@ async def serve_tcp(make_server: MakeServer, host: str, port: int, ready: Callab
         await listening.serve_forever()
 
 
-async def serve_private(serves: Mapping[socket.socket, Serve], idle_s: float) -> None:
-    """Serve this user's clients, nobody else's, on Unix sockets until idle for `idle_s` seconds, or cancelled."""
+async def serve_private(serves: Mapping[Path, Serve], idle_s: float) -> None:
+    """Serve this user's clients, nobody else's, at these places until idle for `idle_s` seconds, or cancelled."""
     idle, clients = _Idle(idle_s), set[asyncio.Task[Any]]()
 
-    async def connected(serve: Serve, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if not Peer.of(writer.get_extra_info("socket")).is_us:
-            writer.close()
-            return
+    async def connected(place: Path, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         clients.add(task)
         task.add_done_callback(clients.discard)
-        with idle.busy(), suppress(asyncio.CancelledError):  # asyncio would log it as an error
-            await serve(reader, writer)
+        with closing(writer), suppress(asyncio.CancelledError):  # asyncio would log it as an error
+            if await _is_us(place, reader, writer):
+                with idle.busy():
+                    await serves[place](reader, writer)
 
-    async with AsyncExitStack() as listening:
-        for socket_, serve in serves.items():
-            accept = partial(connected, serve)
-            await listening.enter_async_context(
-                await asyncio.start_unix_server(accept, sock=socket_, limit=LONGEST_LINE)
-            )
+    async with AsyncExitStack() as opened:
+        for place in serves:
+            socket = opened.enter_context(listening(place))
+            accept = partial(connected, place)
+            await opened.enter_async_context(await asyncio.start_server(accept, sock=socket, limit=LONGEST_LINE))
         try:
             await idle.over.wait()
         finally:
             for task in clients:
                 task.cancel()
             await asyncio.gather(*clients, return_exceptions=True)
+
+
+async def _is_us(place: Path, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    """True for a client of the same user, which is told that this is the server whose port it has read."""
+    if has_private_sockets():
+        return Peer.of(writer.get_extra_info("socket")).is_us
+    try:
+        port = Port.of(place)
+        async with asyncio.timeout(HANDSHAKE_S):
+            given = await reader.readexactly(len(port.digest))
+    except (asyncio.IncompleteReadError, OSError, ValueError):  # TimeoutError is an OSError
+        return False
+    if known := hmac.compare_digest(given, port.digest):
+        writer.write(port.secret)
+    return known
 
 
 class _Idle:
