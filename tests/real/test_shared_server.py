@@ -13,6 +13,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
+from model_hub import REPOSITORY, serving
 from windows import on_windows
 
 from winnow_engine.storage.store import Store
@@ -141,18 +142,19 @@ def test_a_client_that_dies_and_a_server_that_is_killed_leave_nothing_behind(use
     assert server_of(user) not in (None, process)
 
 
-def test_auto_and_the_name_of_its_target_are_served_by_the_same_models(
-    user: User, smollm2: Path, qwen_small: Path, tmp_path: Path
+def test_two_commands_lead_to_an_answer_and_who_names_the_target_has_the_same_models(
+    user: User, smollm2: Path, qwen_small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for file in (smollm2, qwen_small):  # the larger one, as the drafter, is no target
-        (tmp_path / file.name).symlink_to(file)
-    user.environment["WINNOW_MODELS_DIR"] = str(tmp_path)
-    automatic = user.start(*ASK[:-1], "maxTokens=600", "--drafter", "qwen2.5-coder-0.5b")
-    assert automatic.stdout.read(1)
-    named, shown = user.start(*ASK, "--drafter", "qwen2.5-coder-0.5b", "--target", "smollm2-135m"), set[str]()
+    (tmp_path / qwen_small.name).symlink_to(qwen_small)  # the drafter, which is no target
+    target = f"hf:{REPOSITORY}:Q4_1"
+    with serving({"tiny-Q4_1.gguf": smollm2.read_bytes()}, monkeypatch) as hub:
+        user.environment |= {"WINNOW_MODELS_DIR": str(tmp_path), "HF_ENDPOINT": hub.base}
+        assert user.run("models", "pull", target).returncode == 0
+    assert user.start(*ASK[:-1], "maxTokens=600").stdout.read(1)
+    named, shown = user.start(*ASK, "--target", target), set[str]()
     while named.poll() is None:
         shown.add("\n".join(re.findall("^loaded: [^,]+, target [^,\n]+", user.run("serve", "--status").stdout, re.M)))
-    assert (named.returncode, shown) == (0, {"loaded: drafter qwen2.5-coder-0.5b, target smollm2-135m"})
+    assert (named.returncode, shown) == (0, {f"loaded: drafter qwen2.5-coder-0.5b, target {target}"})
 
 
 def test_a_server_without_clients_ends_by_itself(user: User) -> None:

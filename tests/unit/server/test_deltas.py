@@ -10,8 +10,6 @@ from winnow_lsp.server.render.deltas import Deltas
 
 
 class Wire:
-    """What was sent."""
-
     def __init__(self) -> None:
         self.values: list[dict[str, Any]] = []
 

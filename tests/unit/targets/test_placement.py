@@ -102,8 +102,7 @@ def memory(gigabytes: int) -> MemoryNeeds:
     return MemoryNeeds(gigabytes * GB, "a GPU", 491_400_064, 1 << 30, 0, True)
 
 
-WHOLE = ("f16", None, 0)
-CARDS = (8, 12, 16, 24, 80)
+WHOLE, CARDS = ("f16", None, 0), (8, 12, 16, 24, 80)
 EXPECTED = {
     "30b-a3b": (("f16", None, 42), ("f16", None, 31), ("f16", None, 20), WHOLE, WHOLE),
     "20b-a4b": (("f16", None, 19), ("f16", None, 10), ("q8_0", None, 0), WHOLE, WHOLE),
