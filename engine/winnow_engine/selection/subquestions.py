@@ -21,25 +21,27 @@ _BORDER = (
     rf"(?:^|\n)\s*(?:[-*•]|\d+[.)])\s+|(?<=[.?!;])\s+|(?<=[。？！；])\s*|(?:(?<=\s)|^)\(\d+\)\s*|\n+|,?\s+(?:and\s+{_ASKING}|{_AND_ASKING})"
     r"|,\s+(?=(?:how|what|why)\b|(?:where|when)\s+(?:is|are|was|were|do|does|did|can|will)\b)"
 )
-# Code and quotations, and abbreviations: "etc." may end a sentence, "e.g." does not.
+# Code, stack traces and quotations, and abbreviations: "etc." may end a sentence, "e.g." does not.
 _WHOLE = (
-    r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|「[^「」]*」"
+    r"\n+(?:\t|[^\S\n]{2})[^\S\n]*(?![-*•\s]|\d+[.)])[^\n]*|```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|「[^「」]*」"
     r"|\b(?:e\.\s?g|i\.\s?e|vs|cf|approx|incl|excl|resp|z\.\s?B|d\.\s?h|bzw|p\.\s?ej|p\.\s?ex|т\.\s?е"
     r"|напр)\.\s+|\b(?:no|ver|vol|fig|v)\.\s+(?=\d)|\b(?:etc|usw|ff|al|т\.\s?д)\.\s+(?=(?-i:[^\WA-ZÄ-ÜА-Я]))"
 )
-_BORDERS = re.compile(f"(?P<border>{_BORDER})|{_WHOLE}", re.DOTALL | re.IGNORECASE)
+_BORDERS = re.compile(f"{_WHOLE}|(?P<border>{_BORDER})", re.DOTALL | re.IGNORECASE)
 _LETTERS = re.compile("[\u3041-\u9fff]{2}|[^\\s\u3041-\u9fff]+")
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_NAMES_CODE = re.compile(r"`[^`\n]+`|\w\(\)|\w_[^\W_]")
 
 
 def subquestions_of(question: str) -> tuple[str, ...]:
     """Two to eight sub-questions of at least three words, in order. Empty if the text has fewer than two, or more.
 
-    Shorter parts belong to the one before, or to the next at the beginning. Greetings and thanks are not asked.
+    Shorter parts that name no code belong to the one before, or the first to the next. Greetings and thanks go.
     """
     text, found = without_pleasantries(question), list[tuple[int, int]]()
     for start, end in _parts(text):
-        if found and (_is_short(text[start:end]) or _is_short(text[slice(*found[-1])])):
+        adds = _NAMES_CODE.search(text, start, end) or not _is_short(text[start:end])
+        if found and (not adds or _is_short(text[slice(*found[-1])])):
             found[-1] = found[-1][0], end
         else:
             found.append((start, end))

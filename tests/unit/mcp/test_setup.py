@@ -13,7 +13,8 @@ from winnow_lsp.mcp.setup import AGENTS, executable
 
 WINNOW = [executable(), "mcp"]
 PLAIN = {"command": WINNOW[0], "args": ["mcp"]}
-TYPED = {"type": "stdio", **PLAIN}
+TYPED, NAMED = {"type": "stdio", **PLAIN}, {"name": "winnow", **PLAIN}
+LOCAL = {"type": "local", "command": WINNOW, "enabled": True}
 # By name: file of the user, file of a project, keys, entry; as each agent's documentation has them.
 DOCUMENTED: dict[str, tuple[str, str, str, dict[str, Any]]] = {
     "claude-code": ("~/.claude.json", ".mcp.json", "mcpServers", {**TYPED, "alwaysLoad": True}),
@@ -22,18 +23,8 @@ DOCUMENTED: dict[str, tuple[str, str, str, dict[str, Any]]] = {
     "vscode": ("`MCP: Open User Configuration`", ".vscode/mcp.json", "servers", TYPED),
     "zed": ("~/.config/zed/settings.json", "", "context_servers", PLAIN),
     "gemini": ("~/.gemini/settings.json", ".gemini/settings.json", "mcpServers", PLAIN),
-    "opencode": (
-        "~/.config/opencode/opencode.json",
-        "opencode.json",
-        "mcp",
-        {"type": "local", "command": WINNOW, "enabled": True},
-    ),
-    "continue": (
-        "~/.continue/config.yaml",
-        ".continue/mcpServers/winnow.yaml",
-        "mcpServers",
-        {"name": "winnow", **PLAIN},
-    ),
+    "opencode": ("~/.config/opencode/opencode.json", "opencode.json", "mcp", LOCAL),
+    "continue": ("~/.continue/config.yaml", ".continue/mcpServers/winnow.yaml", "mcpServers", NAMED),
     "cline": ("~/.cline/data/settings/cline_mcp_settings.json", "", "mcpServers", PLAIN),
     "windsurf": ("~/.codeium/windsurf/mcp_config.json", "", "mcpServers", PLAIN),
     "goose": (

@@ -3,6 +3,7 @@ import pytest
 from winnow_engine.selection.subquestions import subquestions_of
 
 READ = ("how is it filled", "where is it cleared?")
+TRACE = "Error: it is empty\n    at Pool.take (/app/pool.js:20:3)\n    at run; at main (main.js:1:1)"
 WHY = ("How is it parsed, and why?", "Where is it tested, and how?")
 
 
@@ -15,7 +16,9 @@ WHY = ("How is it parsed, and why?", "Where is it tested, and how?")
             ("opens a log file", "closes all connections?"),
         ),
         ("It fails with an error. Where is that raised?", ("It fails with an error.", "Where is that raised?")),
-        ("Where is the retry handled?", ()),
+        ("Where is it pushed? `Error.format_message`?", ("Where is it pushed?", "`Error.format_message`?")),
+        ("`Pool`? How does it grow? On GitHub.", ()),
+        (f"{TRACE}\nwhat is wrong here?", (TRACE, "what is wrong here?")),
         ("Why? Where is the retry handled?", ()),
         ("", ()),
         ("How are headers, i.e. Content-Type, e.g. of v. 2 forms, told vs. all Accept, etc. by both sides?", ()),
@@ -39,7 +42,7 @@ def test_a_pasted_log_is_one_question() -> None:
     assert subquestions_of("Why does it stop?\n" + "this line went wrong\n" * 100) == ()
 
 
-@pytest.mark.parametrize("part", ["\n", " \n", "„", "e.g. ", "etc. ", "1.\n", "no.  "])
+@pytest.mark.parametrize("part", ["\n", " \n", "\n\n  ", "\n  x", "„", "e.g. ", "etc. ", "1.\n", "no.  "])
 def test_odd_texts_are_read_in_linear_time(part: str) -> None:
     question = part * 50_000 + "Where is it cleared?"
     assert len(subquestions_of(question)) <= 8
