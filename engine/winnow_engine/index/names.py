@@ -84,10 +84,11 @@ class SymbolTable:
         return (name for name in order if name in self._definitions)
 
     def spelled(self, name: str) -> Set[str]:
-        """The defined names that a name means: itself, or else those that differ in case and underscores."""
-        return (
-            {name} if name in self._definitions else {n for n in self._spellings.of(folded(name)) if self.defining(n)}
-        )
+        """The defined names that a name means: itself, else those of other case and underscores, else its singular."""
+        if name in self._definitions:
+            return {name}
+        of_each = (self._spellings.of(one) for one in (folded(name), folded(name).removesuffix("s")))
+        return next(filter(None, ({n for n in found if n in self._definitions} for found in of_each)), set())
 
     def using_name(self, name: str) -> Sequence[int]:
         """Units that use a name, in order, whatever it means there."""
@@ -108,12 +109,7 @@ class SymbolTable:
 
     def _known(self, names: Iterable[str]) -> set[str]:
         """Names as the workspace spells them; those it has in no spelling are left out."""
-        found: set[str] = set()
-        for name in names:
-            exact = self.has(name)
-            spelled = () if exact else self._spellings.of(folded(name))
-            found |= {name} if exact else {other for other in spelled if other in self._definitions}
-        return found
+        return set().union(*({name} if self.has(name) else self.spelled(name) for name in names))
 
     def _sum(self, places: Places, names: Set[str]) -> Scores:
         scores = np.zeros(self._units, np.float32)

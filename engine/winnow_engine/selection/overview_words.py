@@ -56,7 +56,7 @@ _OTHER = """few sentences m ve bin neu lesen zusammen fuhr* archivo* soy nuev* l
     high how i in into is it its kind know let level like main make makes made many me my need new newcomer of on one
     or order our out over put please point quick quickly s short should show so t tech tell thank thanks that the
     their them there these they thing things through to together top understand up us use used user users using walk
-    want was way we what where which who whole why will with would you your again exist contain contains consist
+    want was way we what* where* which who whole why will with would you your again exist contain contains consist
     consists look find read reading see most important step steps locally machine alle alles als am auf aus bei beim
     besten bitte da das dem den denn der des die du ein eine einem einen einer er erste* es etwas fur ganze* geht
     genau gibt gut haupt* ich ihr im ist kann kannst kurz mal man mir mit muss nutz* oder soll sind uber um und uns

@@ -36,7 +36,7 @@ Où commence-t-il ?|Comment le compiler et le tester ?|Quels modules y a-t-il ?|
 Что это делает?|Где точка входа?|Как его собрать и протестировать?|Какие модули есть?|Как устроен код?
 これは何をするものですか？|どこから始まりますか？|どうやってビルドしてテストしますか？
 どんなモジュールがありますか？|这个项目是做什么的？|它从哪里开始？|如何构建和测试？|有哪些模块？
-Give me an overview of this project|What problem does this solve?|Where is the entry point?
+Give me an overview of this project|What problem does this solve?|Where is the entry point?|whats the entry point??
 Which file is executed first?|How do I build and run this?|What are the main components?
 I'm new here, where should I start reading?|What does this codebase do and how is it structured?
 Tell me what this tool is good for|Summarize the repo in a few sentences|Gib mir einen Überblick über das Projekt
