@@ -32,6 +32,7 @@ from winnow_engine.models.cache import locate
 from winnow_engine.prompting.attribution import Attribution, StreamedAttribution, attribution_of
 from winnow_engine.prompting.conversation import Conversations
 from winnow_engine.prompting.fitting import Fitted, Limits, fit
+from winnow_engine.prompting.places import with_places
 from winnow_engine.question import Question
 from winnow_engine.reranker.background import AFFORDED_S, BackgroundReranker, OpenReranker, open_reranker
 from winnow_engine.reranker.reranking import rerank
@@ -261,7 +262,8 @@ class Assistant:
             begin = partial(early.begin_for_question, budget)
             workspace = self.read(sources, cancellation, ReadContext(self._parse_pool, begin=begin))
             # What is wrong with the question is raised now, not after the long part.
-            question = in_scope(without_idle_cursor(workspace.located(question)), workspace, cancellation)
+            question = with_places(without_idle_cursor(workspace.located(question)), workspace)
+            question = in_scope(question, workspace, cancellation)
             past = asked_past(question, sources, workspace, cancellation)
             changes = None if past else asked_changes(question, sources, workspace, cancellation)
         if on_kept and not past and changes is None and self._encoders.lack(workspace):
@@ -278,8 +280,7 @@ class Assistant:
             question = with_past(question, past, workspace, cache.drafter.count)
             keys = keys_for(question, workspace, cache, budget, progress, cancellation)
         with clock.stage("score"):
-            wanted = budget.tokens(keys.tokens)
-            asked = search(workspace, keys, cache.drafter, question, cancellation, wanted)
+            asked = search(workspace, keys, cache.drafter, question, cancellation, budget.tokens(keys.tokens))
             candidates = keys.units_in(question.scope)
             scores = fuse(asked, read_fusion_weights(cache.drafter.fusion)).among(candidates)
             own = keys.tokens_of(candidates)

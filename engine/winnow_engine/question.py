@@ -65,7 +65,7 @@ _NAMED = re.compile(
 )
 _LONG_SPACE = re.compile(r"\s{40,}")  # the patterns below take long with it
 _GREETING = re.compile(
-    r"\s*(?:hi|hello|hey|dear|good (?:morning|afternoon|evening|day)|hallo|guten (?:tag|morgen|abend)|hola"
+    r"\A\s*(?:hi|hello|hey|dear|good (?:morning|afternoon|evening|day)|hallo|guten (?:tag|morgen|abend)|hola"
     r"|buen[oa]s (?:días|tardes|noches)|bonjour|bonsoir|salut|привет|здравствуйте|добрый (?:день|вечер)"
     r"|こんにちは|你好|您好|大家好)"
     r"(?: (?:all|again|everybody|everyone|folks|guys|team|there|zusammen|a todos|à tous|всем))*"
@@ -87,8 +87,7 @@ _THANKS = re.compile(
 def without_pleasantries(text: str) -> str:
     """The text without greetings and thanks, unless nothing else is in it."""
     text = _LONG_SPACE.sub(lambda space: "\n\n" if "\n" in space[0] else " ", text)
-    greeting = _GREETING.match(text)
-    return _THANKS.sub(" ", text[greeting.end() if greeting else 0 :]).strip() or text
+    return _THANKS.sub(" ", _GREETING.sub("", text)).strip() or text
 
 
 WHY, WHEN = "why", "when"
@@ -179,8 +178,8 @@ class Question:
 
     `code` is the code at the cursor, once a workspace has located it (`Workspace.located`). With `paths`, nothing is
     kept but code of these files and folders, and with `pattern`, but code with a line that this regular expression
-    matches; `scope` is what that comes to, once it is known (`index/scope.py`). `changes` names what changed, as
-    `changes/reading.py` understands it, or is WHY or WHEN; `change` is that, once it has been read.
+    matches; `scope` is what that comes to (`index/scope.py`). `places` are the units whose lines the text names.
+    `changes` names what changed, as `changes/reading.py` reads it, or is WHY or WHEN; `change` is that, once read.
     """
 
     text: str
@@ -190,6 +189,7 @@ class Question:
     paths: tuple[str, ...] = ()
     pattern: str = ""
     scope: Scope | None = field(default=None, compare=False, repr=False)
+    places: tuple[int, ...] = field(default=(), compare=False, repr=False)
     changes: str | None = None
     change: Change | None = field(default=None, compare=False, repr=False)
 
@@ -208,6 +208,5 @@ class Question:
 
         "This" and "here" may mean other code where that is named.
         """
-        if self.cursor is None or not _POINTING.search(self.text):
-            return False
-        return _SURELY_POINTING.search(self.text) is not None or not _NAMED.search(self.text)
+        points = self.cursor is not None and _POINTING.search(self.text)
+        return bool(points and (_SURELY_POINTING.search(self.text) or not _NAMED.search(self.text)))

@@ -72,11 +72,7 @@ class KnownNames:
 
     workspace: Workspace
     question: str
-    _asked: set[str] = field(init=False)
     _found: dict[str, bool] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._asked = {name.lower() for name in identifiers(self.question)}
 
     def unknown(self, names: Iterable[CodeName]) -> Iterator[CodeName]:
         """Those of some names that exist nowhere."""
@@ -85,10 +81,11 @@ class KnownNames:
 
     def _knows(self, name: str) -> bool:
         folded = name.lower()
-        if len(name) < _SHORTEST or folded in _KNOWN_ANYWHERE or folded in self._asked:
+        if len(name) < _SHORTEST or folded in _KNOWN_ANYWHERE:
             return True
         if name not in self._found:
-            self._found[name] = self.workspace.symbols.has(name) or self._occurs(name)
+            asked = any(folded == one.lower() for one in identifiers(self.question))
+            self._found[name] = asked or self.workspace.symbols.has(name) or self._occurs(name)
         return self._found[name]
 
     def _occurs(self, name: str) -> bool:

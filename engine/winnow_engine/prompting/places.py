@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from urllib.parse import unquote
 
 from winnow_engine.core import Citation
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.question import Question
 
 _LINES = re.compile(
     r"(?:[:：](?:\s?(?P<word>lines?)\s|L)?|#(?:L|lines-)|(?<=\S)\((?=\d+(?:,\s?\d+)?\))|\b(?P<apart>[Ll]ines?\s|L(?=\d)))"
@@ -26,10 +28,12 @@ _BEHIND = re.compile(r"\s(?:of|in)\s(?:the\s)?(?:file\s)?(?:`(?P<quoted>[^`\n]+)
 # A path begins at its first character, not inside a longer one.
 _START = re.compile(r"(?:(?<![\w./\\@%+~$-])|(?<=\s[@_])|(?<=\s__)|(?<=/))(?=\S)")
 _QUERY = re.compile(r"\?[\w=&]{1,40}$")  # of a page that shows a file
-_BLOB = re.compile(r"https?://\S+?/(?:blob|blame|raw|edit|tree|src)/(?=\S)")
+# A page on a forge, or the root: what follows may be a path of the workspace.
+_ROOT = re.compile(r"https?://\S+?/(?:blob|blame|raw|edit|tree|src)/(?=\S)|(?<![^\s\"'`(<])(?:[A-Za-z]:)?/(?=[^\s/])")
 _LOOKS = re.compile(r"(?:^|[\s:`'\"(\[<*])[^\s:`'\"<>*|]*(?:[\w)\]-]\.[A-Za-z]\w*|[/\\]\w[^\s:`'\"<>*|]*)$")
 _MOST_BEFORE = 300  # characters of a path, and of what stands beside it
 _MOST_ENDS = 8  # of a path, tried before its lines
+_MOST_ASKED = 20_000  # characters of a question that are read: 1 MB of JSON takes seconds
 _NAME_END = 4  # characters that tell most texts from paths
 
 
@@ -76,14 +80,14 @@ class PlaceReader:
         return next((found for end in ends[:_MOST_ENDS] if (found := self._ending(before[:end]))), None)
 
     def _ending(self, text: str) -> str | None:
-        """The file that the longest end of a text names. Inside a URL only that of a page on a forge counts."""
+        """The file that the longest end of a text names. Inside a path only an absolute one or a forge's counts."""
         text = unquote(text).replace("\\", "/")
         if not text.endswith(self._name_ends):
             return None
-        blob = _BLOB.search(text)
+        root = _ROOT.search(text)
         for match in _START.finditer(text):
             name, inside = text[match.start() :], text[match.start() - 1 : match.start()] == "/"
-            if inside and not (blob and blob.end() < match.start()):
+            if inside and not (root and root.end() <= match.start()):
                 continue
             found = self._named(name.removeprefix("./").removeprefix("/"))
             if found and (not inside or found == name):
@@ -92,17 +96,18 @@ class PlaceReader:
 
     def _named(self, name: str) -> str | None:
         """The file with this path, or the only one whose path ends in it."""
-        own = self._by_name.get(name.rpartition("/")[2], ())
+        table = self._workspace.file_table
+        own = [table.paths[number] for number in table.by_name.get(name.rpartition("/")[2], ())]
         ending = [path for path in own if path == name or path.endswith(f"/{name}")]
         return name if name in ending else ending[0] if len(ending) == 1 else None
 
     @cached_property
     def _name_ends(self) -> tuple[str, ...]:
-        return tuple({name[-_NAME_END:] for name in self._by_name})
+        return tuple({name[-_NAME_END:] for name in self._workspace.file_table.by_name})
 
-    @cached_property
-    def _by_name(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for file in self._workspace.files:
-            found.setdefault(file.path.rpartition("/")[2], []).append(file.path)
-        return found
+
+def with_places(question: Question, workspace: Workspace) -> Question:
+    """The question with the units whose lines it names, as a stack trace does."""
+    lines = (place.lines for place in PlaceReader(workspace).places(question.text[-_MOST_ASKED:]))
+    units = (workspace.units_at(one.path, one.start_line, one.end_line) for one in lines if one)
+    return replace(question, places=tuple(dict.fromkeys(chain.from_iterable(units))))

@@ -12,9 +12,12 @@ import numpy as np
 
 from winnow_engine.core import UnitKind
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.question import Question
 from winnow_engine.selection.overview_words import says_nothing_else
 from winnow_engine.selection.subquestions import ABOUT_ONE_THING, subquestions_of
 
+_DEFINING = (UnitKind.CLASS_HEADER, UnitKind.FUNCTION, UnitKind.METHOD)
+CLASS, *_CALLABLE, _IMPORTS = map(list(UnitKind).index, (*_DEFINING, UnitKind.IMPORTS))
 _MOST_OF_BARE, _MOST_OF_SUBJECT = 16, 4  # definitions of a name; of one with more, none is meant
 _MOST_SUBJECTS, _LONGEST = 3, 500  # names, and characters of a question
 _PART = r"[^\W\d][\w$]*"
@@ -44,12 +47,14 @@ _USE = re.compile(
 )
 
 
-def defining(text: str, workspace: Workspace) -> list[int]:
-    """The units that define the names a text is about, tests only if nothing else does; none without a name."""
-    if len(text) > _LONGEST:
-        return []
-    bare = _BARE.fullmatch(text) or _WHERE_DEFINED.fullmatch(text)
-    names, most = ([bare[1]], _MOST_OF_BARE) if bare else (_subjects(text), _MOST_OF_SUBJECT)
+def defining(question: Question, workspace: Workspace) -> list[int]:
+    """The units whose lines a question names, else those that define the names it is about: tests if nothing else."""
+    text = question.text
+    if question.places or len(text) > _LONGEST:
+        return list(question.places)
+    parts = [_BARE.fullmatch(part) for part in subquestions_of(text)]
+    bare = [found[1] for found in parts or [_BARE.fullmatch(text) or _WHERE_DEFINED.fullmatch(text)] if found]
+    names, most = (bare, _MOST_OF_BARE) if bare else (_subjects(text), _MOST_OF_SUBJECT)
     return list(dict.fromkeys(unit for name in names for unit in _definitions(name, most, workspace)))
 
 
@@ -69,7 +74,7 @@ def _definitions(name: str, most: int, workspace: Workspace) -> Sequence[int]:
     units = [unit for known in symbols.spelled(last) for unit in symbols.defining(known)]
     end = "." + ".".join([*owner, last]).lower()
     units = _those([f".{workspace.units[unit][1].name}".lower().endswith(end) for unit in units], units)
-    units = _those(np.isin(kinds[units], _CODE).tolist(), units)
+    units = _those(np.isin(kinds[units], [CLASS, *_CALLABLE]).tolist(), units)
     units = _those((kinds[units] != _IMPORTS).tolist(), units)
     units = _those((~workspace.file_table.are_tests[workspace.files_of(units)]).tolist(), units)
     return units if len(units) <= most else ()
@@ -78,11 +83,3 @@ def _definitions(name: str, most: int, workspace: Workspace) -> Sequence[int]:
 def _those(wanted: Sequence[bool], units: list[int]) -> list[int]:
     """The units that are wanted; all if none is."""
     return [unit for unit, one in zip(units, wanted, strict=True) if one] or units
-
-
-def _number(kind: UnitKind) -> int:
-    return list(UnitKind).index(kind)
-
-
-CLASS = _number(UnitKind.CLASS_HEADER)
-_IMPORTS, _CODE = _number(UnitKind.IMPORTS), [_number(UnitKind.FUNCTION), _number(UnitKind.METHOD), CLASS]

@@ -33,7 +33,7 @@ def with_rules(question: Question, workspace: Workspace, scores: FusedScores) ->
     That are the definitions of the names that the question is about, classes first, or the units of an overview.
     """
     total, kinds = scores.total, workspace.unit_kinds
-    definitions = sorted(defining(question.text, workspace), key=lambda unit: (kinds[unit] != CLASS, -total[unit]))
+    definitions = sorted(defining(question, workspace), key=lambda unit: (kinds[unit] != CLASS, -total[unit]))
     units = definitions or overview_units(workspace, question)
     scored = [unit for unit in units if total[unit] > -np.inf]
     if not scored:

@@ -143,7 +143,7 @@ class Ranked:
     def select(self, budget_tokens: int) -> Selection:
         """The selection for a budget: a change, the code at the cursor, an overview, then units by their worth."""
         shown = self._shown(budget_tokens)
-        spans = self._units.spans(self._pieces(budget_tokens, shown), self.shown)
+        spans = self._units.spans(self.pieces(budget_tokens), self.shown)
         if shown is not None:
             spans = self._with_change(spans, shown)
         kept, probability = sum(span.tokens for span in spans), self._answer_probability
@@ -153,10 +153,7 @@ class Ranked:
 
     def pieces(self, budget_tokens: int) -> list[KeptUnit]:
         """The units to keep within a budget, besides a change, in the order of the workspace."""
-        return self._pieces(budget_tokens, self._shown(budget_tokens))
-
-    def _pieces(self, left: int, shown: ShownChange | None) -> list[KeptUnit]:
-        units = self._units
+        units, left, shown = self._units, budget_tokens, self._shown(budget_tokens)
         if shown is not None:
             left, units.tokens = max(left - shown.tokens, 0), units.tokens.copy()
             units.tokens[units_shown(shown, self.workspace)] = 0

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.prompting.places import with_places
 from winnow_engine.question import Question
 from winnow_engine.selection.definitions import defining
 from winnow_engine.selection.fusion import FusedScores
@@ -47,7 +48,11 @@ def workspace(tmp_path: Path) -> Workspace:
         ("How does `Pool` work? How does `Queue` work? And where are errors logged?", []),
         (f"where is {' ' * 50_000}?", []),
         ("refill the pool", []),
-        ("How does `Pool` work?", ["Pool"]),
+        ("Where are pools filled? `Pool.take`?", ["Pool.take"]),
+        ("Pools", ["Pool"]),
+        ("What is in pool/core.py:4?", ["Pool.take"]),
+        ('  File "/usr/lib/pool/other.py", line 6, in refill\nKeyError\n\nwhy??', ["refill"]),
+        ("What is in /srv/other.py:6?", []),
         ("How does `Pool.take` count what is left?", ["Pool.take"]),
         ("What does refill() do?", ["refill"]),
         ("Explain the class `Queue` and `refill`, please", ["Queue", "refill"]),
@@ -60,7 +65,6 @@ def workspace(tmp_path: Path) -> Workspace:
         ("`Pool` 的作用是什么？", ["Pool"]),
         ("What does Pool do?", []),
         ("Who calls `refill`?", []),
-        ("Which tests call refill()?", []),
         ("When does `refill` get called?", []),
         ("Wo wird `refill` verwendet?", []),
         ("`refill` 在哪里被调用？", []),
@@ -70,7 +74,7 @@ def workspace(tmp_path: Path) -> Workspace:
     ],
 )
 def test_a_bare_name_has_definitions(workspace: Workspace, text: str, names: list[str]) -> None:
-    units = [workspace.units[unit] for unit in defining(text, workspace)]
+    units = [workspace.units[unit] for unit in defining(with_places(Question(text), workspace), workspace)]
     assert [unit.name for _, unit in units] == names
     assert "tests/test_pool.py" not in {file.path for file, _ in units} or names == ["FakePool"]
 
@@ -95,7 +99,7 @@ def test_what_a_rule_finds_comes_before_all_other_units(tmp_path: Path, question
 )
 def test_a_long_definition_leaves_room_for_what_else_is_asked(workspace: Workspace, text: str, first: bool) -> None:
     question, total = Question(text), np.zeros(len(workspace.units), np.float32)
-    (unit,) = defining(text, workspace)
+    (unit,) = defining(Question(text), workspace)
     tokens = np.full(len(total), 30, np.int32)
     tokens[unit] = 3000
     scores = FusedScores(total, {}, 2.0, np.arange(len(total)), np.ones(1, np.float32))
