@@ -85,10 +85,8 @@ class SymbolTable:
 
     def spelled(self, name: str) -> Set[str]:
         """The defined names that a name means: itself, else those of other case and underscores, else its singular."""
-        if name in self._definitions:
-            return {name}
-        of_each = (self._spellings.of(one) for one in (folded(name), folded(name).removesuffix("s")))
-        return next(filter(None, ({n for n in found if n in self._definitions} for found in of_each)), set())
+        forms = {name}, *(self._spellings.of(one) for one in (folded(name), folded(name).removesuffix("s")))
+        return next(filter(None, ({one for one in form if one in self._definitions} for form in forms)), set())
 
     def using_name(self, name: str) -> Sequence[int]:
         """Units that use a name, in order, whatever it means there."""

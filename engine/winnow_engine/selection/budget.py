@@ -6,7 +6,7 @@ tokens left is skipped. One that the whole budget could not hold is cut at a sta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -107,15 +107,12 @@ class _Basket:
 
     def add_ranked(self, ranking: Sequence[int]) -> None:
         misses = 0
-        for unit in self._candidates(ranking):
+        for unit in (one for one in ranking if self._source.tokens[one] and one not in self.kept):
             if misses > _MISS_LIMIT:
                 return
             oversized = self._source.tokens[unit] > self._budget
             kept = self._add_cut(unit) if oversized else self._add_whole(unit)
             misses = 0 if kept else misses + 1
-
-    def _candidates(self, ranking: Sequence[int]) -> Iterable[int]:
-        return (unit for unit in ranking if self._source.tokens[unit] and unit not in self.kept)
 
     def _add_whole(self, unit: int) -> bool:
         if unit in self.kept:

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
 from winnow_engine.core import UnitKind
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
-from winnow_engine.selection.overview_words import says_nothing_else
+from winnow_engine.selection.overview_words import says_nothing_else, topics_of
 from winnow_engine.selection.subquestions import ABOUT_ONE_THING, subquestions_of
 
 _DEFINING = (UnitKind.CLASS_HEADER, UnitKind.FUNCTION, UnitKind.METHOD)
 CLASS, *_CALLABLE, _IMPORTS = map(list(UnitKind).index, (*_DEFINING, UnitKind.IMPORTS))
 _MOST_OF_BARE, _MOST_OF_SUBJECT = 16, 4  # definitions of a name; of one with more, none is meant
 _MOST_SUBJECTS, _LONGEST = 3, 500  # names, and characters of a question
-_PART = r"[^\W\d][\w$]*"
-_NAME = rf"{_PART}(?:(?:\.|::|#|->)[\w$]+)*"
+_NAME = r"[^\W\d][\w$]*(?:(?:\.|::|#|->)[\w$]+)*"
 _BARE = re.compile(rf"\W*({_NAME})\W*")
 _WHERE_DEFINED = re.compile(
     rf"(?:where (?:is|are)|find|show|definition of|declaration of)\W+(?:the )?(?:class|function|method|struct|type)?\W*"
@@ -37,6 +37,8 @@ _IS_SUBJECT = re.compile(
     rf"\W*(?:how|what|why|when)\s+(?:exactly\s+)?(?:does|do|is|are|can|will|did|was|has|should)\s+(?:the\s+)?(?:{_KIND}\s+)?`",
     re.IGNORECASE,
 )
+_PATH = re.compile(r"[\w./-]*[\w-]", re.ASCII)
+_FILE = re.compile(r"\b(?:file|module|script)\b", re.IGNORECASE)
 _KINDS = re.compile(rf"\b{_KIND}\b|\b(?:implement|implementation|implemented|defined|declared)\b", re.IGNORECASE)
 _USE = re.compile(
     r"\b(?:us(?:es?|ed|ers?|ing|ages?)|call(?:s|ed|ers?|ing)?|invo[kc]\w*|referenc\w*|import\w*|depend\w*|instantiat\w*|subclass\w*"
@@ -48,14 +50,28 @@ _USE = re.compile(
 
 
 def defining(question: Question, workspace: Workspace) -> list[int]:
-    """The units whose lines a question names, else those that define the names it is about: tests if nothing else."""
+    """Units whose lines a question names, or that define the names or make up the file it is about; tests last."""
     text = question.text
     if question.places or len(text) > _LONGEST:
         return list(question.places)
     parts = [_BARE.fullmatch(part) for part in subquestions_of(text)]
     bare = [found[1] for found in parts or [_BARE.fullmatch(text) or _WHERE_DEFINED.fullmatch(text)] if found]
     names, most = (bare, _MOST_OF_BARE) if bare else (_subjects(text), _MOST_OF_SUBJECT)
-    return list(dict.fromkeys(unit for name in names for unit in _definitions(name, most, workspace)))
+    found = dict.fromkeys(unit for name in names for unit in _definitions(name, most, workspace))
+    return list(found or _units_of_file(text, workspace))
+
+
+def _units_of_file(text: str, workspace: Workspace) -> list[int]:
+    """The units of the file that a text names and says nothing else about: "explain pool.py", "the pool module"."""
+    name, *others = [one.strip("./") for one in _PATH.findall(text) if not says_nothing_else(one)] or [""]
+    rest, stem = _FILE.sub("", text.replace(name, " ")), name.strip("_")
+    if others or not stem or not says_nothing_else(rest) or _USE.search(rest) or {*topics_of(rest)} - {"purpose"}:
+        return []
+    ending = r"(?:\.[^/]*)?" if "_" in name or "-" in name or _FILE.search(text) else ""
+    named = re.compile(rf"(?:.*/)?(?:_*{re.escape(stem)}{ending}|{re.escape(name)})")
+    files = [number for number, path in enumerate(workspace.file_table.paths) if named.fullmatch(path)]
+    units = (range(*workspace.unit_starts[number : number + 2].tolist()) for number in files)
+    return [*chain.from_iterable(units)] if len(files) <= _MOST_SUBJECTS else []
 
 
 def _subjects(text: str) -> list[str]:

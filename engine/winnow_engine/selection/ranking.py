@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,14 +129,9 @@ class Ranked:
             most = max(most - shown.tokens, LEAST_TOKENS)
         scores, units, given = self.scores, self.scores.units, focus is not None or shown is not None
         sizing = scores.total if scores.sizing is None else scores.sizing
+        absent = partial(self.workspace.symbols.lacks_named, self.question.text)
         needed = tokens_needed(
-            sizing[units],
-            tokens[units],
-            self._subquestions,
-            most,
-            scores.weights,
-            at_cursor=given,
-            absent=lambda: self.workspace.symbols.lacks_named(self.question.text),
+            sizing[units], tokens[units], self._subquestions, most, scores.weights, at_cursor=given, absent=absent
         )
         return budget_for(shown, tokens_at_cursor + needed) if shown else tokens_at_cursor + needed
 
