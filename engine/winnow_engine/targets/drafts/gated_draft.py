@@ -54,7 +54,7 @@ _TOKENS, _CHOSEN_TOKENS, _PROPOSAL, _READING = 2.5, 4.0, 0.3, 2.0  # assumed of 
 _MEMORY, _FORGET = 16, 0.01  # rounds that count; the part of what was learned that a plain round makes usual again
 
 
-class GatedDraft:
+class GatedDraft(Draft):
     """Cuts what one or two drafts propose to what pays.
 
     The `free` one takes no time. The `asked` one does, above all for an answer's first proposal, which is not counted

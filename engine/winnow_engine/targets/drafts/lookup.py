@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from winnow_engine.core import Prompt
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.draft_tree import NOTHING, DraftTree, grow
-from winnow_engine.targets.drafts.base import NamedMethod
+from winnow_engine.targets.drafts.base import Draft, NamedMethod
 
 _SHORTEST, _LONGEST = 2, 16  # tokens of a match; longer ones count as the longest
 _GAP = 4  # tokens by which a match with a differing token must be longer than one without
@@ -59,7 +59,7 @@ class Rates:
         tries[match.length] += 1
 
 
-class LookupDraft:
+class LookupDraft(Draft):
     """Drafts from prompt and answer. Continuations are branches, weighted by their number of places."""
 
     def __init__(self) -> None:
@@ -88,9 +88,6 @@ class LookupDraft:
                 hit = any(self._tokens[place] == token for place in self._match.places)
                 self._rates.learn(self._match, hit)
             self._append(token)
-
-    def close(self) -> None:
-        """Do nothing."""
 
     def _read(self, prompt: NDArray[np.int32]) -> None:
         self._hold(np.empty(0, np.int32), len(prompt))

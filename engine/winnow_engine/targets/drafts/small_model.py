@@ -13,7 +13,7 @@ from winnow_engine.llama.context import LlamaContext
 from winnow_engine.llama.draft_tree import NOTHING, DraftTree, grow, likeliest
 from winnow_engine.llama.kv_cache import KvCache
 from winnow_engine.llama.model import LlamaModel
-from winnow_engine.targets.drafts.base import FileMethod
+from winnow_engine.targets.drafts.base import Draft, FileMethod
 
 _WINDOW = 512
 """Tokens of the prompt's end that the draft model reads. Reading all of a long prompt would take it longer than the
@@ -23,7 +23,7 @@ _CHOICES = 4  # tokens at each depth
 _READ, _BESIDE = -1, -2  # in place of a token: what is read already, and a runner-up, behind which nothing is guessed
 
 
-class SmallModelDraft:
+class SmallModelDraft(Draft):
     """A small model in its own context, whose memory keeps the guesses that turned out right."""
 
     def __init__(self, model: LlamaModel, options: TargetOptions) -> None:

@@ -14,6 +14,7 @@ from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.draft_tree import NOTHING, DraftTree
 from winnow_engine.llama.layer_inputs import LayerInputs
 from winnow_engine.llama.model import LlamaModel
+from winnow_engine.targets.drafts.base import Draft
 from winnow_engine.targets.drafts.shared.draft_context import DraftContext
 
 States = Callable[[slice], NDArray[np.float32]]
@@ -109,7 +110,7 @@ class HiddenStateMemory(ABC):
 M = TypeVar("M", bound=HiddenStateMemory)
 
 
-class HiddenStateDraft(ABC, Generic[M]):
+class HiddenStateDraft(Draft, ABC, Generic[M]):
     """A draft whose memory (`_open`) follows the target's contexts; `_guess` goes on behind `_last`."""
 
     def __init__(self, model: LlamaModel, target: LlamaModel, layers: Sequence[int]) -> None:
