@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 
 from winnow_engine.changes.changed import ChangedFile, Changes
 from winnow_engine.changes.working_tree import working_changes
@@ -22,19 +21,12 @@ from winnow_engine.question import BRANCH, COMMIT, STAGED, WORKING
 from winnow_engine.untrusted import printable
 
 
-class Uncommitted(Enum):
-    """A state after a change that is no commit."""
-
-    INDEX = "index"
-    WORKING_TREE = "working tree"
-
-
 @dataclass(frozen=True, slots=True)
 class Revisions:
-    """Two states: a commit's id, called `revision`, or the empty tree's; and a commit's id, or one of `Uncommitted`."""
+    """Two states: a commit's id, called `revision`, or the empty tree's; and a commit's id, WORKING or STAGED."""
 
     before: str
-    after: str | Uncommitted
+    after: str
     title: str
     revision: str
 
@@ -59,18 +51,17 @@ def revisions_of(repository: Repository, asked: str) -> Revisions:
 
 def _uncommitted(repository: Repository, asked: str) -> Revisions:
     head = repository.head()
-    after = Uncommitted.INDEX if asked == STAGED else Uncommitted.WORKING_TREE
     what = "what is staged" if asked == STAGED else "the working tree"
     if head is None:
-        return Revisions(repository.empty_tree, after, f"{what}, before the first commit", "")
-    return Revisions(head, after, f"{what} against HEAD ({head[:10]})", "HEAD")
+        return Revisions(repository.empty_tree, asked, f"{what}, before the first commit", "")
+    return Revisions(head, asked, f"{what} against HEAD ({head[:10]})", "HEAD")
 
 
 def _branch(repository: Repository) -> Revisions:
     base = base_branch(repository)
     name = base.removeprefix("refs/heads/").removeprefix("refs/remotes/")
     parted = repository.merge_base(repository.commit("HEAD"), repository.commit(base))
-    return Revisions(parted, Uncommitted.WORKING_TREE, f"this branch since it left {name} ({parted[:10]})", parted[:10])
+    return Revisions(parted, WORKING, f"this branch since it left {name} ({parted[:10]})", parted[:10])
 
 
 def _range(repository: Repository, first: str, last: str, *, since_parted: bool) -> Revisions:
@@ -118,13 +109,12 @@ def read_changes(sources: Sources, workspace: Workspace, asked: str, cancellatio
 
 
 def _files(repository: Repository, folder: Folder, revisions: Revisions, workspace: Workspace) -> Iterator[ChangedFile]:
-    if revisions.after is Uncommitted.WORKING_TREE:
+    if revisions.after == WORKING:
         yield from working_changes(repository, folder, revisions.before, workspace)
         return
-    if revisions.after is Uncommitted.INDEX:
+    if revisions.after == STAGED:
         changed = staged_changes(repository, revisions.before)
     else:
-        assert isinstance(revisions.after, str)
         changed = tree_changes(repository, revisions.before, revisions.after)
     inside = [change for change in changed if _is_inside(change, repository.prefix)]
     contents = blobs(repository.git, _wanted(inside))
