@@ -56,10 +56,7 @@ def read_regular(path: Path | str, limit: int) -> bytes:
 
 def is_file(path: Path) -> bool:
     """True if this user finds a file there: not in a folder that must not be entered, or with too long a name."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
+    return os.path.isfile(path)  # noqa: PTH113 - Path.is_file raises PermissionError
 
 
 def expanded(path: str) -> Path:
@@ -89,10 +86,7 @@ def user_folder(kind: Literal["cache", "config", "data"]) -> Path | None:
 
 def is_folder(path: Path) -> bool:
     """True if this user finds a folder there."""
-    try:
-        return path.is_dir()
-    except OSError:
-        return False
+    return os.path.isdir(path)  # noqa: PTH112 - Path.is_dir raises PermissionError
 
 
 def user() -> int:

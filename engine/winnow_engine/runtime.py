@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -187,10 +188,7 @@ class Loading(Generic[T]):
 
     def wait_for(self, cancellation: Cancellation) -> T:
         """The loaded thing. Raises the error of loading; CancelledError as soon as cancelled."""
-        self.begin()
-        while not self._future.done():
-            cancellation.check()
-            wait((self._future,), timeout=_POLL_S)
+        self.wait_at_most(math.inf, cancellation)
         return self._future.result()
 
     def wait_at_most(self, seconds: float, cancellation: Cancellation) -> T | None:

@@ -94,7 +94,7 @@ class Snapshots:
     def load(self, found: StoredSnapshot) -> Snapshot:
         """Read a snapshot and mark it as used now. Raises SnapshotError, and deletes the file, if it is damaged."""
         try:
-            with _open(found.path) as file:
+            with safe_open(found.path, "np") as file:
                 state = file.get_tensor("state")
                 snapshot, checksum = Snapshot(found.tokens, state, found.token_s), file.metadata()["checksum"]
             os.utime(found.path)
@@ -151,7 +151,7 @@ class Snapshots:
     def _header(self, path: Path) -> StoredSnapshot | None:
         """A snapshot without its state, or None if the file is gone or damaged. A damaged file is deleted."""
         try:
-            with _open(path) as file:
+            with safe_open(path, "np") as file:
                 tokens, metadata = file.get_tensor("tokens"), file.metadata()
             token_s = float(metadata["token_s"])
             if path.name != self._name(tokens):
@@ -216,7 +216,3 @@ def refuse(path: Path, reason: str) -> None:
     """Delete a snapshot that cannot be used, and log why."""
     _log.warning("the snapshot %s is not sound and is deleted: %s", path, reason)
     delete(path)
-
-
-def _open(path: Path) -> Any:
-    return safe_open(path, "np")
