@@ -81,13 +81,13 @@ class Port:
         return hashlib.sha256(self.secret).hexdigest().encode()
 
     def greet(self, connection: socket.socket) -> None:
-        """Introduce a client to the server. Raises OSError if another one listens."""
+        """Connect to the server, and introduce this client. Raises OSError if another program listens."""
         connection.settimeout(HANDSHAKE_S)
+        connection.connect((_LOOPBACK, self.number))
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.sendall(self.digest)
-        with connection.makefile("rb") as answer:
-            if answer.read(len(self.secret)) != self.secret:
-                raise ConnectionError(f"another server has port {self.number}")
+        if connection.recv(len(self.secret)) != self.secret:  # in one piece, or a stranger could make us wait for each
+            raise ConnectionError(f"another program has port {self.number}")
         connection.settimeout(None)
 
 
@@ -96,9 +96,7 @@ def connect(place: Path) -> socket.socket:
     port = None if system.has_private_sockets() else Port.of(place)
     connection = socket.socket(socket.AF_INET if port else socket.AF_UNIX)
     try:
-        connection.connect((_LOOPBACK, port.number) if port else str(place))
-        if port:
-            port.greet(connection)
+        port.greet(connection) if port else connection.connect(str(place))
     except OSError:
         connection.close()
         raise

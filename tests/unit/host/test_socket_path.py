@@ -33,12 +33,14 @@ def test_equal_commands_meet_at_one_place_that_only_the_user_can_enter(environme
     assert place.socket.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_runtime_folder_too_long_for_sockets_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_runtime_folder_for_sockets_the_temporary_one_serves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
-    for name in ("x" * 60, "é" * 40):
-        long = tmp_path / name
-        long.mkdir()
-        place = server_files({"XDG_RUNTIME_DIR": str(long)})
+    (x := tmp_path / ("x" * 60)).mkdir()
+    (e := tmp_path / ("é" * 40)).mkdir()
+    for runtime in ("", "/nowhere/at/all", "relative", x, e):
+        place = server_files({"XDG_RUNTIME_DIR": str(runtime)})
         assert place.socket.parent == tmp_path / f"winnow-{os.getuid()}"
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(str(place.socket))
@@ -65,18 +67,9 @@ def test_the_kernel_tells_who_is_at_the_other_end() -> None:
         assert not Peer(os.getpid(), os.getuid() + 1).is_us
 
 
-@pytest.mark.parametrize("variable", ["WINNOW_CACHE_DIR", "WINNOW_MODELS_DIR", "CUDA_VISIBLE_DEVICES"])
-def test_commands_in_another_environment_meet_elsewhere(variable: str, environment: dict[str, str]) -> None:
-    assert server_files(environment) != server_files(environment | {variable: "/other"})
-
-
-def test_another_python_has_a_server_of_its_own(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_commands_meet_elsewhere(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     place = server_files(environment)
+    for variable in ("WINNOW_CACHE_DIR", "WINNOW_MODELS_DIR", "CUDA_VISIBLE_DEVICES"):
+        assert server_files(environment | {variable: "/other"}) != place
     monkeypatch.setattr(sys, "executable", "/other/python")
     assert server_files(environment) != place
-
-
-def test_without_a_runtime_folder_the_temporary_one_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
-    for runtime in ("", "/nowhere/at/all", "relative"):
-        assert server_files({"XDG_RUNTIME_DIR": runtime}).socket.parent == tmp_path / f"winnow-{os.getuid()}"
