@@ -77,7 +77,8 @@ def _installer(scratch: Path) -> tuple[str, list[str]]:
         # -P: a file of the folder that Winnow runs in must not pass for a module.
         pip = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"]
         return "pip", [*pip, "--no-cache-dir", "--dest", str(scratch)]
-    if (uv := shutil.which("uv")) is None:
+    uv = shutil.which("uv")
+    if uv is None or not Path(uv).is_absolute() or Path(uv).parent == Path.cwd():  # a repository's must not run
         raise DownloadError(f"pip is missing, and uv is not on the PATH: run `{sys.executable} -m ensurepip`")
     # --directory: a file of the folder that Winnow runs in must not configure it.
     options = ["--quiet", "--no-cache", "--directory", str(scratch), "--python", sys.executable]
@@ -104,6 +105,6 @@ def _run(command: list[str], scratch: Path, cancellation: Cancellation) -> tuple
 
 
 def _complaint(stderr: str, status: int) -> str:
-    """The end of pip's stderr, where the last warning (what broke) and the errors (what followed) stand."""
+    """The end of stderr, where the last warning (what broke) and the errors (what followed) stand."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     return "".join(f"\n    {line}" for line in lines[-3:] or [f"exit status {status}"])

@@ -65,9 +65,11 @@ def test_without_pip_uv_fetches(
     with pytest.raises(DownloadError, match=r"uv cannot fetch tiny-part1 1\.0:[\s\S]*sha256:0000"):
         read((replace(parts[0], sha256="0" * 64),), 0, scratch)
     assert not scratch.exists()
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(DownloadError, match="ensurepip"):
-        read(parts, 0, scratch)
+    Path("uv").symlink_to(Path(sys.executable).parent / "uv")
+    for path in (str(tmp_path), ".", str(Path.cwd())):
+        monkeypatch.setenv("PATH", path)
+        with pytest.raises(DownloadError, match="ensurepip"):
+            read(parts, 0, scratch)
 
 
 def test_cancelling_kills_a_pip_that_waits_for_its_index(
