@@ -206,7 +206,7 @@ class LlamaContext:
         return left
 
     def truncated(self, length: int) -> int:
-        """How many tokens `truncate` leaves: a recurrent state is one of the last evaluation's, or was marked."""
+        """How many tokens `truncate` leaves. Of recurrent states there are the last evaluation's and the one marked."""
         if self._forgets(length):
             return length
         return self._marked if self._marked <= length else 0
@@ -215,7 +215,7 @@ class LlamaContext:
         return not self._states or max(0, self._length() - length) <= self._undoable
 
     def mark(self) -> None:
-        """Have `truncate` come back to here, on memory that keeps states, instead of to an earlier mark."""
+        """Let `truncate` come back to here, on memory that keeps states, instead of to an earlier mark."""
         if self._states:
             self._mark, self._marked = self.state(_STATES), self._length()
 

@@ -42,7 +42,7 @@ class KvCache:
         return done
 
     def extend(self, tokens: NDArray[np.int32], *, want_logits: bool, following: int = 0) -> bool:
-        """Evaluate up to `context.n_batch` tokens. False if aborted: the cache is as before, or empty."""
+        """Evaluate up to `context.n_batch` tokens. False if aborted: the cache is as before, or shorter."""
         return self._extend(tokens, lambda: self.context.decode(tokens, want_logits=want_logits, following=following))
 
     def prefill(
@@ -53,9 +53,9 @@ class KvCache:
     ) -> bool:
         """Evaluate the rest of `prompt`, of which `reuse` kept the start, with the last token's logits.
 
-        A batch begins behind the first tokens that `at` has a call for, and it is called there: what follows is read in
-        the same batches, and gets the same logits, wherever these came from. False if aborted; then the cache holds
-        whole batches of `prompt`.
+        `at` has calls by the number of tokens that they come behind. A batch ends there, so what follows is read in the
+        same batches, with the same logits, whether these tokens were read or reused. False if aborted; then the cache
+        holds a prefix of `prompt`.
         """
         started, first, total = time.perf_counter(), len(self.tokens), len(prompt)
         progress(Progress("prefill", 0, total - first, 0, total - first))

@@ -34,7 +34,7 @@ async def serve_shared(
         # Who finds the second one finds the first one, too.
         serves = {place.agents: serve_agent(engines), place.socket: serve_command}
         serving = asyncio.ensure_future(transport.serve_private(serves, idle_s))
-        with suppress(NotImplementedError):  # Windows has no signals
+        with suppress(NotImplementedError):  # on Windows
             for number in (signal.SIGTERM, signal.SIGINT):
                 asyncio.get_running_loop().add_signal_handler(number, serving.cancel)
         with suppress(asyncio.CancelledError):

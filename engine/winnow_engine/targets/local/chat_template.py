@@ -63,7 +63,7 @@ _FAILURES = (
 class LocalPrompt:
     """A prompt for a model in this process. Tools and first system messages are its first `head` tokens.
 
-    One of a conversation that goes on begins with the same `lasting` tokens.
+    The prompt of the conversation's next turn begins with the same `lasting` tokens.
     """
 
     tokens: Prompt

@@ -36,13 +36,13 @@ def check_build(model: Path) -> BuildCheck:
 
 
 def run_child(module: str, *arguments: str, timeout_s: int = _TIMEOUT_S) -> BuildCheck:
-    """Run a module that decodes and prints a line."""
+    """Run a module that decodes and prints a line, in a child process."""
     # -P: a file of the folder that Winnow runs in must not pass for a module.
     command = [sys.executable, "-P", "-m", module, *arguments]
     try:
         child = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
     except subprocess.TimeoutExpired:
-        return BuildCheck(False, f"llama.cpp did not finish to decode in {timeout_s} s")
+        return BuildCheck(False, f"llama.cpp did not finish decoding within {timeout_s} s")
     return describe_exit(child.returncode, child.stdout + child.stderr)
 
 

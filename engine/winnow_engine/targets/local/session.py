@@ -133,7 +133,7 @@ class Session:
         )
 
     def _stops(self, prompt: LocalPrompt, cache: KvCache) -> Mapping[int, Callable[[], None]]:
-        """What is to be kept of memory, behind how many tokens."""
+        """Calls that keep a copy of memory, by the number of the prompt's tokens that it then holds."""
         stops = dict[int, Callable[[], None]]()
         if self._snapshots and prompt.head >= cache.context.n_batch:
             stops[prompt.head] = partial(self._snapshots.copy_head, cache)
