@@ -73,13 +73,13 @@ _GREETING = re.compile(
     _FLAGS,
 )
 _THANKS = re.compile(
-    r"(?:(?<=[.?!,;。？！\n])|^)\s*(?:(?:many|so many|huge|vielen|besten|muchas|заранее|большое) )?"
+    r"(?:(?<=[.?!,;。？！\n])|^)\s*¡?(?:(?:many|so many|huge|vielen|besten|muchas|заранее|большое) )?"
     r"(?:thanks|thank you|thx|cheers|danke|dank|gracias|merci|спасибо|(?:best |kind |warm )?regards|viele grüße|saludos"
     r"|cordialement|(?:any|your) help (?:is|would be) (?:much |greatly |highly )?appreciated|please help(?: me)?"
     r"|ありがとうございます|よろしくお願いします|お願いします|谢谢|謝謝|感谢)"
-    r"(?:[ ,]*(?:in advance|a lot|a bunch|very|so|much|again|all|everyone|guys|for (?:all )?(?:any|your|the)"
-    r"(?: (?:help|time|support|answers?|pointers?|hints?|advice|assistance))+|im voraus|für die hilfe|sehr|schön"
-    r"|de antemano|por (?:la|su|tu) ayuda|beaucoup|d'avance|pour votre aide|за помощь))*\s*(?:[.!。！]+|$|\n)",
+    r"(?:[ ,]*(?:in advance|a lot|a bunch|very|so|much|again|all|everyone|guys|for (?:all )?(?:any|your|the)(?:"
+    r" (?:help|time|support|answers?|pointers?|hints?|advice|assistance))+|im voraus|für die hilfe|sehr|de antemano"
+    r"|schön|por (?:la|su|tu) ayuda|beaucoup|d'avance|pour votre aide|за помощь))*\s*(?:,?\s+\w+\W*\Z|[.!。！]+|$|\n)",
     _FLAGS | re.MULTILINE,
 )
 

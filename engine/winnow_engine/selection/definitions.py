@@ -14,7 +14,7 @@ import numpy as np
 from winnow_engine.core import UnitKind
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
-from winnow_engine.selection.overview_words import says_nothing_else, topics_of
+from winnow_engine.selection.overview_words import says_nothing, says_nothing_else
 from winnow_engine.selection.subquestions import ABOUT_ONE_THING, subquestions_of
 
 _DEFINING = (UnitKind.CLASS_HEADER, UnitKind.FUNCTION, UnitKind.METHOD)
@@ -65,7 +65,7 @@ def _units_of_file(text: str, workspace: Workspace) -> list[int]:
     """The units of the file that a text names and says nothing else about: "explain pool.py", "the pool module"."""
     name, *others = [one.strip("./") for one in _PATH.findall(text) if not says_nothing_else(one)] or [""]
     rest, stem = _FILE.sub("", text.replace(name, " ")), name.strip("_")
-    if others or not stem or not says_nothing_else(rest) or _USE.search(rest) or {*topics_of(rest)} - {"purpose"}:
+    if others or not stem or _USE.search(rest) or not says_nothing(rest):
         return []
     ending = r"(?:\.[^/]*)?" if "_" in name or "-" in name or _FILE.search(text) else ""
     named = re.compile(rf"(?:.*/)?(?:_*{re.escape(stem)}{ending}|{re.escape(name)})")

@@ -103,6 +103,11 @@ def says_nothing_else(text: str) -> bool:
     return all(re.fullmatch(f"(?:{_KNOWN.pattern})+" if unspaced else _KNOWN, run) for run, unspaced in _runs(text))
 
 
+def says_nothing(text: str) -> bool:
+    """True for words that any question may have, but none about how the project starts, is built or is made up."""
+    return says_nothing_else(text) and set(topics_of(text)) <= {"purpose"}
+
+
 def names_project(text: str) -> bool:
     """True if a word means the project."""
     return any(_occurs(_PROJECT, *run) for run in _runs(text))

@@ -6,19 +6,20 @@ import re
 from collections.abc import Iterator
 
 from winnow_engine.question import without_pleasantries
+from winnow_engine.selection.overview_words import says_nothing
 
 ABOUT_ONE_THING = 2
 """The number of sub-questions that are mostly about one thing ("How is X read, and where is it checked?")."""
 
 _MOST = 8  # a text that falls into more is no list of questions but a pasted log
 _FEWEST_WORDS = 3
-_ASKING = r"(?=(?:how|what|where|which|who|why|when)\b)"
 _AND_ASKING = (
-    r"und\s+(?=(?:wie|was|wo|wer|wann|warum|welche\w?)\b)|y\s+(?=(?:cómo|qué|dónde|quién|cuándo|por qué|cuál)\b)"
+    r"and\s+(?=(?:how|what|where|which|who|why|when)\b)|und\s+(?=(?:wie|was|wo|wer|wann|warum|welche\w?)\b)"
+    r"|y\s+(?=(?:cómo|qué|dónde|quién|cuándo|por qué|cuál)\b)"
     r"|et\s+(?=(?:comment|où|quand|pourquoi|que|quel\w*)\b)|и\s+(?=(?:как|где|кто|когда|почему|зачем|какой|какие)\b)"
 )
 _BORDER = (
-    rf"(?:^|\n)\s*(?:[-*•]|\d+[.)])\s+|(?<=[.?!;])\s+|(?<=[。？！；])\s*|(?:(?<=\s)|^)\(\d+\)\s*|\n+|,?\s+(?:and\s+{_ASKING}|{_AND_ASKING})"
+    rf"(?:^|\n)\s*(?:[-*•]|\d+[.)])\s+|(?<=[.?!;])\s+|(?<=[。？！；])\s*|(?:(?<=\s)|^)\(\d+\)\s*|\n+|,?\s+(?:{_AND_ASKING})"
     r"|,\s+(?=(?:how|what|why)\b|(?:where|when)\s+(?:is|are|was|were|do|does|did|can|will)\b)"
 )
 # Code, stack traces and quotations, and abbreviations: "etc." may end a sentence, "e.g." does not.
@@ -36,12 +37,14 @@ _NAMES_CODE = re.compile(r"`[^`\n]+`|\w\(\)|\w_[^\W_]")
 def subquestions_of(question: str) -> tuple[str, ...]:
     """Two to eight sub-questions of at least three words, in order. Empty if the text has fewer than two, or more.
 
-    Shorter parts that name no code belong to the one before, or the first to the next. Greetings and thanks go.
+    Shorter parts that name no code, and those that say nothing, belong to the one before, or the first to the next.
     """
     text, found = without_pleasantries(question), list[tuple[int, int]]()
-    for start, end in _parts(text):
-        adds = _NAMES_CODE.search(text, start, end) or not _is_short(text[start:end])
-        if found and (not adds or _is_short(text[slice(*found[-1])])):
+    parts = list(_parts(text))
+    for start, end in parts if len(parts) <= _MOST * _MOST else ():
+        part, before = text[start:end], text[slice(*found[-1])] if found else ""
+        adds = (_NAMES_CODE.search(part) or not _is_short(part)) and says_nothing(part) == says_nothing(before)
+        if found and (not adds or _is_short(before)):
             found[-1] = found[-1][0], end
         else:
             found.append((start, end))

@@ -103,10 +103,6 @@ def _files(asked: ScoringInput) -> Scores:
     return np.asarray(found / np.sqrt(max(found.sum(), 1)), np.float32)[asked.file_numbers]
 
 
-def _tests(asked: ScoringInput) -> Scores:
-    return asked.workspace.file_table.are_tests.astype(np.float32)[asked.file_numbers]
-
-
 def _size(asked: ScoringInput) -> Scores:
     return np.asarray(np.clip(np.log(asked.pick(asked.workspace.unit_bytes) / _USUAL_BYTES), -3, 3), np.float32)
 
@@ -116,12 +112,9 @@ def _is(*kinds: UnitKind) -> Callable[[ScoringInput], Scores]:
     return lambda asked: np.isin(asked.pick(asked.workspace.unit_kinds), numbers).astype(np.float32)
 
 
-_is_header = _is(*_HEADERS)
-
-
 def _headers(asked: ScoringInput) -> Scores:
     """1 for code around definitions; 0 in a file without any, such as settings, where it is the content."""
-    return _is_header(asked) * asked.workspace.file_table.define.astype(np.float32)[asked.file_numbers]
+    return _is(*_HEADERS)(asked) * asked.workspace.file_table.define.astype(np.float32)[asked.file_numbers]
 
 
 _FEATURES: dict[str, Callable[[ScoringInput], Scores]] = {
@@ -136,7 +129,7 @@ _FEATURES: dict[str, Callable[[ScoringInput], Scores]] = {
     "imports": _is(UnitKind.IMPORTS),
     "prose": _is(*_PROSE),
     "headers": _headers,
-    "tests": _tests,
+    "tests": lambda asked: asked.workspace.file_table.are_tests.astype(np.float32)[asked.file_numbers],
     "size": _size,
 }
 
