@@ -37,14 +37,6 @@ from winnow_cuda.shapes import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PrefixLayer:
-    """Keys (after RoPE) and values that all sequences see in one layer, float32 [P, kv_heads, head_dim]."""
-
-    keys: Float32
-    values: Float32
-
-
 def read_keys(hidden: Float32, runs: Int32, readout: Readout) -> Keys:
     """Keys of rows of hidden states, float32 [T, width], as `Encoder.encode_keys` gives them."""
     rows = hidden[rows_of(runs)]
@@ -89,11 +81,12 @@ class CpuEncoder:
         shape = weights.shape
         self._centres = [_centre(layer, shape) for layer in weights.layers]
         nothing = np.empty((0, shape.kv_heads, shape.head_dim), np.float32)
-        self._prefix = [PrefixLayer(nothing, nothing)] * shape.layers
+        # Keys (after RoPE) and values that all sequences see, by layer, float32 [P, kv_heads, head_dim].
+        self._prefix = [(nothing, nothing)] * shape.layers
         if len(prefix):
             positions = np.arange(len(prefix), dtype=np.int32)
             state = self._start(Batch(prefix, positions, np.array([0, len(prefix)])))
-            self._prefix = [PrefixLayer(*self._layer(state, index)[2:]) for index in range(shape.layers)]
+            self._prefix = [self._layer(state, index)[2:] for index in range(shape.layers)]
 
     def encode(
         self,
@@ -135,12 +128,12 @@ class CpuEncoder:
 
     def _layer(self, state: _Pass, index: int) -> tuple[Float32, Float32, Float32, Float32]:
         """One decoder layer on `state.x`, in place → q and k before RoPE, k after it and centred, v."""
-        layer, prefix, shape = self._weights.layers[index], self._prefix[index], self._weights.shape
+        layer, shape = self._weights.layers[index], self._weights.shape
         q, k, v = self._project(state, layer)
         turned_q = rope(q, state.cos, state.sin, shape.rope_interleaved)
         turned_k = rope(k, state.cos, state.sin, shape.rope_interleaved) - self._centres[index]
         attention = int16_attention if isinstance(layer.qkv, PackedMatrix) else segment_attention
-        mixed = attention(turned_q, turned_k, v, state.offsets, prefix.keys, prefix.values)
+        mixed = attention(turned_q, turned_k, v, state.offsets, *self._prefix[index])
         state.x += _product(mixed.reshape(len(mixed), shape.q_width), layer.attn_output, state.threads)
         for start in range(0, len(state.x), _FFN_ROWS):
             rows = state.x[start : start + _FFN_ROWS]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from winnow_cuda.device import Device, DeviceArray
@@ -35,15 +33,6 @@ class DeviceHead:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class ReadRows:
-    """Keys still on the device: codes int8 [T, 64] and scales float32 [T] of every row, sums float32 [parts, 256]."""
-
-    codes: DeviceArray
-    scales: DeviceArray
-    sums: DeviceArray
-
-
 class DeviceReadout:
     """A readout's weights on the device."""
 
@@ -55,14 +44,7 @@ class DeviceReadout:
     def keys(self, x: DeviceArray, normed: DeviceArray, runs: Int32) -> Keys:
         """The keys of x, float32 [T, width]. `normed`, float16 of the same shape, is scratch."""
         parts, first_parts = _split(runs)
-        read = self.read(x, normed, parts)
-        rows, download = rows_of(runs), self._device.download
-        sums = np.add.reduceat(download(read.sums), first_parts, axis=0) if len(runs) else download(read.sums)
-        return Keys(download(read.codes)[rows], download(read.scales)[rows], sums)
-
-    def read(self, x: DeviceArray, normed: DeviceArray, parts: Int32) -> ReadRows:
-        """As `keys`, but without waiting and with the result on the device. Runs have at most MOST_ROWS rows."""
-        device, tokens = self._device, x.shape[0]
+        device, tokens, rows, download = self._device, x.shape[0], rows_of(runs), self._device.download
         codes, scales = device.empty((tokens, readout_op.KEY_COLUMNS), np.int8), device.empty((tokens,), np.float32)
         sums = device.empty((len(parts), readout_op.UNIT_COLUMNS), np.float32)
         keys = self._token.read(x, normed)
@@ -70,7 +52,8 @@ class DeviceReadout:
         device.launch(kernel, (-(-tokens // readout_op.ROWS), 1), keys, codes, scales, tokens)
         shares = self._unit.read(x, normed)
         device.launch(readout_op.pool_runs(shares.shape[1]), (len(parts), 1), shares, device.upload(parts), sums)
-        return ReadRows(codes, scales, sums)
+        by_run = np.add.reduceat(download(sums), first_parts, axis=0) if len(runs) else download(sums)
+        return Keys(download(codes)[rows], download(scales)[rows], by_run)
 
 
 def _split(runs: Int32) -> tuple[Int32, Int32]:
