@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
@@ -41,13 +40,6 @@ class FileKeys:
 
     unit_tokens: Int32
     arrays: Arrays
-
-
-class EncodesFiles(Protocol):
-    """A drafter, or several."""
-
-    def encode(self, files: Iterable[FileText], cancellation: Cancellation) -> Iterator[FileKeys]:
-        """The keys of each file, in order. Raises CancelledError."""
 
 
 @dataclass(slots=True)

@@ -14,7 +14,6 @@ from queue import SimpleQueue
 
 from winnow_engine.core import Budget, Cancellation, ProgressSink
 from winnow_engine.encoder.drafter import Drafter
-from winnow_engine.encoder.file_encoder import EncodesFiles
 from winnow_engine.fleet.fleet import Fleet
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.indexing import Taker
@@ -110,7 +109,7 @@ class Encoders:
             drafter = self._open_drafter()
             return KeyCache(self._store, drafter, partial(self._encoder, drafter))
 
-    def _encoder(self, drafter: Drafter) -> EncodesFiles:
+    def _encoder(self, drafter: Drafter) -> Drafter | Fleet:
         """The fleet, which is opened when there is something to encode, or else the drafter."""
         with self._opening_fleet:
             if self._fleet is None and self._open_fleet is not None:

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Budget, Cancellation, Progress, ProgressSink, Unit
 from winnow_engine.encoder.drafter import Drafter
-from winnow_engine.encoder.file_encoder import EncodesFiles, FileKeys, FileText
+from winnow_engine.encoder.file_encoder import FileKeys, FileText
 from winnow_engine.errors import WorkspaceError
+from winnow_engine.fleet.fleet import Fleet
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.keys.chunks import PlannedFile, earlier_chunks, path_key
@@ -66,7 +67,7 @@ _ASSUMED_TOKENS_PER_S = {"cpu": 1000.0, "resident": 100_000.0}
 class KeyCache:
     """Keys by file content. The last workspace's keys stay in memory. Safe to use from several threads."""
 
-    def __init__(self, store: Store, drafter: Drafter, encoder: Callable[[], EncodesFiles] | None = None) -> None:
+    def __init__(self, store: Store, drafter: Drafter, encoder: Callable[[], Drafter | Fleet] | None = None) -> None:
         """`encoder` gives what encodes in the drafter's place; it has to be of the same identity."""
         self.drafter, self._store = drafter, store
         self._encoder = encoder or (lambda: drafter)
