@@ -20,7 +20,6 @@ class Commit:
     """A commit: its parents in this clone, and its times in seconds since the epoch."""
 
     id: str
-    tree: str
     parents: tuple[str, ...]
     author: str
     authored_at: int
@@ -79,7 +78,7 @@ def _lines(ids: Iterable[str]) -> bytes:
     return "".join(f"{one}\n" for one in ids).encode()
 
 
-_FIELDS = ("%H", "%T", "%P", "%an", "%at", "%ct", "%B")
+_FIELDS = ("%H", "%P", "%an", "%at", "%ct", "%B")
 _ID = re.compile("[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -114,6 +113,6 @@ def touching_commits(
 
 
 def _commit(*fields: bytes) -> Commit:
-    name, tree, parents, author, authored, committed, message = (field.decode("utf-8", "replace") for field in fields)
+    name, parents, author, authored, committed, message = (field.decode("utf-8", "replace") for field in fields)
     times = seconds(authored), seconds(committed)
-    return Commit(name, tree, tuple(parents.split()), author, *times, message)
+    return Commit(name, tuple(parents.split()), author, *times, message)

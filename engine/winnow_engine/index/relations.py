@@ -37,7 +37,6 @@ class Relation:
 class Relations:
     """A place's units, the definitions they use, and the uses of their definitions; the surest first."""
 
-    file: IndexedFile
     units: tuple[Unit, ...]
     uses: tuple[Relation, ...]
     used_by: tuple[Relation, ...]
@@ -48,7 +47,7 @@ def relations(workspace: Workspace, cursor: Cursor) -> Relations:
     at = workspace.units_at(cursor.path, cursor.start_line, cursor.end_line)
     file = workspace.files[workspace.file_number(cursor.path)]
     units = tuple(workspace.units[number][1] for number in at)
-    return Relations(file, units, tuple(_uses(workspace, file, at)), tuple(_used_by(workspace, file, at)))
+    return Relations(units, tuple(_uses(workspace, file, at)), tuple(_used_by(workspace, file, at)))
 
 
 def _uses(workspace: Workspace, file: IndexedFile, at: range) -> Iterator[Relation]:
