@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_info
 from winnow_cuda.ops.int16_products import MATRICES
 from winnow_cuda.shapes import LayerWeights, MatrixForm, PackedMatrix
 from winnow_engine.encoder.weights import ComputeLayer, Layers
-from winnow_engine.storage.folders import cache_folder, delete, files_in, used_last_first
+from winnow_engine.storage.folders import cache_folder, files_in, used_last_first
 from winnow_engine.storage.mapped import Array, open_arrays, write_arrays
 
 KEPT = 3  # models to keep, those used last: a drafter's, its reranker's, and those of another drafter
@@ -77,12 +77,10 @@ def _write(path: Path, layer: LayerWeights) -> None:
 
 
 def _trim(folder: Path) -> None:
-    """Delete the weights of all models but the `KEPT` used last, and the single files of earlier versions."""
+    """Delete the weights of all models but the `KEPT` used last."""
     kept = [path for path, *_ in used_last_first(folder) if path.is_dir()][:KEPT]
     for path, *_ in files_in(folder):
-        if path.is_file():
-            delete(path)
-        elif path not in kept:
+        if path not in kept:
             shutil.rmtree(path, ignore_errors=True)
 
 

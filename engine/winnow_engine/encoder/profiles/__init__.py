@@ -103,7 +103,7 @@ class ProfileFolder:
 
     def _inside(self, name: Any, what: str) -> Path:
         """A file of the folder. A profile may come from anywhere: no path and no link may make it read another file."""
-        if not isinstance(name, str) or "\0" in name or not _lies_in(self.path / name, self.path):
+        if not isinstance(name, str) or "\0" in name or (self.path / name).resolve().parent != self.path.resolve():
             raise ProfileError(f"{self.path}: the {what} {name!r} lies outside the profile: copy the file into it")
         return self.path / name
 
@@ -241,7 +241,3 @@ def _read_document(path: Path) -> dict[str, Any]:
     if not isinstance(document, dict) or not isinstance(document.get("fusion"), dict):
         raise ProfileError(f"{path} has no fusion weights: {_REMEDY}")
     return document
-
-
-def _lies_in(file: Path, folder: Path) -> bool:
-    return file.resolve().parent == folder.resolve()
