@@ -6,8 +6,6 @@ import re
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import Any
 
 import click
@@ -64,7 +62,7 @@ def _answer_parts(stats: Mapping[str, Any], stages: str) -> Iterator[str]:
         yield f"answered by {stats['target_host']}"
 
 
-class ProgressView(AbstractContextManager["ProgressView"]):
+class ProgressView:
     """Shows each report it is called with, and the kept code; `stop` clears them, before other output starts."""
 
     def __init__(self, quiet: bool = False) -> None:
@@ -102,9 +100,7 @@ class ProgressView(AbstractContextManager["ProgressView"]):
             self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def _print_line(self) -> None:

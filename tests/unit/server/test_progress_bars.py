@@ -42,7 +42,7 @@ async def test_the_wait_is_said_again_until_the_answer_begins(monkeypatch: pytes
     monkeypatch.setattr(progress_bars, "_COUNTDOWN_S", 0.001)
     client: Any = Client()
     bars = ProgressBars(client, client.changed)
-    async with bars.show("token", "Winnow") as bar:
+    async with bars.show("token") as bar:
         bars.running = bar
         bar.kept(Kept((), 18.0))
         bar.report(Progress("prefill", 0, 2_900))

@@ -69,7 +69,7 @@ async def answered_in(server: WinnowServer, params: AskParams, conversation: str
     with server.questions.unfinished(params.supersedes):
         await server.editor.configured.wait()
         budget, engine, folders = _budget(server, params), await server.acquire(), server.editor.folders
-        async with server.bars.show(params.work_done_token, "Winnow") as bar:
+        async with server.bars.show(params.work_done_token) as bar:
             bar.begin()
             deltas = Deltas(server.protocol.notify, params.partial_result_token, bar.answer, bar.think)
             seen, question = frozenset[str](), await _question(server, params)
@@ -113,7 +113,7 @@ async def select(server: WinnowServer, params: AskParams) -> dict[str, Any]:
     with server.questions.unfinished(params.supersedes):
         await server.editor.configured.wait()
         budget, engine, folders = _budget(server, params), await server.acquire(), server.editor.folders
-        async with server.bars.show(params.work_done_token, "Winnow") as bar:
+        async with server.bars.show(params.work_done_token) as bar:
             bar.begin()
             seen, question = frozenset[str](), await _question(server, params)
 

@@ -48,7 +48,7 @@ async def _edit(server: WinnowServer, params: types.ExecuteCommandParams) -> dic
 async def _reindex(server: WinnowServer, params: types.ExecuteCommandParams) -> None:
     await server.editor.configured.wait()
     token = params.work_done_token or await server.bars.new_token()
-    async with server.bars.show(token, "Winnow") as bar:
+    async with server.bars.show(token) as bar:
         bar.begin()
         await server.indexer.run(bar.report)
 

@@ -56,7 +56,7 @@ async def proposed(server: WinnowServer, params: EditParams) -> tuple[Proposal, 
     with server.questions.unfinished(False):
         await server.editor.configured.wait()
         engine, folders = await server.acquire(), server.editor.folders
-        async with server.bars.show(params.work_done_token, "Winnow") as bar:
+        async with server.bars.show(params.work_done_token) as bar:
             bar.begin()
             seen, request = frozenset[str](), await _request(server, params)
 

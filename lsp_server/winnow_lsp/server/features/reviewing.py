@@ -66,7 +66,7 @@ def _repetitions(sources: Sources, workspace: Workspace, asked: str) -> tuple[Ch
 async def _repeated(server: WinnowServer, repeated: Sequence[Repetition], asked: str) -> list[str]:
     """The answers to all, or to those that were asked before the change was committed."""
     found: list[str] = []
-    async with server.bars.show(await server.bars.new_token(), "Winnow") as bar:
+    async with server.bars.show(await server.bars.new_token()) as bar:
         for number, one in enumerate(repeated, 1):
             bar.say(f"repeating changed code, {number} of {len(repeated)}", 100 * number // len(repeated))
             try:

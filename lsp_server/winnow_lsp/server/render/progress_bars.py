@@ -27,11 +27,10 @@ class ProgressBar:
         self,
         notifications: Notifications,
         token: types.ProgressToken | None,
-        title: str,
         said: Callable[[ProgressBar], None],
     ) -> None:
         """`said` is called with each new message."""
-        self._notifications, self._token, self._title, self._said = notifications, token, title, said
+        self._notifications, self._token, self._said = notifications, token, said
         self._loop = asyncio.get_running_loop()
         self.message, self._percentage = "", 0
         self._begun = self._answers = False
@@ -42,7 +41,7 @@ class ProgressBar:
     def begin(self) -> None:
         """Show the bar."""
         if self._token is not None and not self._begun:
-            begin = types.WorkDoneProgressBegin(self._title, cancellable=True, percentage=0)
+            begin = types.WorkDoneProgressBegin("Winnow", cancellable=True, percentage=0)
             self._notifications.begin(self._token, begin)
         self._begun = True
 
@@ -119,12 +118,12 @@ class ProgressBars:
         self._cancel_by_token: dict[types.ProgressToken, Callable[[], object]] = {}
 
     @asynccontextmanager
-    async def show(self, token: types.ProgressToken | None, title: str) -> AsyncIterator[ProgressBar]:
+    async def show(self, token: types.ProgressToken | None) -> AsyncIterator[ProgressBar]:
         """Offer the block a bar on the client's token; `cancel` cancels the task that runs the block."""
         task = asyncio.current_task()
         assert task is not None
         notifications = self._client.work_done_progress
-        bar = ProgressBar(notifications, token, title, self._said)
+        bar = ProgressBar(notifications, token, self._said)
         if token is not None:
             self._cancel_by_token[token] = task.cancel
         try:

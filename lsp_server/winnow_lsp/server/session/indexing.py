@@ -150,7 +150,7 @@ class Indexer:
         while (wait := min(self._quiet_at, latest) - self._loop.time()) > 0:
             await asyncio.sleep(wait)
         token = await self._bars.new_token()
-        async with self._bars.show(token, "Winnow") as bar:
+        async with self._bars.show(token) as bar:
             try:
                 await self.run(bar.report)
             except WinnowError:
