@@ -43,6 +43,7 @@ _ALWAYS = {"SSE42": "sse4_2", "AVX": "avx", "AVX2": "avx2", "BMI2": "bmi2", "FMA
 _AVX512 = {"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512cd", "avx512vbmi", "avx512_vnni"}
 # zig builds against the headers of this glibc: that of Debian 10 and of manylinux_2_28.
 GLIBC = "2.28"
+TAG = f"manylinux_{GLIBC.replace('.', '_')}_x86_64"
 
 
 # Of what a command that failed wrote.
@@ -262,6 +263,11 @@ def fetch_zig(scratch: Path, compiler: Compiler) -> Compiler:
 def _zig(scratch: Path) -> Path:
     """zig's program, beside its folder `lib`."""
     return scratch / "zig" / "ziglang" / "zig"
+
+
+def tool(requirement: str, program: str) -> Sequence[str]:
+    """The command that runs a program of PyPI; it needs uv."""
+    return (sys.executable, "-m", "uv", "--quiet", "tool", "run", "--from", requirement, program)
 
 
 def keep(wheel: Path, folder: Path) -> Path:

@@ -26,8 +26,9 @@ def names_a_gpu(environment: Mapping[str, str]) -> bool:
 
 
 def has_wheel(environment: Mapping[str, str], found: Sequence[str]) -> bool:
-    """Whether wheels for all machines serve this one, with the options `found`: they know no GPU but Metal's."""
-    return not names_a_gpu(environment) and (sys.platform == "darwin" or not found)
+    """Whether the index named has a wheel for this machine, with the options `found`: for Metal, or one of CUDA's."""
+    suits = sys.platform == "darwin" or not found or "/whl/cu" in environment.get("WINNOW_WHEELS", "")
+    return not names_a_gpu(environment) and suits
 
 
 def options(environment: Mapping[str, str]) -> list[str]:

@@ -1,12 +1,15 @@
 """Build a wheel of llama-cpp-python for all processors of this system, into an index that pip and uv read.
 
     python wheels.py OUT [FOLDER]
+    python wheels.py --cuda OUT [FOLDER [ARCHITECTURES]]
     python wheels.py --index OUT WHEELS
 
 The index is `OUT/whl/cpu`, laid out as llama-cpp-python's own. On x86-64 the wheel has a library for each kind of
 processor, with Winnow's products, and the one for this processor is loaded. FOLDER keeps what was compiled. The
 version has a local label, by which pip prefers it to the version that it is built from. Needs git, and uv on Linux with
 x86-64.
+`--cuda` makes that wheel too and, of it, one for NVIDIA's GPUs in `OUT/whl/cu130`: `cuda_wheel.py` says how.
+ARCHITECTURES are CMake's.
 `--index` adds all wheels below a folder to an index, such as those of a release.
 """
 
@@ -22,12 +25,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import build
+import cuda_wheel
 import patches
 
 LABEL = "winnow1"
 """Raised whenever other sources are published for the same version of llama-cpp-python."""
 _NAME, _VERSION = build.LLAMA.split("==")
-_TOOL = (sys.executable, "-m", "uv", "--quiet", "tool", "run", "--from", "wheel>=0.45", "wheel")
 # Backends are libraries of their own: beside Python's program, where llama.cpp would look, there are none.
 _LOAD_BACKENDS = """
 
@@ -47,14 +50,20 @@ _load_backends()
 
 def main() -> None:
     """Do what the arguments say."""
-    if sys.argv[1] == "--index":
-        for wheel in sorted(Path(sys.argv[3]).rglob("*.whl")):
-            add(wheel, Path(sys.argv[2]) / "whl" / "cpu")
+    task, arguments = (sys.argv[1], sys.argv[2:]) if sys.argv[1].startswith("--") else ("", sys.argv[1:])
+    index = Path(arguments[0]) / "whl"
+    if task == "--index":
+        for wheel in sorted(Path(arguments[1]).rglob("*.whl")):
+            add(wheel, index)
         return
-    out = Path(sys.argv[1])
     with tempfile.TemporaryDirectory(prefix="winnow-wheels-") as scratch:
-        wheel = build_wheel(Path(sys.argv[2] if len(sys.argv) > 2 else scratch).absolute())
-        print(add(wheel, out / "whl" / "cpu"))
+        folder = Path(arguments[1] if len(arguments) > 1 else scratch).absolute()
+        wheel = build_wheel(folder)
+        print(add(wheel, index))
+        if task == "--cuda":
+            architectures = arguments[2] if len(arguments) > 2 else cuda_wheel.ARCHITECTURES
+            library = cuda_wheel.library(folder, labelled_source(folder / patches.recipe()), architectures)
+            print(add(cuda_wheel.joined(wheel, library, architectures), index))
 
 
 def build_wheel(folder: Path) -> Path:
@@ -74,9 +83,7 @@ def build_wheel(folder: Path) -> Path:
     )
     if not compiler.is_fetched:
         return made  # on Linux, auditwheel gives it the system's tag
-    build.run(
-        [*_TOOL, "tags", "--remove", "--platform-tag", f"manylinux_{build.GLIBC.replace('.', '_')}_x86_64", str(made)]
-    )
+    build.run([*build.tool("wheel>=0.45", "wheel"), "tags", "--remove", "--platform-tag", build.TAG, str(made)])
     return next(made.parent.glob("*.whl"))
 
 
@@ -119,8 +126,9 @@ def unpack(requirement: str, folder: Path) -> None:
         opened.extractall(folder, filter="data")
 
 
-def add(wheel: Path, index: Path) -> Path:
-    """Copy a wheel into an index, and write the index's pages anew. Returns the copy."""
+def add(wheel: Path, indexes: Path) -> Path:
+    """Copy a wheel into the index that it is for, and write that one's pages anew. Returns the copy."""
+    index = indexes / (cuda_wheel.NAME if f".{cuda_wheel.NAME}-" in wheel.name else "cpu")
     project = index / wheel.name.partition("-")[0].replace("_", "-")
     project.mkdir(parents=True, exist_ok=True)
     copy = Path(shutil.copy(wheel, project))

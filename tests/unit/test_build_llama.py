@@ -179,6 +179,7 @@ def test_a_gpu_counts_where_it_can_be_compiled_for(
         (machine / "include/vulkan/vulkan_core.h").write_text(f"#define {extension} 1\n")
     assert build.gpus.options({}) == options
     assert build.gpus.has_wheel({}, options) is not bool(options)
+    assert build.gpus.has_wheel({"WINNOW_WHEELS": "http://127.0.0.1:9/whl/cu130"}, options)
     cuda = {"CMAKE_ARGS": "-DGGML_CUDA=ON"}
     assert (build.gpus.options(cuda), build.gpus.has_wheel(cuda, [])) == ([], False)
 

@@ -6,6 +6,7 @@ import importlib
 import sys
 import zipfile
 from collections.abc import Iterator
+from importlib.metadata import Distribution
 from pathlib import Path
 from types import ModuleType
 
@@ -20,23 +21,23 @@ def wheels(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     monkeypatch.syspath_prepend(ROOM)
     before = set(sys.modules)
     yield importlib.import_module("wheels")
-    for name in {"wheels", "build", "gpus", "patches", "rebase"} - before:
+    for name in {"wheels", "build", "cuda_wheel", "gpus", "patches", "rebase"} - before:
         sys.modules.pop(name, None)
 
 
 @pytest.fixture
 def index(wheels: ModuleType, tmp_path: Path) -> Path:
-    """An index with a wheel that holds one file."""
+    """An index with a wheel that holds little."""
     label = f"{wheels._VERSION}+{wheels.LABEL}"
     wheel = tmp_path / f"llama_cpp_python-{label}-py3-none-any.whl"
     information = f"llama_cpp_python-{label}.dist-info"
     with zipfile.ZipFile(wheel, "w") as file:
-        file.writestr("llama_cpp/__init__.py", "")
+        file.writestr("llama_cpp/__init__.py", f'__version__ = "{label}"\n')
+        file.writestr("llama_cpp/lib/winnow-build.txt", "zig\n")
         file.writestr(f"{information}/METADATA", f"Metadata-Version: 2.1\nName: llama_cpp_python\nVersion: {label}\n")
         file.writestr(f"{information}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         file.writestr(f"{information}/RECORD", "")
-    wheels.add(wheel, tmp_path / "whl" / "cpu")
-    return tmp_path / "whl" / "cpu"
+    return Path(wheels.add(wheel, tmp_path / "whl").parents[1])
 
 
 @pytest.fixture
@@ -111,6 +112,35 @@ def test_wheels_that_others_built_become_one_index(
     assert (
         projects.count("href") == projects.count("llama-cpp-python/") + projects.count("winnow-weights-adapter/") == 2
     )
+
+
+@pytest.mark.parametrize(("named", "built"), [([], "86-real;89-real;90;120-real"), (["90"], "90")])
+def test_a_wheel_for_gpus_is_the_other_with_a_library_and_requirements(
+    wheels: ModuleType, index: Path, named: list[str], built: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (site := tmp_path / "site").mkdir()
+
+    def library(folder: Path, source: Path, architectures: str) -> Path:
+        assert (source.parent, architectures) == (folder, built)
+        (folder / "libggml-cuda.so").touch()
+        return folder / "libggml-cuda.so"
+
+    monkeypatch.setattr(wheels.build, "TAG", "any")
+    monkeypatch.setattr(wheels.cuda_wheel.platform, "libc_ver", lambda: ("glibc", "2.34"))
+    monkeypatch.setattr(wheels, "build_wheel", lambda folder: next(index.rglob("*.whl")))
+    monkeypatch.setattr(wheels, "labelled_source", lambda folder: folder)
+    monkeypatch.setattr(wheels.cuda_wheel, "library", library)
+    monkeypatch.setattr(sys, "argv", ["wheels.py", "--cuda", str(site), str(site), *named])
+    wheels.main()
+    [made] = (site / "whl" / "cu130").rglob("*.whl")
+    assert made.name.endswith("+winnow1.cu130-py3-none-manylinux_2_34_x86_64.whl")
+    with zipfile.ZipFile(made) as opened:
+        opened.extractall(site)
+    found = Distribution.at(next(site.glob("*.dist-info")))
+    assert found.requires == ["nvidia-cublas>=13.0,<14", "nvidia-cuda-runtime>=13.0,<14"]
+    assert list(map(str, found.files or ())) == opened.namelist()
+    assert (site / "llama_cpp" / "__init__.py").read_text() == f'__version__ = "{found.version}"\n'
+    assert (site / "llama_cpp" / "lib" / "winnow-build.txt").read_text() == f"zig\nCUDA 13.0, {built}\n"
 
 
 def test_a_patch_that_the_next_version_has_is_dropped(
