@@ -24,7 +24,9 @@ def test_doctor_tries_the_build_and_finds_nothing_missing(
 
 def test_doctor_decodes_where_the_models_are(smollm2: Path, tmp_path: Path) -> None:
     models = {"WINNOW_DRAFTER": "smollm2-135m", "WINNOW_TARGET": "smollm2-135m"}
-    done = winnow("doctor", "--gpu", WINNOW_CACHE_DIR=str(tmp_path), **models)
+    (tmp_path / "winnow").mkdir()
+    (tmp_path / "winnow" / "winnow.toml").write_text("speling = 1")  # of which the child warns, too
+    done = winnow("doctor", "--gpu", WINNOW_CACHE_DIR=str(tmp_path), XDG_CONFIG_HOME=str(tmp_path), **models)
     [line] = [line for line in done.stdout.splitlines() if "decoding on the GPU" in line]
     assert " tokens of smollm2-135m, " in line
     assert line.startswith("ok") == ("drafter resident" in line and "target cpu" not in line)

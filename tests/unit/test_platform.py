@@ -136,7 +136,9 @@ def test_uris_are_paths_of_the_system(on: On, name: str, uri: str, path: str) ->
 )
 def test_a_crash_is_told_from_a_failure(on: On, name: str, code: int, said: str) -> None:
     on(name)
-    assert said in describe_exit(code, "").detail
+    check = describe_exit(code, "")
+    assert not check.ok
+    assert said in check.detail
 
 
 def test_physical_cores_are_what_each_system_says(on: On, monkeypatch: pytest.MonkeyPatch) -> None:

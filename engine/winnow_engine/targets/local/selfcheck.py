@@ -43,17 +43,14 @@ def run_child(module: str, *arguments: str, timeout_s: int = _TIMEOUT_S) -> Buil
         child = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
     except subprocess.TimeoutExpired:
         return BuildCheck(False, f"llama.cpp did not finish decoding within {timeout_s} s")
-    return describe_exit(child.returncode, child.stdout + child.stderr)
+    return describe_exit(child.returncode, child.stderr + child.stdout)
 
 
 def describe_exit(code: int, output: str) -> BuildCheck:
     """What the child's exit code, as `subprocess` gives it, and its output say about the build."""
-    if code == 0:
-        return BuildCheck(True, output.strip())
-    killer = crash(code)
-    if killer is None:
-        return BuildCheck(False, output.strip().splitlines()[-1] if output.strip() else f"exit code {code}")
-    return BuildCheck(False, f"llama.cpp crashed with {killer}: this build does not suit this machine")
+    if killer := crash(code):
+        return BuildCheck(False, f"llama.cpp crashed with {killer}: this build does not suit this machine")
+    return BuildCheck(code == 0, [f"exit code {code}", *output.strip().splitlines()][-1])
 
 
 def main(model: Path) -> int:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from winnow_engine.targets.local.selfcheck import check_build, describe_exit
+from winnow_engine.targets.local.selfcheck import check_build
 
 
 def test_a_build_that_works_says_what_it_decoded(tiny_llama: Path) -> None:
@@ -25,9 +25,3 @@ def test_a_child_that_finds_no_model_reports_the_error(tmp_path: Path) -> None:
     check = check_build(tmp_path / "none.gguf")
     assert not check.ok
     assert "no model file at" in check.detail
-
-
-def test_a_crash_is_named_by_its_signal() -> None:
-    check = describe_exit(-11, "")
-    assert not check.ok
-    assert "SIGSEGV" in check.detail
