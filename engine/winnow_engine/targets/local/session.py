@@ -135,8 +135,8 @@ class Session:
     def _stops(self, prompt: LocalPrompt, cache: KvCache) -> Mapping[int, Callable[[], None]]:
         """Calls that keep a copy of memory, by the number of the prompt's tokens that it then holds."""
         stops = dict[int, Callable[[], None]]()
-        if self._snapshots and prompt.head >= cache.context.n_batch:
-            stops[prompt.head] = partial(self._snapshots.copy_head, cache)
+        if prompt.head >= cache.context.n_batch:  # also where nothing is copied: batches decide the last digits
+            stops[prompt.head] = partial(self._snapshots.copy_head, cache) if self._snapshots else lambda: None
         if self._model.keeps_states:
             stops[prompt.lasting] = cache.context.mark
         return stops
