@@ -10,6 +10,7 @@ import importlib
 import os
 import re
 import shlex
+import shutil
 import signal
 import socket
 import stat
@@ -142,6 +143,12 @@ def crash(code: int) -> str | None:
     if PLATFORM == "win32":
         return f"{code:#x}" if code >= _LEAST_CRASH else None
     return signal.Signals(-code).name if code < 0 else None
+
+
+def on_path(name: str) -> str | None:
+    """A program on the PATH, none of the folder that one is in, such as a repository: Windows looks there first."""
+    found = shutil.which(name)
+    return found if found and Path(found).is_absolute() and Path(found).parent != Path.cwd() else None
 
 
 def pip_command(action: str, *words: str) -> str:

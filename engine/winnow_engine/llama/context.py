@@ -37,7 +37,7 @@ _PASS_SIZES = (8, 16)
 PAST_STATES = 8
 """How many of its last tokens recurrent memory can forget. Each costs as much memory as all states together."""
 _SPOILT = -1
-_STATES = llama_cpp.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY | llama_cpp.LLAMA_STATE_SEQ_FLAGS_ON_DEVICE
+_ON_DEVICE = llama_cpp.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY | llama_cpp.LLAMA_STATE_SEQ_FLAGS_ON_DEVICE
 
 
 class LlamaContext:
@@ -194,7 +194,7 @@ class LlamaContext:
         self._branched = 0
         held, left = self._length(), self.truncated(length)
         if left and not self._forgets(left):
-            left = left * self._put(self._mark, _STATES)
+            left = left * self._put(self._mark, _ON_DEVICE)
         self._undoable = self._undoable if held <= left else 0  # past states are for one use
         if self._watcher is not None:
             self._watcher.forgot(left)
@@ -217,7 +217,7 @@ class LlamaContext:
     def mark(self) -> None:
         """Let `truncate` come back to here, on memory that keeps states, instead of to an earlier mark."""
         if self._states:
-            self._mark, self._marked = self.state(_STATES), self._length()
+            self._mark, self._marked = self.state(_ON_DEVICE), self._length()
 
     def state_bytes(self, flags: int = 0) -> int:
         """The length of `state` in bytes."""

