@@ -25,8 +25,9 @@ _BORDER = (
 # Code, stack traces and quotations, and abbreviations: "etc." may end a sentence, "e.g." does not.
 _WHOLE = (
     r"\n+(?:\t|[^\S\n]{2})[^\S\n]*(?![-*•\s]|\d+[.)])[^\n]*|```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|「[^「」]*」"
-    r"|\b(?:e\.\s?g|i\.\s?e|vs|cf|approx|incl|excl|resp|z\.\s?B|d\.\s?h|bzw|p\.\s?ej|p\.\s?ex|т\.\s?е"
-    r"|напр)\.\s+|\b(?:no|ver|vol|fig|v)\.\s+(?=\d)|\b(?:etc|usw|ff|al|т\.\s?д)\.\s+(?=(?-i:[^\WA-ZÄ-ÜА-Я]))"
+    r"|\b(?:vs|cf|approx|incl|excl|resp|bzw|p\.\s?e[jx]|напр|(?!т\.\s?[дп])(?:[^\W\d_]\.\s?){1,3}[^\W\d_])\.\s+"
+    r"|\b(?:nos?|nr|ver|vol|fig|sec|eq|art|núm|рис|стр|pp?|[Sv])\.\s+(?=\d)|\b(?-i:Dra?|Mrs?|Ms|Prof|St|Sra?|Mme)\.\s+(?-i:(?=[A-ZÄ-ÜА-Я]))"
+    r"|\b(?:etc|usw|ff|al|т\.\s?[дп])\.\s+(?=(?-i:[^\WA-ZÄ-ÜА-Я]))"
 )
 _BORDERS = re.compile(f"{_WHOLE}|(?P<border>{_BORDER})", re.DOTALL | re.IGNORECASE)
 _LETTERS = re.compile("[\u3041-\u9fff]{2}|[^\\s\u3041-\u9fff]+")
