@@ -40,47 +40,41 @@ class Turn:
     answer: str
 
 
-_FLAGS = re.IGNORECASE
 _PROJECT = r"(?:app|application|code ?base|library|package|program|project|repo|repository|workspace)s?\b"
 _WHOLE = rf"{_PROJECT}|pro[jy]e[ck]t|dépôt|repositor|проект|репозитор|プロジェクト|リポジトリ|项目|仓库|專案"
 # "Explain this", "what it does", but not "how does this project test?".
 _POINTING = re.compile(
-    r"(?:\b(?:here|this|these|selected|selection|what it|hier|dies(?:e[mnrs]?)?|markiert\w*|aquí|est[aeo]s?"
+    r"(?i)(?:\b(?:here|this|these|selected|selection|what it|hier|dies(?:e[mnrs]?)?|markiert\w*|aquí|est[aeo]s?"
     r"|seleccionad\w+|ici|ceci|ce(?:t|tte)? (?:code|fonction|méthode|classe|fichier|bloc|ligne)|sélectionn\w+"
     r"|здесь|эт[аоиу]|этот|этой|этого|выделен\w+)\b|この|これ|这个|这段|这里|這個|這段|這裡|选中|選択)"
-    rf"(?!\s*(?:{_WHOLE}))",
-    _FLAGS,
+    rf"(?!\s*(?:{_WHOLE}))"
 )
 # "this function" and "what does this do" mean the cursor whatever else is named; "this field" and "here" may not.
 _SURELY_POINTING = re.compile(
-    r"\b(?:selected|selection|what it|(?:this|these) (?:block|call|class|code|file|function|line|loop|method|module"
+    r"(?i)\b(?:selected|selection|what it|(?:this|these) (?:block|call|class|code|file|function|line|loop|method|module"
     r"|problem|test|type|variable)(?:e?s)?"
-    r"|this(?=[.?!,]|$| (?:do|does|is|was|has|can|could|will|would|should|work|mean|called|used)\b))",
-    _FLAGS,
+    r"|this(?=[.?!,]|$| (?:do|does|is|was|has|can|could|will|would|should|work|mean|called|used)\b))"
 )
 _NAMED = re.compile(
-    r"`[^`]+`|\w\(\)|\w(?:::|#)\w|[a-z\d]_[a-z]|(?-i:[a-z][A-Z])|\w/\w|\w\.[a-z]{1,4}\b"
-    rf"|\b(?:any|every|else)where\b|\b(?:across|throughout|in|of) (?:the|this|our|my) (?:whole |entire )?{_PROJECT}",
-    _FLAGS,
+    r"(?i)`[^`]+`|\w\(\)|\w(?:::|#)\w|[a-z\d]_[a-z]|(?-i:[a-z][A-Z])|\w/\w|\w\.[a-z]{1,4}\b"
+    rf"|\b(?:any|every|else)where\b|\b(?:across|throughout|in|of) (?:the|this|our|my) (?:whole |entire )?{_PROJECT}"
 )
 _LONG_SPACE = re.compile(r"\s{40,}")  # the patterns below take long with it
 _GREETING = re.compile(
-    r"\A\s*(?:hi|hello|hey|dear|good (?:morning|afternoon|evening|day)|hallo|guten (?:tag|morgen|abend)|hola"
+    r"(?i)\A\s*(?:hi|hello|hey|dear|good (?:morning|afternoon|evening|day)|hallo|guten (?:tag|morgen|abend)|hola"
     r"|buen[oa]s (?:días|tardes|noches)|bonjour|bonsoir|salut|привет|здравствуйте|добрый (?:день|вечер)"
     r"|こんにちは|你好|您好|大家好)"
     r"(?: (?:all|again|everybody|everyone|folks|guys|team|there|zusammen|a todos|à tous|всем))*"
-    r"\s*(?:[,.!:、，。！]|\n)\s*",
-    _FLAGS,
+    r"\s*(?:[,.!:、，。！]|\n)\s*"
 )
 _THANKS = re.compile(
-    r"(?:(?<=[.?!,;。？！\n])|^)\s*¡?(?:(?:many|so many|huge|vielen|besten|muchas|заранее|большое) )?"
+    r"(?im)(?:(?<=[.?!,;。？！\n])|^)\s*¡?(?:(?:many|so many|huge|vielen|besten|muchas|заранее|большое) )?"
     r"(?:thanks|thank you|thx|cheers|danke|dank|gracias|merci|спасибо|(?:best |kind |warm )?regards|viele grüße|saludos"
     r"|cordialement|(?:any|your) help (?:is|would be) (?:much |greatly |highly )?appreciated|please help(?: me)?"
     r"|ありがとうございます|よろしくお願いします|お願いします|谢谢|謝謝|感谢)"
     r"(?:[ ,]*(?:in advance|a lot|a bunch|very|so|much|again|all|everyone|guys|for (?:all )?(?:any|your|the)(?:"
     r" (?:help|time|support|answers?|pointers?|hints?|advice|assistance))+|im voraus|für die hilfe|sehr|de antemano"
-    r"|schön|por (?:la|su|tu) ayuda|beaucoup|d'avance|pour votre aide|за помощь))*\s*(?:,?\s+\w+\W*\Z|[.!。！]+|$|\n)",
-    _FLAGS | re.MULTILINE,
+    r"|schön|por (?:la|su|tu) ayuda|beaucoup|d'avance|pour votre aide|за помощь))*\s*(?:,?\s+\w+\W*\Z|[.!。！]+|$|\n)"
 )
 
 

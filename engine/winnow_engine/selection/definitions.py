@@ -23,37 +23,44 @@ _MOST_OF_BARE, _MOST_OF_SUBJECT = 16, 4  # definitions of a name; of one with mo
 _MOST_SUBJECTS, _LONGEST = 3, 500  # names, and characters of a question
 _NAME = r"[^\W\d][\w$]*(?:(?:\.|::|#|->)[\w$]+)*"
 _BARE = re.compile(rf"\W*({_NAME})\W*")
+_KIND = (
+    r"(?:(?<![a-zà-я])(?:class|function|method|type|struct|interface|trait|enum|macro|constant|decorator|option|hook|module"
+    r"|klasse|funktion|methode|clase|función|método|classe|fonction|méthode|[Кк]ласс[а-я]?|[Фф]ункци[а-я]|[Мм]етод[а-я]?)(?![a-zà-я])"
+    r"|クラス|関数|メソッド|[类類]|函[数數]|方法)"
+)
 _WHERE_DEFINED = re.compile(
-    rf"(?:where (?:is|are)|find|show|definition of|declaration of)\W+(?:the )?(?:class|function|method|struct|type)?\W*"
-    rf"({_NAME})\W*(?:defined|declared|definition)?\W*",
-    re.IGNORECASE,
+    rf"(?i)(?:where (?:is|are|does)|find|show|definition of|declaration of)\W+(?:the )?{_KIND}?\W*({_NAME})"
+    rf"(?:`\W*{_KIND})?\W*(?:defined|declared|definition|live)?\W*"
+)
+_BESIDE_KIND = re.compile(
+    rf"(?ai)({_KIND}\s*)?(?<![\w`.$-])([a-z_]\w*(?:(?:\.|::|#|->)\w+)*)(?![\w`(-])(?(1)|(?=\s*(?:という|的)?\s*{_KIND}))"
 )
 _IN_CODE_FORM = re.compile(
     rf"`\W*({_NAME})(?:\([^`]*)?\W*`|\b({_NAME})(?:\(\)|(?=\())"
     r"|\b((?:\w+(?:\.|::|#|->))*(?:_*[^\W\d_]+\d*_\w+|_*[A-Z]*[a-z]\w*[A-Z]\w*)(?:(?:\.|::|#|->)\w+)*)\b"
 )
-_KIND = r"(?:class|function|method|type|struct|interface|trait|enum|macro|constant|decorator|option|hook)"
 _IS_SUBJECT = re.compile(
-    rf"\W*(?:how|what|why|when)\s+(?:exactly\s+)?(?:does|do|is|are|can|will|did|was|has|should)\s+(?:the\s+)?(?:{_KIND}\s+)?`",
-    re.IGNORECASE,
+    rf"(?i)\W*(?:how|what|why|when)\s+(?:exactly\s+)?(?:does|do|is|are|can|will|did|was|has|should)\s+(?:the\s+)?(?:{_KIND}\s+)?`"
 )
 _PATH = re.compile(r"[\w./-]*[\w-]", re.ASCII)
 _FILE = re.compile(r"\b(?:file|module|script)\b", re.IGNORECASE)
-_KINDS = re.compile(rf"\b{_KIND}\b|\b(?:implement|implementation|implemented|defined|declared)\b", re.IGNORECASE)
+_KINDS = re.compile(
+    rf"(?i){_KIND}|\b(?:implement|implementation|implemented|defined|declared|definition|lives?|locate|located|definiert|liegt"
+    r"|finde|zeig|define|defin[ei]d[oa]|muéstrame|définie?|trouve|montre|определ[её]н\w?|покажи)\b|定義|定义"
+)
 _USE = re.compile(
-    r"\b(?:us(?:es?|ed|ers?|ing|ages?)|call(?:s|ed|ers?|ing)?|invo[kc]\w*|referenc\w*|import\w*|depend\w*|instantiat\w*|subclass\w*"
+    r"(?i)\b(?:us(?:es?|ed|ers?|ing|ages?)|call(?:s|ed|ers?|ing)?|invo[kc]\w*|referenc\w*|import\w*|depend\w*|instantiat\w*|subclass\w*"
     r"|created|constructed|passed|tested|triggered|raised|thrown|caught|registered|emitted|fired"
     r"|verwende\w*|benutz\w*|nutz\w*|aufruf\w*|aufgeruf\w*|ruft|usa\w*|utili[sz]\w*|llama\w*|appel\w*|использ\w*|вызыва\w*"
-    r"|вызов\w*)\b|使用|使わ|使っ|呼|调用|調用|引用",
-    re.IGNORECASE,
+    r"|вызов\w*)\b|使用|使わ|使っ|呼|调用|調用|引用"
 )
 
 
 def defining(question: Question, workspace: Workspace) -> list[int]:
     """Units whose lines a question names, or that define the names or make up the file it is about; tests last."""
-    text = question.text
-    if question.places or len(text) > _LONGEST:
+    if question.places or len(question.text) > _LONGEST:
         return list(question.places)
+    text = _BESIDE_KIND.sub(lambda name: _quoted(name, workspace), question.text)
     parts = [_BARE.fullmatch(part) for part in subquestions_of(text)]
     bare = [found[1] for found in parts or [_BARE.fullmatch(text) or _WHERE_DEFINED.fullmatch(text)] if found]
     names, most = (bare, _MOST_OF_BARE) if bare else (_subjects(text), _MOST_OF_SUBJECT)
@@ -72,6 +79,15 @@ def _units_of_file(text: str, workspace: Workspace) -> list[int]:
     files = [number for number, path in enumerate(workspace.file_table.paths) if named.fullmatch(path)]
     units = (range(*workspace.unit_starts[number : number + 2].tolist()) for number in files)
     return [*chain.from_iterable(units)] if len(files) <= _MOST_SUBJECTS else []
+
+
+def _quoted(found: re.Match[str], workspace: Workspace) -> str:
+    """`class Pool` with back-quotes round the name, if that is defined so; a lower-case one, perhaps a word, once."""
+    kind, name = found.groups("")
+    plain, last = name.islower(), re.split(r"\W+", name)[-1]
+    if ((plain or not found.start()) and says_nothing_else(name)) or not workspace.symbols.defining(last):
+        return found[0]
+    return f"{kind}`{name}`" if _definitions(name, 1 if plain else _MOST_OF_BARE, workspace) else found[0]
 
 
 def _subjects(text: str) -> list[str]:

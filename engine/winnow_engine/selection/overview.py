@@ -27,7 +27,8 @@ _MANIFESTS = r"""package\.json pyproject\.toml cargo\.toml go\.mod pom\.xml buil
     meson\.build setup\.(py|cfg) composer\.json gemfile \S+\.(gemspec|csproj|cabal|opam) mix\.exs build\.zig
     pubspec\.yaml package\.swift project\.toml dune-project elm\.json description"""
 _CONFIGURATION = r"""(gnu)?makefile justfile taskfile\.ya?ml tox\.ini noxfile\.py dockerfile
-    (docker-)?compose\.ya?ml tsconfig\.json settings\.py config\.(py|[jt]s|toml|ya?ml) rakefile"""
+    (docker-)?compose\.ya?ml tsconfig\.json settings\.py config\.(py|[jt]s|toml|ya?ml) rakefile
+    \.github/workflows/[^/]+\.ya?ml \.(gitlab-ci|travis)\.yml"""
 
 _MARKUP = re.compile(r"<[^>]*>|!?\[[^\]]*\](\([^)]*\))*|\]?\(https?:[^)]*\)")  # logos and badges, which say nothing
 _LONGEST_ENTRY = 1600  # bytes, which fit beside README and manifest into the smallest budget
@@ -40,22 +41,18 @@ _IN_MANIFEST = {
 }
 _ABOUT_TESTS = re.compile(r"test|prueb|proba[rd]|тест|テスト|测试|測試", re.IGNORECASE)
 _ABOUT_MORE = re.compile(
-    r"buil|instal|compil|set ?up|deploy|contrib|develop|bau[et]|einricht|constru|собр|собир|сбор|устан|ビルド|インスト"
-    r"|构建|構建|编译|編譯|安装|安裝|部署|\b(?:and|und|et|y|и)\b|work|funktion|funcion|marche|работа|仕組|工作|原理",
-    re.IGNORECASE,
+    r"(?i)buil|instal|compil|set ?up|deploy|contrib|develop|bau[et]|einricht|constru|собр|собир|сбор|устан|ビルド"
+    r"|インスト|构建|構建|编译|編譯|安装|安裝|部署|\b(?:and|und|et|y|и)\b|work|funktion|funcion|marche|работа|仕組|工作|原理"
 )
 _HOW = re.compile(
-    r"\bhow (?!many|much)|\b(?:run|execut|wie|lauf|fuhr|c[oó]mo|ejecut|comment|lanc)|führ|\bкак\b|запус|выполн"
-    r"|どう|実行|怎|如何|运行|運行|执行|執行",
-    re.IGNORECASE,
+    r"(?i)\bhow (?!many|much)|\b(?:run|execut|wie|lauf|fuhr|c[oó]mo|ejecut|comment|lanc)|führ|\bкак\b|запус|выполн"
+    r"|どう|実行|怎|如何|运行|運行|执行|執行"
 )
 _RUNS_TESTS = re.compile(
-    r"\b(?:npm|yarn|pnpm|bun|deno|cargo|go(?! to\b)|g?make(?! sure)|manage\.py|mvn|gradlew?|dotnet|swift|mix"
-    r"|cabal|zig build|rake|sbt|lein|dune)"
-    r" (?:[\w:$.{}-]+ ){0,4}(?:tests?|check)\b|(?<![\w./-])"
+    r"(?i)\b(?:npm|yarn|pnpm|bun|deno|cargo|go(?! to\b)|g?make(?! sure)|manage\.py|mvn|gradlew?|dotnet|swift|mix"
+    r"|cabal|zig build|rake|sbt|lein|dune) (?:[\w:$.{}-]+ ){0,4}(?:tests?|check)\b|(?<![\w./-])"
     r"(?-i:py\.?test|unittest|tox|nox|ctest|rspec|phpunit|jest|vitest|mocha|busted)\b(?!\.\w| -e (?!py|test))"
-    r"|\"test\"\s*:|^(?:tests?|check)\s*:|\b(?:scripts?|bin)/tests?\b|\brun_?tests?\b|^[\s$>]*\./\S*tests?\b",
-    re.IGNORECASE,
+    r"|\"test\"\s*:|^(?:tests?|check)\s*:|\b(?:scripts?|bin)/tests?\b|\brun_?tests?\b|^[\s$>]*\./\S*tests?\b"
 )
 _NAMES_TOOL = re.compile(r"\s*(?:\[.*|[\"']?[\w.-]+[\"']?(?:\[.*\])?\s*(?:[,:<>=~!^].*\d.*|,)?)$")  # table, dependency
 _TOOL_OPTIONS = re.compile(r"^\[(?:tool[.:])?(?:pytest|tox|nox)\b", re.MULTILINE)
@@ -83,12 +80,7 @@ _KINDS = {
         _named(rf"(__main__|main|index|app|cli|manage|server|program|lib)\.{_CODE}"),
         lambda _, name, __: name.rpartition(".")[2].lower() in ("main", "run", "cli"),
     ),
-    "configuration": _Kind(
-        re.compile(
-            rf"{_named(_CONFIGURATION).pattern}|(?:.*/)?\.github/workflows/[^/]+\.ya?ml|(?:.*/)?\.(gitlab-ci|travis)\.yml"
-        ),
-        lambda *_: False,
-    ),
+    "configuration": _Kind(_named(_CONFIGURATION), lambda *_: False),
     "parts": _Kind(
         _named(rf"(__init__|mod|lib|index|doc|package-info)\.{_CODE} (architecture|design|structure)\.\w+"),
         lambda kind, *_: kind is not UnitKind.IMPORTS,

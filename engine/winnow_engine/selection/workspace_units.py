@@ -22,11 +22,7 @@ class WorkspaceUnits:
     """
 
     def __init__(
-        self,
-        workspace: Workspace,
-        tokens: NDArray[np.int32],
-        count: Callable[[str], int],
-        scope: Scope | None = None,
+        self, workspace: Workspace, tokens: NDArray[np.int32], count: Callable[[str], int], scope: Scope | None = None
     ) -> None:
         self.tokens = tokens
         self._workspace, self._count, self._scope = workspace, count, scope

@@ -22,8 +22,15 @@ FILES = {
     "pool/other.py": "class Queue:\n    def take(self):\n        return 2\n\n\n"
     "def refill(pool):\n    return pool.take()\n",
     "pool/__init__.py": "from pool.core import Pool\nfrom pool.other import Queue, refill\n",
-    "tests/test_pool.py": "def refill(pool):\n    return None\n\n\nclass FakePool:\n    pass\n",
+    "tests/test_pool.py": "def test():\n    pass\n\n\ndef refill():\n    pass\n\n\nclass FakePool:\n    pass\n",
 }
+
+ABOUT_POOL = (
+    "Was macht `Pool`?; ¿Cómo funciona `Pool`?; Que fait `Pool` ?; Как работает `Pool`?; `Pool`は何をしますか？; "
+    "`Pool` 的作用是什么？; Pool class; where does the Pool class live; where is class Pool defined; Класс Pool; "
+    "show me the Pool class; How does the Pool class count?; Wo ist die Klasse Pool definiert?; "
+    "¿Dónde está la clase Pool?; Où se trouve la classe Pool ?; Poolクラスはどこですか; 类 Pool 在哪里？"
+)
 
 
 @pytest.fixture
@@ -60,13 +67,12 @@ def workspace(tmp_path: Path) -> Workspace:
         ("What does refill() do?", ["refill"]),
         ("Explain the class `Queue` and `refill`, please", ["Queue", "refill"]),
         ("Why does the method `Queue.take` return 2?", ["Queue.take"]),
-        ("Was macht `Pool`?", ["Pool"]),
-        ("¿Cómo funciona `Pool`?", ["Pool"]),
-        ("Que fait `Pool` ?", ["Pool"]),
-        ("Как работает `Pool`?", ["Pool"]),
-        ("`Pool`は何をしますか？", ["Pool"]),
-        ("`Pool` 的作用是什么？", ["Pool"]),
+        *((text, ["Pool"]) for text in ABOUT_POOL.split("; ")),
         ("What does Pool do?", []),
+        ("Where is the refill function?", ["refill"]),
+        ("the take method", []),
+        ("The test class", []),
+        ("Which class extends the Pool class?", []),
         ("Who calls `refill`?", []),
         ("When does `refill` get called?", []),
         ("Wo wird `refill` verwendet?", []),

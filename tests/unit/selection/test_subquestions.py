@@ -20,6 +20,7 @@ WHY = ("How is it parsed, and why?", "Where is it tested, and how?")
         (f"{TRACE}\nwhat is wrong here?", (TRACE, "what is wrong here?")),
         ("Why? Where is the retry handled?", ()),
         ("", ()),
+        ("Why does it stop?\n" + "this line of a pasted log went wrong\n" * 100, ()),
         ("How are headers, i.e. Content-Type, e.g. of v. 2 forms, told vs. all Accept, etc. by both sides?", ()),
         ('It says "Failed. Retry it later. Why not", and stops there', ()),
         ("What do `a; b the c; what is d` and foo (1) return when called?", ()),
@@ -35,10 +36,6 @@ WHY = ("How is it parsed, and why?", "Where is it tested, and how?")
 )
 def test_a_question_falls_into_what_it_asks_for(question: str, expected: tuple[str, ...]) -> None:
     assert subquestions_of(question) == expected
-
-
-def test_a_pasted_log_is_one_question() -> None:
-    assert subquestions_of("Why does it stop?\n" + "this line went wrong\n" * 100) == ()
 
 
 @pytest.mark.parametrize("part", ["\n", " \n", "why is it\nfoo a b\n", "\n  x", "„", "e.g. a. ", "etc. no.  ", "1.\n"])
