@@ -44,8 +44,7 @@ _QUOTED = re.compile(r"[\"“]([^\"“”\n]{3,80})[\"”]|\b(\d{2,})\b")
 _CODE = re.compile(r"`([^`\n]+)`")
 _SAYS_WHERE = re.compile(r"\bfile that (?:has|contains)\b|\b(?:defined|found|located) in\b|\bsection of\b")
 _SAME_SUBJECT = re.compile(
-    r"\W*(?:it|its|they|these|this|that|if|when|then|otherwise|finally|the (?:function|method|class|code|result))\b",
-    re.IGNORECASE,
+    r"(?i)\W*(?:it|its|they|these|this|that|if|when|then|otherwise|finally|the (?:function|method|class|code|result))\b"
 )
 
 SentenceScores = Callable[[str], Mapping[str, Scores | float]]
@@ -113,18 +112,13 @@ class Attribution:
     scores: SentenceScores = no_scores
     _subject: int | None = field(default=None, init=False)
     _shown: list[ShownCode] = field(init=False)
+    _reader: PlaceReader = field(init=False)
+    _known: KnownNames = field(init=False)
 
     def __post_init__(self) -> None:
+        self._reader, self._known = PlaceReader(self.workspace), KnownNames(self.workspace, self.question)
         files = ((self.workspace.files[self.workspace.file_number(one.path)], one) for one in self.spans)
         self._shown = [ShownCode(one, file.text_of_lines(one.start_line, one.end_line)) for file, one in files]
-
-    @cached_property
-    def _reader(self) -> PlaceReader:
-        return PlaceReader(self.workspace)
-
-    @cached_property
-    def _known(self) -> KnownNames:
-        return KnownNames(self.workspace, self.question)
 
     def of(self, sentence: str, start: int) -> Sentence:
         """A sentence that begins at character `start` of the answer, with the places that hold it."""

@@ -127,16 +127,12 @@ def _key(turns: Sequence[Turn]) -> str:
 
 def _read(document: dict[str, Any]) -> Conversation:
     """The inverse of `asdict` on a conversation."""
-    return Conversation(
-        turns=tuple(Turn(**turn) for turn in document["turns"]),
-        messages=tuple(Message(message["role"], message["content"]) for message in document["messages"]),
-        spans=tuple(map(_read_span, document["spans"])),
-        texts=tuple(document["texts"]),
-    )
+    turns = tuple(Turn(**turn) for turn in document["turns"])
+    messages = tuple(Message(message["role"], message["content"]) for message in document["messages"])
+    return Conversation(turns, messages, tuple(map(_read_span, document["spans"])), tuple(document["texts"]))
 
 
 def _read_span(document: dict[str, Any]) -> Span:
     """A span as `asdict` wrote it. Conversations stored by earlier versions call its features `evidence`."""
-    features = document["evidence"] if "evidence" in document else document["features"]
-    known = {name: value for name, value in document.items() if name != "evidence"}
-    return Span(**{**known, "kind": UnitKind(document["kind"]), "features": features})
+    features = document.pop("evidence", document.get("features"))
+    return Span(**{**document, "kind": UnitKind(document["kind"]), "features": features})

@@ -1,7 +1,7 @@
 """Places in a text: `path:2`, `path:L1-L2`, `path#L2`, path, line 2 and their like, for paths of a workspace.
 
 A path may contain spaces, brackets and parentheses. So the lines are found first, and then the longest text before them
-that is a file's path, or the end of just one file's.
+that is a file's path, or the end of just one file's; else the name of a module, or of what it defines.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from itertools import chain
 from urllib.parse import unquote
 
 from winnow_engine.core import Citation
+from winnow_engine.index.languages.table import LANGUAGES
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
 
@@ -30,6 +31,9 @@ _START = re.compile(r"(?:(?<![\w./\\@%+~$-])|(?<=\s[@_])|(?<=\s__)|(?<=/))(?=\S)
 _QUERY = re.compile(r"\?[\w=&]{1,40}$")  # of a page that shows a file
 # A page on a forge, or the root: what follows may be a path of the workspace.
 _ROOT = re.compile(r"https?://\S+?/(?:blob|blame|raw|edit|tree|src)/(?=\S)|(?<![^\s\"'`(<])(?:[A-Za-z]:)?/(?=[^\s/])")
+# `package.module.Class.method`, also before `(File.java`; `folder/module`.
+_MODULE = re.compile(r"(?<![\w./:$-])(?:((?:[\w-]+/)+[\w-]+)|(\w+(?:(?:\.|::|\$)[\w<>]+)+)(?:\([\w.]+)?)$")
+_MODULE_ENDS = [*chain.from_iterable(one.suffixes for one in LANGUAGES), "/__init__.py", "/mod.rs"]
 _LOOKS = re.compile(r"(?:^|[\s:`'\"(\[<*])[^\s:`'\"<>*|]*(?:[\w)\]-]\.[A-Za-z]\w*|[/\\]\w[^\s:`'\"<>*|]*)$")
 _MOST_BEFORE = 300  # characters of a path, and of what stands beside it
 _MOST_ENDS = 8  # of a path, tried before its lines
@@ -83,7 +87,7 @@ class PlaceReader:
         """The file that the longest end of a text names. Inside a path only an absolute one or a forge's counts."""
         text = unquote(text).replace("\\", "/")
         if not text.endswith(self._name_ends):
-            return None
+            return self._of_module(text)
         root = _ROOT.search(text)
         for match in _START.finditer(text):
             name, inside = text[match.start() :], text[match.start() - 1 : match.start()] == "/"
@@ -92,7 +96,15 @@ class PlaceReader:
             found = self._named(name.removeprefix("./").removeprefix("/"))
             if found and (not inside or found == name):
                 return found
-        return None
+        return self._of_module(text)
+
+    def _of_module(self, text: str) -> str | None:
+        """The only file of the module that ends a text, or of one with the class or function that does."""
+        folder, dotted = match.groups("") if (match := _MODULE.search(text)) else ("", "")
+        parts = re.split(r"\.|::|\$", dotted.replace("crate::", "src::"))
+        names = [folder] if folder else ["/".join(parts[:end]) for end in range(len(parts), 1, -1)]
+        found = ([one for end in _MODULE_ENDS if (one := self._named(name + end))] for name in names)
+        return next((files[0] for files in found if len(files) == 1), None)
 
     def _named(self, name: str) -> str | None:
         """The file with this path, or the only one whose path ends in it."""

@@ -17,19 +17,17 @@ _WORD, _SPACE = re.compile(r"\w+"), re.compile(r"\s*")
 _LONGEST = 2000  # characters; what has no end within them is cut there
 _FEWEST_WORDS, _FEWEST_LETTERS = 4, 8  # of a sentence that states something; letters where none is a space
 _STATES_NOTHING = re.compile(
-    r"[:：?？؟]\s*$|^\W*(?:sure|certainly|hello|hi|let me know|i hope|please|here (?:is|are))\b"
+    r"(?i)[:：?？؟]\s*$|^\W*(?:sure|certainly|hello|hi|let me know|i hope|please|here (?:is|are))\b"
     r"|\b(?:not|nothing|no|n't)\b.{0,60}\b(?:(?:shown|provided|given|this|the|any) (?:code|context|snippets?"
     r"|information|repository|workspace)|seems? to answer|answers? (?:this|the question)|information (?:about|on))\b"
-    r"|\b(?:cannot|can't|can not|unable to|could not|impossible to) (?:be )?(?:answer|determine|tell|say)",
-    re.IGNORECASE,
+    r"|\b(?:cannot|can't|can not|unable to|could not|impossible to) (?:be )?(?:answer|determine|tell|say)"
 )
 
 
 def states_something(sentence: str) -> bool:
     """True for a sentence that states a fact; false for greetings, questions, refusals and endless text."""
-    enough = len(_WORD.findall(sentence)) >= _FEWEST_WORDS or (
-        not sentence.isascii() and len(sentence) >= _FEWEST_LETTERS
-    )
+    words = len(_WORD.findall(sentence))
+    enough = words >= _FEWEST_WORDS or (not sentence.isascii() and len(sentence) >= _FEWEST_LETTERS)
     return enough and len(sentence) < _LONGEST and _STATES_NOTHING.search(sentence.replace("\n", " ")) is None
 
 

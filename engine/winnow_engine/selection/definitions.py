@@ -42,6 +42,7 @@ _IN_CODE_FORM = re.compile(
 _IS_SUBJECT = re.compile(
     rf"(?i)\W*(?:how|what|why|when)\s+(?:exactly\s+)?(?:does|do|is|are|can|will|did|was|has|should)\s+(?:the\s+)?(?:{_KIND}\s+)?`"
 )
+_MODULE_END = re.compile(r"(?:/(?:__init__|mod|index))?\.\w+$")
 _PATH = re.compile(r"[\w./-]*[\w-]", re.ASCII)
 _FILE = re.compile(r"\b(?:file|module|script)\b", re.IGNORECASE)
 _KINDS = re.compile(
@@ -104,8 +105,10 @@ def _definitions(name: str, most: int, workspace: Workspace) -> Sequence[int]:
     *owner, last = re.split(r"\.|::|#|->", name)
     symbols, kinds = workspace.symbols, workspace.unit_kinds
     units = [unit for known in symbols.spelled(last) for unit in symbols.defining(known)]
-    end = "." + ".".join([*owner, last]).lower()
-    units = _those([f".{workspace.units[unit][1].name}".lower().endswith(end) for unit in units], units)
+    files = {unit: _MODULE_END.sub("", workspace.units[unit][0].path) for unit in units}
+    full = {unit: f"/{files[unit]}/{workspace.units[unit][1].name}".replace("/", ".").lower() for unit in units}
+    for at in reversed(range(len(owner) + 1)):
+        units = _those([full[unit].endswith(".".join(["", *owner[at:], last]).lower()) for unit in units], units)
     units = _those(np.isin(kinds[units], [CLASS, *_CALLABLE]).tolist(), units)
     units = _those((kinds[units] != _IMPORTS).tolist(), units)
     units = _those((~workspace.file_table.are_tests[workspace.files_of(units)]).tolist(), units)
