@@ -84,7 +84,8 @@ class OwnServer:
         self._store.close()
 
     async def _converse(self, theirs: socket.socket) -> None:
-        await converse(self._make_server(), *await asyncio.open_connection(sock=theirs))
+        with closing(theirs):  # also where no server could be made: the client would wait for ever
+            await converse(self._make_server(), *await asyncio.open_connection(sock=theirs))
 
 
 def _say_compiling(kernel: str) -> None:

@@ -83,9 +83,8 @@ def index(
 
 
 def _fleet(models: ModelConfig, workers: int | None, address: str | None) -> OpenFleet | None:
-    if workers is None and address is None:
-        return None
-    return lambda drafter: Fleet(models.drafter, drafter, workers, address)
+    apart = workers is not None or address is not None
+    return (lambda drafter: Fleet(models.drafter, drafter, workers, address)) if apart else None
 
 
 def _index(

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import click
 import pytest
 
 from winnow_engine.question import Question, Turn
+from winnow_lsp.cli import in_process
 from winnow_lsp.cli.ask import chosen_question, keep_turns, last_turns, spans
 from winnow_lsp.cli.options import cursor_of, folders_of, question_of
 
@@ -174,3 +176,12 @@ def test_the_last_conversation_about_a_workspace_is_kept(
     assert last_turns(here) == (Turn("Where?", "There."), Turn("And why?", "So."))
     with pytest.raises(click.UsageError, match="no conversation"):
         last_turns(there)
+
+
+def test_a_client_learns_that_no_server_could_be_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(in_process, "check_models", lambda _: None)
+    monkeypatch.setattr(in_process, "server_maker", lambda *_: lambda: 1 / 0)
+    with closing(in_process.OwnServer(in_process.ModelConfig())) as server, closing(server.connect()) as connected:
+        connected.settimeout(60)
+        assert connected.recv(1) == b""

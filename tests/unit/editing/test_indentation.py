@@ -9,13 +9,10 @@ from winnow_engine.editing.reply import reindented
 CODE = ["def f():", "    if x:", "        return 1", ""]
 
 
-def test_a_method_that_was_written_as_a_function_is_indented() -> None:
-    assert reindented(CODE, ["    def f():", "        pass"]) == [*(f"    {line}" for line in CODE[:3]), ""]
-
-
-def test_what_stands_too_deep_is_brought_back() -> None:
-    deep = [f"        {line}" if line else line for line in CODE]
-    assert reindented(deep, ["    def f():"]) == [f"    {line}" if line else line for line in CODE]
+@pytest.mark.parametrize("margin", ["", "        "])
+def test_a_method_is_indented_or_brought_back(margin: str) -> None:
+    written = [f"{margin}{line}" if line else line for line in CODE]
+    assert reindented(written, ["    def f():", "        pass"]) == [*(f"    {line}" for line in CODE[:3]), ""]
 
 
 @pytest.mark.parametrize("width", [2, 4, 8])

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,21 +18,17 @@ def stream(pieces: list[bytes], *stops: str) -> list[str]:
     return [*shown, text.flush()]
 
 
-def test_a_character_split_over_pieces_is_shown_once_complete() -> None:
-    emoji = "🦊".encode()
-    assert stream([emoji[:1], emoji[1:3], emoji[3:]]) == ["", "", "🦊", ""]
-
-
-def test_an_incomplete_character_at_the_end_is_dropped() -> None:
-    assert "".join(stream([b"ok ", "世".encode()[:2]])) == "ok "
-
-
-def test_bytes_that_are_no_utf8_become_replacement_characters() -> None:
-    assert "".join(stream([b"a\xffb"])) == "a\ufffdb"
-
-
-def test_a_stop_string_over_pieces_is_never_partly_shown() -> None:
-    assert stream([b"one\n", b"EN", b"D two"], "\nEND") == ["one", "", "", ""]
+@pytest.mark.parametrize(
+    ("pieces", "stops", "shown"),
+    [
+        (["🦊".encode()[:1], "🦊".encode()[1:3], "🦊".encode()[3:]], (), ["", "", "🦊", ""]),
+        ([b"ok ", "世".encode()[:2]], (), ["ok ", "", ""]),  # incomplete to the end
+        ([b"a\xffb"], (), ["a\ufffdb", ""]),  # no UTF-8
+        ([b"one\n", b"EN", b"D two"], ("\nEND",), ["one", "", "", ""]),
+    ],
+)
+def test_only_whole_characters_are_shown_and_no_part_of_a_stop(pieces: Any, stops: Any, shown: list[str]) -> None:
+    assert stream(pieces, *stops) == shown
 
 
 @pytest.mark.parametrize("stops", [("aab",), ("ab", "ba"), ("aaa", "b"), ("é🦊",), ()])
