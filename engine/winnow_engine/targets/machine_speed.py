@@ -33,6 +33,7 @@ from winnow_engine.storage.folders import cache_folder
 
 _BATCH, _TOKENS_OUT, _GPU_BATCH, _GPU_BYTES = 256, 16, 512, 2 << 30
 _HEAD, _KV_HEADS, _EXPERTS, _USED = 64, 2, 16, 2
+_WARM_S = 0.3  # the clocks of an idle GPU take so long to rise
 _SCATTERED = 1.1  # a file long in memory is read 1.1 to 1.2 times as slowly as one just written, on cores of an EPYC
 # Fitted to five large models on an H200: a call's own seconds, a hybrid's time for a layer, a large one's for copying.
 _CALL_S, _HYBRID, _COPYING = 2e-3, 2.3, 0.72
@@ -173,6 +174,11 @@ def _times(file: Path, options: TargetOptions) -> tuple[float, float]:
     clock, threads = (time.process_time, options.threads) if options.place == "cpu" else (time.perf_counter, 1)
     model = LlamaModel(file, n_gpu_layers=options.gpu_layers, experts_in_memory=options.experts_in_memory)
     with closing(model), closing(LlamaContext(model, 2048, options)) as context:
+        warm = time.monotonic() + (0 if options.place == "cpu" else _WARM_S)
+        while time.monotonic() < warm:
+            context.decode(tokens, want_logits=True)
+            context.logits()
+            context.clear()
         for count in (*[len(tokens)] * 2, *[1] * _TOKENS_OUT):
             start = clock()
             context.decode(tokens[:count], want_logits=True)

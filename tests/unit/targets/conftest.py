@@ -240,3 +240,9 @@ def all_drafts_pay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "winnow_engine.targets.drafts.GatedDraft", lambda free, asked, costs, chosen=False: asked or free
     )
+
+
+@pytest.fixture(params=["tiny_llama", "tiny_mamba", "tiny_qwen35"])
+def model(request: pytest.FixtureRequest) -> Path:
+    path: Path = request.getfixturevalue(request.param)
+    return path

@@ -56,7 +56,8 @@ def open_draft(options: TargetOptions, target: LlamaModel) -> Draft:
     if isinstance(chosen, Path):
         draft = _fitted(_from_file(chosen, options, target), target)
         return GatedDraft(NoDraft(), draft, usual_costs(options), chosen=True)
-    draft = _fitted(_named(chosen), target)
+    methods = {method.name: method for method in all_methods() if isinstance(method, NamedMethod)}
+    draft = _fitted(methods[_AUTO if chosen == "auto" else chosen].open(), target)
     return GatedDraft(draft, _shipped(options, target), usual_costs(options)) if chosen == "auto" else draft
 
 
@@ -97,11 +98,6 @@ def _shipped(options: TargetOptions, target: LlamaModel) -> Draft | None:
 
 def _fitted(draft: Draft, target: LlamaModel) -> Draft:
     return ChainDraft(draft) if target.keeps_states else draft
-
-
-def _named(name: str) -> Draft:
-    methods = {method.name: method for method in all_methods() if isinstance(method, NamedMethod)}
-    return methods[_AUTO if name == "auto" else name].open()
 
 
 def _from_file(path: Path, options: TargetOptions, target: LlamaModel) -> Draft:

@@ -102,7 +102,9 @@ def decode(
                 continue
             draft.accept(answer.tokens[accepted:])
             accepted = len(answer.tokens)
-            tree = draft.propose(_room(writer, cache))
+            # What fits the answer, memory and context beside the token that comes in any case.
+            room = min(writer.left - 1, cache.context.branches, cache.context.n_ctx - len(cache.tokens) - 1)
+            tree = draft.propose(max(0, room))
             if not cache.verify(answer.tokens[-1], tree):
                 break
             path = list[int]()
@@ -112,11 +114,6 @@ def decode(
                 cache.keep(tree, path)
                 answer.count_round(tree, path)
     writer.end()
-
-
-def _room(writer: _Writer, cache: KvCache) -> int:
-    """How many drafted tokens fit the answer, memory and context, beside the one that comes in any case."""
-    return max(0, min(writer.left - 1, cache.context.branches, cache.context.n_ctx - len(cache.tokens) - 1))
 
 
 def _agree(tree: DraftTree, context: LlamaContext, sampler: Sampler, writer: _Writer, path: list[int]) -> bool:

@@ -54,12 +54,6 @@ def logits(target: LlamaTarget) -> np.ndarray:
     return cache.context.logits().copy()
 
 
-@pytest.fixture(params=["tiny_llama", "tiny_mamba", "tiny_qwen35"])
-def model(request: pytest.FixtureRequest) -> Path:
-    path: Path = request.getfixturevalue(request.param)
-    return path
-
-
 def test_a_killed_process_leaves_the_head_for_every_question(model: Path) -> None:
     with closing(LlamaTarget.open(model, OFF)) as target:
         expected, rows = ask(target, OTHER), logits(target)

@@ -40,12 +40,6 @@ def a_second_each(monkeypatch: pytest.MonkeyPatch, token_s: float = 1.0) -> None
     )
 
 
-@pytest.fixture(params=["tiny_llama", "tiny_mamba", "tiny_qwen35"])
-def model(request: pytest.FixtureRequest) -> Path:
-    path: Path = request.getfixturevalue(request.param)
-    return path
-
-
 def ask(target: LlamaTarget, prompt: Prompt, sampling: Sampling = SHORT, head: int = 0) -> Generation:
     return target.generate(Request(LocalPrompt(prompt, head), sampling))
 
