@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable
-from functools import lru_cache, reduce
+from functools import cache, lru_cache, reduce
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +31,14 @@ def _stem(word: str) -> str:
     from snowballstemmer import stemmer  # here, since all languages come with it if PyStemmer is missing: 40 ms
 
     return str(stemmer("english").stemWord(word))  # a stemmer of its own: threads cannot share one
+
+
+@cache
+def _loan_words() -> tuple[dict[str, str], re.Pattern[str]]:
+    """The stem of each English word in katakana, and what finds these, the longest first."""
+    table = tomllib.loads(Path(__file__).with_name("loan_words.toml").read_text("utf-8"))
+    english = {form: _stem(word) for word, forms in table.items() for form in forms.split()}
+    return english, re.compile("|".join(sorted(english, key=len, reverse=True)))
 
 
 def counted(texts: Iterable[str]) -> tuple[Occurrences, NDArray[np.int32]]:
@@ -55,9 +66,10 @@ class LexicalIndex:
         return cls(Places([(Postings.built([found], len(lengths)), np.arange(len(lengths)))]), lengths)
 
     def score(self, query: str) -> NDArray[np.float32]:
-        """BM25 of every unit, float32 [U]; 0 for one without any word of the query."""
-        scores = np.zeros(len(self._norm))
-        for word, times in Counter(stems(query)).items():
+        """BM25 of every unit, float32 [U]; 0 for one without any word of the query, or English of its katakana."""
+        scores, (english, katakana) = np.zeros(len(self._norm)), _loan_words()
+        borrowed = {english[form] for form in katakana.findall(query)}
+        for word, times in Counter([*stems(query), *sorted(borrowed)]).items():
             units, counts = self._places(word)
             if len(units):
                 rarity = self._rarity(len(units))

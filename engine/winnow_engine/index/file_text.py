@@ -20,7 +20,7 @@ _SOURCE = re.compile(r'\s*"source": \[\s*')
 def notebook_code(data: bytes) -> bytes | None:
     """The cells of a notebook, text and magics as comments, on the file's own lines if Jupyter wrote it; else None."""
     try:
-        cells = [(cell["cell_type"], _source(cell["source"])) for cell in _cells(read_json(data))]
+        cells = [(cell["cell_type"], _LINE.findall("".join(cell["source"]))) for cell in _cells(read_json(data))]
     except (KeyError, TypeError, NotJsonError):
         return None
     lines = data.decode("utf-8", "replace").split("\n")
@@ -41,10 +41,6 @@ def _cells(document: Any) -> Iterator[Any]:
         return
     for cell in (cell for sheet in document["worksheets"] for cell in sheet["cells"]):
         yield {"source": cell.get("source", cell.get("input", "")), "cell_type": cell["cell_type"]}
-
-
-def _source(source: Any) -> list[str]:
-    return _LINE.findall("".join([source] if isinstance(source, str) else source))
 
 
 def _shown(kind: str, source: Sequence[str]) -> list[str]:

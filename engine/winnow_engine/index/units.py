@@ -61,14 +61,10 @@ def statement_lines(parsed: ParsedFile, first: int, last: int) -> dict[int, int]
         while ends and node_start >= ends[-1]:
             ends.pop()
         line = parsed.lines.line_of(node_start)
-        if line <= last and _begins_line(parsed, line, node_start):
+        if line <= last and _BLANK.fullmatch(parsed.text, parsed.lines.starts[line - 1], node_start):
             depths.setdefault(line, len(ends))
         ends.append(-negative_end)
     return {line: depth for line, depth in depths.items() if line - 1 not in parsed.outline.leading}
-
-
-def _begins_line(parsed: ParsedFile, line: int, byte: int) -> bool:
-    return _BLANK.fullmatch(parsed.text, parsed.lines.starts[line - 1], byte) is not None
 
 
 # Lines that only close what came before belong to it.
@@ -100,7 +96,8 @@ def tile(parsed: ParsedFile, lines: Lines) -> tuple[Unit, ...]:
         heads = owner is not None and run.kind is owner.kind
         parent = unit_of.get(owner.parent if owner and heads else run.owner)
         name = owner.name if owner and heads else ""
-        for first, last in _pieces(parsed, run):
+        whole = run.kind in _WHOLE
+        for first, last in [(run.first, run.last)] if whole else pieces(parsed, run.first, run.last):
             units.append(Unit(run.kind, name, *lines.span(first, last), first, last, parent))
             if heads and run.owner not in unit_of:
                 unit_of[run.owner] = len(units) - 1
@@ -124,12 +121,6 @@ def cut_points(path: str, data: bytes, unit: Unit) -> tuple[int, ...]:
 def enclosing(units: Sequence[Unit], line: int) -> int:
     """Index of the unit that holds a 1-based line; the last unit for a line past the end. `units` must not be empty."""
     return min(bisect_left(units, line, key=lambda unit: unit.end_line), len(units) - 1)
-
-
-def _pieces(parsed: ParsedFile, run: _LineRun) -> Iterator[tuple[int, int]]:
-    if run.kind in _WHOLE:
-        return iter([(run.first, run.last)])
-    return pieces(parsed, run.first, run.last)
 
 
 def _runs(parsed: ParsedFile) -> list[_LineRun]:

@@ -31,7 +31,7 @@ def test_a_question_finds_its_words_in_any_script() -> None:
         assert index.known_share(question) > 0.2
 
 
-@pytest.mark.parametrize("question", ["parsed headers", "PARSING a Header", "parses"])
+@pytest.mark.parametrize("question", ["parsed headers", "PARSING a Header", "parses", "ヘッダーはどこ"])
 def test_a_question_finds_words_in_other_forms(question: str) -> None:
     assert LexicalIndex.of_texts(["def send_order", "def parse_header", "Проверка"]).score(question).argmax() == 1
 
