@@ -1,4 +1,4 @@
-"""Install llama-cpp-python into this Python's environment, built for this processor by the best compiler at hand.
+"""Install llama-cpp-python alone into this Python's environment, built for this processor by the best compiler at hand.
 
     python build.py
 
@@ -20,6 +20,7 @@ import platform
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -83,7 +84,7 @@ def main() -> None:
             raise
         print(f"{error}\nllama.cpp was not built with {' '.join(gpu)}: it is built for the processor alone", flush=True)
         wheel = wheel_for([])
-    run([*PIP, "install", str(wheel)])
+    run([*PIP, "install", "--no-deps", str(wheel)])
 
 
 def fetched(index: str) -> bool:
@@ -226,6 +227,7 @@ def compiled(source: str, compiler: Compiler, options: Sequence[str], note: str,
     ]
     environment = {**os.environ, **commands(compiler), "CMAKE_ARGS": shlex.join([*injected, *options])}
     environment["ZIG_GLOBAL_CACHE_DIR"] = environment["ZIG_LOCAL_CACHE_DIR"] = str(scratch / "zig-cache")
+    environment["TMPDIR"] = str(scratch)  # pip leaves its folders where it is killed
     folder = scratch / "wheel"
     # Without what is installed for C++ programs.
     more = (*more, "--config-settings=wheel.exclude=include/**;lib/**")
@@ -304,6 +306,7 @@ def remedy(command: Sequence[str]) -> str:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the scratch folder goes
     try:
         main()
     except BuildError as error:
