@@ -157,6 +157,12 @@ def test_two_commands_lead_to_an_answer_and_who_names_the_target_has_the_same_mo
     assert (named.returncode, shown) == (0, {f"loaded: drafter qwen2.5-coder-0.5b, target {target}"})
 
 
+def test_a_drafter_that_is_pulled_is_compiled(user: User, qwen_small: Path, tmp_path: Path) -> None:
+    user.environment |= {"NUMBA_CACHE_DIR": str(tmp_path), "WINNOW_MODELS_DIR": str(qwen_small.parent)}
+    assert user.run("models", "pull", "qwen2.5-coder-0.5b").returncode == 0
+    assert list(tmp_path.rglob("*.nbc"))
+
+
 def test_a_server_without_clients_ends_by_itself(user: User) -> None:
     server = user.start("serve", "--shared", "--idle", "0.05")
     assert server.wait(PATIENCE_S) == 0

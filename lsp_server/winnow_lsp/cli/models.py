@@ -194,6 +194,11 @@ def pull_models(names: tuple[str, ...], as_json: bool) -> None:
     for name in names:
         file = pull_one(name, as_json=as_json)
         click.echo(json.dumps({"model": name, "file": str(file)}) if as_json else file)
+    if registry.DEFAULT_DRAFTER in names:
+        from winnow_engine.encoder.drafter import Drafter
+
+        click.echo("preparing the drafter for this machine", err=True)  # its kernels are compiled, once: 7 s
+        Drafter(cache.locate(registry.DEFAULT_DRAFTER))
 
 
 @models.command("path")
@@ -224,15 +229,8 @@ def verify_models() -> None:
 
 
 def _record(model: RegisteredModel, state: FileState, directory: Path) -> dict[str, object]:
-    return {
-        "name": model.name,
-        "roles": list(model.roles),
-        "file": str(directory / model.file),
-        "bytes": model.bytes,
-        "sha256": model.sha256,
-        "licence": model.licence,
-        "state": state,
-    }
+    shown = {name: getattr(model, name) for name in ("name", "bytes", "sha256", "licence")}
+    return shown | {"roles": list(model.roles), "file": str(directory / model.file), "state": state}
 
 
 def _pulled_record(name: str, files: tuple[Path, ...]) -> dict[str, object]:

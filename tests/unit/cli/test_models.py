@@ -84,10 +84,7 @@ def test_a_model_of_a_hub_that_is_cut_short_is_listed_as_damaged(cache: Path, ke
 
 
 def test_verify_finds_wrong_content_and_names_the_file(cache: Path) -> None:
-    file = place(cache)
-
-    result = run("verify")
-
+    file, result = place(cache), run("verify")
     assert "damaged" in result.stdout
     assert isinstance(result.exception, ModelDamagedError)
     assert str(file) in str(result.exception)
@@ -100,9 +97,7 @@ def test_pull_prints_a_json_line_for_each_percent(cache: Path, monkeypatch: pyte
         return cache / model.file
 
     monkeypatch.setattr(module, "pull", pull)
-
     steps = [json.loads(line) for line in run("pull", "--json", SMOL.name).stdout.splitlines()]
-
     assert steps[0] == {"model": SMOL.name, "stage": "smol from a mirror", "done": 0, "total": 1000}
     assert [step["done"] for step in steps[:-1]] == list(range(0, 1001, 10))
     assert steps[-1] == {"model": SMOL.name, "file": str(cache / SMOL.file)}
@@ -127,7 +122,6 @@ def test_pull_shows_what_a_hub_offers_and_list_and_remove_know_it(
 @pytest.mark.real_weights
 def test_a_real_model_is_pulled_and_verified(cache: Path) -> None:
     pulled = run("pull", SMOL.name)
-
     assert pulled.stdout == f"{cache / SMOL.file}\n"
     assert pulled.stderr.endswith(": 98 MB of 98 MB\n")
     assert run("verify").exit_code == 0
