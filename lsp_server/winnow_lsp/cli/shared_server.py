@@ -24,7 +24,7 @@ from winnow_lsp.cli.options import folders_of, uses_server
 from winnow_lsp.cli.setting_options import config_of
 from winnow_lsp.client.connection import Connection, ConnectionLostError, Listener, NoServerError, ask, running, started
 from winnow_lsp.host.reply import Reply
-from winnow_lsp.host.socket_path import ServerFiles, UnsafeFolderError, server_files, server_process
+from winnow_lsp.host.socket_path import ServerFiles, UnsafeFolderError, server_files
 
 if TYPE_CHECKING:
     from winnow_lsp.cli.in_process import OwnServer
@@ -38,7 +38,7 @@ def connected(cancellation: Cancellation, *, agent: bool = False) -> socket.sock
         place = server_files()
         at = place.agents if agent else place.socket
         if found := running(at):
-            return found
+            return found[0]
         click.echo("winnow: starting a server that keeps the models loaded; `winnow serve --stop` ends it", err=True)
         return started(place, at, cancellation)
     except (NoServerError, UnsafeFolderError, OSError) as error:
@@ -146,8 +146,8 @@ def _running() -> tuple[ServerFiles, socket.socket, int] | None:
     """The files of the shared server, a connection to it, and its process; that none runs is said."""
     try:
         place = server_files()
-        if server := running(place.socket):
-            return place, server, server_process(place.socket, server)
+        if found := running(place.socket):
+            return place, *found
     except (NoServerError, UnsafeFolderError, OSError) as error:
         raise click.ClickException(str(error)) from error
     click.echo("no shared server runs")

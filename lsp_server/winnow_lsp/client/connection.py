@@ -51,16 +51,16 @@ class NoServerError(Exception):
     """The shared server could not be reached or started, for the reason given."""
 
 
-def running(place: Path) -> socket.socket | None:
-    """A connection to the server at a place, None if there is none. Raises NoServerError if it is another user's."""
+def running(place: Path) -> tuple[socket.socket, int] | None:
+    """A connection to the server at a place, and its process; None without. Raises NoServerError if another user's."""
     try:
-        connected = connect(place)
+        connected, process = connect(place)
     except (OSError, ValueError):
         return None
     if has_private_sockets() and not Peer.of(connected).is_us:
         connected.close()
         raise NoServerError(f"{place} belongs to another user")
-    return connected
+    return connected, process
 
 
 def started(place: ServerFiles, at: Path, cancellation: Cancellation) -> socket.socket:
@@ -83,9 +83,9 @@ def _connected(
     latest = time.monotonic() + _START_S
     while time.monotonic() < latest:
         cancellation.check()
-        if connected := running(at):
+        if found := running(at):
             server.returncode = server.returncode or 0  # it stays: nothing to warn about when this object goes
-            return connected
+            return found[0]
         if server.poll():
             raise NoServerError(f"it ended with exit code {server.returncode}: {place.log} says why")
         time.sleep(_STARTING_POLL_S)

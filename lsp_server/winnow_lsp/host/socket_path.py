@@ -91,21 +91,19 @@ class Port:
         connection.settimeout(None)
 
 
-def connect(place: Path) -> socket.socket:
-    """A connection to the server at a place. Raises OSError; ValueError for a file that is not whole."""
+def connect(place: Path) -> tuple[socket.socket, int]:
+    """A connection to the server at a place, and its process. Raises OSError; ValueError for a file that is not whole.
+
+    A port's file is read once: the next server may replace it meanwhile.
+    """
     port = None if system.has_private_sockets() else Port.of(place)
     connection = socket.socket(socket.AF_INET if port else socket.AF_UNIX)
     try:
         port.greet(connection) if port else connection.connect(str(place))
+        return connection, port.process if port else Peer.of(connection).process
     except OSError:
         connection.close()
         raise
-    return connection
-
-
-def server_process(place: Path, connection: socket.socket) -> int:
-    """The process of the server at a place that there is a connection to."""
-    return Peer.of(connection).process if system.has_private_sockets() else Port.of(place).process
 
 
 @contextmanager

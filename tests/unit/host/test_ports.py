@@ -43,6 +43,13 @@ def test_who_has_not_read_the_file_is_not_answered(place: Path) -> None:
         assert show() == 0
 
 
+def test_a_file_that_is_replaced_meanwhile_is_not_read_again(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, greet = place.read_bytes(), Port.greet
+    monkeypatch.setattr(Port, "greet", lambda *ends: (greet(*ends), place.write_bytes(b"1 2")))
+    assert show() == 0
+    place.write_bytes(whole)
+
+
 def test_whoever_got_the_port_of_a_killed_server_is_told_nothing(place: Path) -> None:
     port, heard = Port.of(place), list[bytes]()
 
