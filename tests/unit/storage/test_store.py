@@ -136,7 +136,6 @@ def test_the_disk_is_given_back_where_most_of_the_file_is_empty(path: Path, monk
         raw.execute("UPDATE record SET used = used - (key != 'last')")
     store.trim(1000)
     assert path.stat().st_size == full  # what is left over is kept for new records
-
     monkeypatch.setattr("winnow_engine.storage.store._MOST_FREE_BYTES", 1_000_000)
     store.trim(1000)
     assert path.stat().st_size < full / 20
