@@ -84,8 +84,9 @@ class OwnServer:
         self._store.close()
 
     async def _converse(self, theirs: socket.socket) -> None:
-        with closing(theirs):  # also where no server could be made: the client would wait for ever
-            await converse(self._make_server(), *await asyncio.open_connection(sock=theirs))
+        reader, writer = await asyncio.open_connection(sock=theirs)
+        with closing(writer):  # also where no server could be made: the client would wait for ever
+            await converse(self._make_server(), reader, writer)
 
 
 def _say_compiling(kernel: str) -> None:
