@@ -67,9 +67,11 @@ class LexicalIndex:
 
     def score(self, query: str) -> NDArray[np.float32]:
         """BM25 of every unit, float32 [U]; 0 for one without any word of the query, or English of its katakana."""
-        scores, (english, katakana) = np.zeros(len(self._norm)), _loan_words()
-        borrowed = {english[form] for form in katakana.findall(query)}
-        for word, times in Counter([*stems(query), *sorted(borrowed)]).items():
+        scores, terms = np.zeros(len(self._norm)), stems(query)
+        if not query.isascii():
+            english, katakana = _loan_words()
+            terms += sorted({english[form] for form in katakana.findall(query)})
+        for word, times in Counter(terms).items():
             units, counts = self._places(word)
             if len(units):
                 rarity = self._rarity(len(units))

@@ -64,10 +64,9 @@ def files_in(workspace: Workspace, paths: Iterable[str]) -> list[int]:
 
 
 def _files_of(workspace: Workspace, path: str) -> set[int]:
-    found = _matching(workspace, path)
-    if not found:
-        raise PositionError(f"no file of the workspace is {path} or lies in it")
-    return found
+    if found := _matching(workspace, path):
+        return found
+    raise PositionError(f"no file of the workspace is {path} or lies in it")
 
 
 def _matching(workspace: Workspace, path: str) -> set[int]:
