@@ -38,7 +38,6 @@ def place(cache: Path, size: int = SMOL.bytes) -> Path:
 
 def test_list_shows_every_model_and_its_state(cache: Path) -> None:
     place(cache)
-
     rows = {line.split()[0]: line for line in run("list").stdout.splitlines()}
     assert set(rows) == {"name", *(model.name for model in registry.MODELS)}
     assert rows[SMOL.name].split()[-5:] == ["98", "MB", "Apache-2.0", "ok", date.today().isoformat()]
@@ -57,7 +56,6 @@ def test_a_narrow_terminal_shows_names_whole_and_cuts_nothing(
 
 def test_list_prints_json_for_scripts(cache: Path) -> None:
     place(cache, 5)
-
     records = {record["name"]: record for record in json.loads(run("list", "--json").stdout)}
     assert set(records) == {model.name for model in registry.MODELS}
     assert records[SMOL.name] == {

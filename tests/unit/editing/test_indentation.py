@@ -9,10 +9,10 @@ from winnow_engine.editing.reply import reindented
 CODE = ["def f():", "    if x:", "        return 1", ""]
 
 
-@pytest.mark.parametrize("margin", ["", "        "])
-def test_a_method_is_indented_or_brought_back(margin: str) -> None:
+@pytest.mark.parametrize(("margin", "like"), [("", ["    def f():", "        pass"]), ("        ", ["    def f():"])])
+def test_a_method_is_indented_or_brought_back(margin: str, like: list[str]) -> None:
     written = [f"{margin}{line}" if line else line for line in CODE]
-    assert reindented(written, ["    def f():", "        pass"]) == [*(f"    {line}" for line in CODE[:3]), ""]
+    assert reindented(written, like) == [*(f"    {line}" for line in CODE[:3]), ""]
 
 
 @pytest.mark.parametrize("width", [2, 4, 8])

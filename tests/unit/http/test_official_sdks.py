@@ -302,7 +302,6 @@ async def test_every_route_has_the_same_guard(path: str, body: dict[str, Any]) -
 
 async def test_calls_that_come_at_the_same_time_are_an_error_not_a_muddle() -> None:
     mixed = (CallDelta(0, "a", "look"), CallDelta(1, "b", "look"), CallDelta(0, arguments="{}"))
-
     with pytest.raises(anthropic.APIStatusError, match="several calls at the same time"):
         await ask_anthropic(Fake(*mixed), of_messages)
 

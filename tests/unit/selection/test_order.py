@@ -46,6 +46,7 @@ def workspace(tmp_path: Path) -> Workspace:
         ("refill()", ["refill"]),
         ("take", ["Pool.take", "Queue.take"]),
         ("Queue.take", ["Queue.take"]),
+        ("Queue::take", ["Queue.take"]),
         ("crate::other::Queue::take", ["Queue.take"]),
         ("fake_pool", ["FakePool"]),
         ("Where is `refill` defined?", ["refill"]),
