@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import importlib.util
+import importlib
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from llama_cpp import llama_cpp as bindings
@@ -20,29 +20,19 @@ from . import ggml
 ROOM = Path(__file__).parents[2] / "engine" / "winnow_llama"
 # A symbol that only this piece brings. Parts of another header, and what has no header, have none of their own.
 PIECES = {
-    "cpu/wait.h": "winnow_has_wait",
     "cpu/few_tokens.h": "winnow_multiply_rows",
     "cpu/few_queries.h": "winnow_has_few_queries",
     "cpu/q4_k.h": "winnow_gemm_q4_K",
     "cuda/few_tokens.cuh": "winnow_has_few_tokens_cuda",
-    "patches/0006-update-cuda-graphs-at-once.patch": "winnow_has_lasting_graphs",
     "context/kept_graphs.h": "winnow_has_kept_graphs",
     "context/choices.h": "winnow_choices",
     "context/trunk.h": "winnow_set_trunk",
-    "patches/0010-keep-layer-inputs-of-qwen2.patch": "winnow_layer_inputs",
 }
 
 
-def load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOM / f"{name}.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-patches = load("patches")
+sys.path.insert(0, str(ROOM))
+patches = importlib.import_module("patches")
+del sys.path[0]
 
 
 def library(piece: str) -> ctypes.CDLL:
@@ -53,8 +43,8 @@ def library(piece: str) -> ctypes.CDLL:
     if not piece.startswith("cpu/"):
         return bindings._lib
     wide, vnni = b"AVX512 = 1" in information, b"AVX512_VNNI = 1" in information
-    used = {"cpu/wait.h": sys.platform == "linux", "cpu/q4_k.h": not wide, "cpu/few_tokens.h": vnni or not wide}
-    if not used.get(piece, True) or (b"AVX2 = 1" not in information and piece != "cpu/wait.h"):
+    used = {"cpu/q4_k.h": not wide, "cpu/few_tokens.h": vnni or not wide}
+    if not used.get(piece, True) or b"AVX2 = 1" not in information:
         pytest.skip("another processor")
     return ggml.cpu_library()
 
@@ -74,13 +64,23 @@ def test_mathematics_are_the_systems() -> None:
         assert b"\0expf\0" in library.read_bytes(), f"{library} imports no expf"
 
 
-@pytest.mark.parametrize("name", ["patches.py", "libraries.cmake", "cpu/wait.h", "cuda/few_tokens.cuh"])
+@pytest.mark.parametrize("name", ["patches.py", "libraries.cmake", "cpu/lanes.h", "cuda/few_tokens.cuh"])
 def test_another_recipe_builds_another_wheel(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patches, "_HERE", shutil.copytree(ROOM, tmp_path / "room"))
     before = patches.recipe()
     with (tmp_path / "room" / name).open("a") as file:
         file.write("#\n")
     assert patches.recipe() != before
+
+
+@pytest.mark.parametrize("number", ["0001", "0006", "0010"])
+def test_what_is_for_upstream_is_a_mail_without_our_names(number: str, tmp_path: Path) -> None:
+    [patch] = (patch for patch in patches.series() if patch.name.startswith(number))
+    with patch.open() as mail:
+        found = subprocess.check_output(["git", "mailinfo", "body", "changes"], cwd=tmp_path, stdin=mail, text=True)
+    assert re.search(r"^Subject: (ggml-cpu|CUDA|llama) : [a-z]", found, re.MULTILINE)
+    assert (tmp_path / "body").read_text().strip()
+    assert "winnow" not in (tmp_path / "changes").read_text().lower()
 
 
 @pytest.fixture
