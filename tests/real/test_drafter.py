@@ -1,6 +1,7 @@
 """The drafter with its shipped profiles, on real weights."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,9 +54,12 @@ def encode(drafter: Drafter, *files: FileText) -> list[FileKeys]:
     return list(drafter.encode(files, Cancellation()))
 
 
+def score(drafter: Drafter, keys: FileKeys, *questions: str, code: CodeAtCursor | None = None) -> list[dict[str, Any]]:
+    return drafter.score(keys.arrays, np.cumsum([0, *keys.unit_tokens]), questions, code, Cancellation())
+
+
 def best(drafter: Drafter, keys: FileKeys, question: str, code: CodeAtCursor | None = None) -> int:
-    offsets = np.cumsum([0, *keys.unit_tokens])
-    evidence = drafter.score(keys.arrays, offsets, question, code)
+    (evidence,) = score(drafter, keys, question, code=code)
     return int(sum((s - s.mean()) / s.std() for s in evidence.values()).argmax())
 
 
@@ -88,14 +92,13 @@ def test_weights_from_the_disk_score_as_computed_ones_to_the_bit(
     mapped = Drafter(qwen_small)
     assert mapped.identity == written.identity == computed.identity
     (expected,) = encode(computed, FileText("tools.py", UNITS))
-    offsets = np.cumsum([0, *expected.unit_tokens])
     for drafter in (written, mapped):
         (keys,) = encode(drafter, FileText("tools.py", UNITS))
         for name, values in expected.arrays.items():
             np.testing.assert_array_equal(keys.arrays[name], values, strict=True)
         for question in QUESTIONS[:2]:
-            scores = computed.score(expected.arrays, offsets, question)
-            for name, values in drafter.score(expected.arrays, offsets, question).items():
+            (scores,), (found,) = score(computed, expected, question), score(drafter, expected, question)
+            for name, values in found.items():
                 np.testing.assert_array_equal(values, scores[name], strict=True)
     (layers / "0.layer").unlink()
     with pytest.raises(TypeError):
@@ -111,10 +114,8 @@ def test_a_question_read_by_packed_weights_scores_as_by_plain_ones(
     monkeypatch.setattr("winnow_engine.encoder.drafter.matrix_form", lambda: "float32")
     plain = Drafter(qwen_small)
     (keys,) = encode(plain, FileText("tools.py", UNITS))
-    offsets = np.cumsum([0, *keys.unit_tokens])
     for question in QUESTIONS[:2]:
-        expected = plain.score(keys.arrays, offsets, question)
-        found = qwen.score(keys.arrays, offsets, question)
+        (expected,), (found,) = score(plain, keys, question), score(qwen, keys, question)
         differences = [np.abs(found[name] - expected[name]).max() for name in expected]
         assert 0 < max(differences) < 0.15
         assert [found[name].argmax() for name in found] == [expected[name].argmax() for name in expected]
@@ -122,10 +123,9 @@ def test_a_question_read_by_packed_weights_scores_as_by_plain_ones(
 
 def test_questions_in_one_batch_score_as_each_alone(drafter: Drafter) -> None:
     (keys,) = encode(drafter, FileText("tools.py", UNITS))
-    offsets = np.cumsum([0, *keys.unit_tokens])
-    together = drafter.score_each(keys.arrays, offsets, QUESTIONS, Cancellation())
-    for question, found in zip(QUESTIONS, together, strict=True):
-        for name, values in drafter.score(keys.arrays, offsets, question).items():
+    for question, found in zip(QUESTIONS, score(drafter, keys, *QUESTIONS), strict=True):
+        (alone,) = score(drafter, keys, question)
+        for name, values in alone.items():
             # Packed weights round what differs in the last digit to other steps: 0.01 seen.
             np.testing.assert_allclose(found[name], values, rtol=1e-4, atol=0.05)
 

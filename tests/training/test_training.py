@@ -96,7 +96,7 @@ def test_the_product_gives_the_scores_that_training_saw(
     arrays = join_arrays([file.arrays for file in files])
     names = [place.unit.name for place in tree.haystack.places if place.unit.name]
     for maxsim, pool, name in zip(*scores_of(model, data), names, strict=True):
-        scored = product.score(arrays, offsets, name)
+        (scored,) = product.score(arrays, offsets, [name], None, Cancellation())
         np.testing.assert_allclose(scored["pooled"], pool, atol=0.01)
         np.testing.assert_allclose(scored["maxsim"], maxsim, atol=0.02)
 

@@ -101,19 +101,15 @@ class Drafter:
         self,
         arrays: Arrays,
         unit_offsets: Int64,
-        question: str,
-        code: CodeAtCursor | None = None,
-        cancellation: Cancellation | None = None,
-    ) -> dict[str, Float32]:
-        """Scores by name, float32 [U] each. Unit u is rows unit_offsets[u]:unit_offsets[u+1] of the arrays."""
-        (states,) = self.states_of([question], code, cancellation)
-        return self._profile.score(arrays, unit_offsets, states)
-
-    def score_each(
-        self, arrays: Arrays, unit_offsets: Int64, questions: Sequence[str], cancellation: Cancellation
+        questions: Sequence[str],
+        code: CodeAtCursor | None,
+        cancellation: Cancellation,
     ) -> list[dict[str, Float32]]:
-        """As `score`, for several questions about the whole workspace, which are read in one batch."""
-        states = self.states_of(questions, None, cancellation)
+        """For each question, about the same code if any, the scores by name, float32 [U] each.
+
+        Unit u is rows unit_offsets[u]:unit_offsets[u+1] of the arrays. The questions are read in one batch.
+        """
+        states = self.states_of(questions, code, cancellation)
         return [self._profile.score(arrays, unit_offsets, one) for one in states]
 
     @property
@@ -136,12 +132,12 @@ class Drafter:
         return self._profile.score_units(arrays, unit_offsets, units, question)
 
     def states_of(
-        self, questions: Sequence[str], code: CodeAtCursor | None = None, cancellation: Cancellation | None = None
+        self, questions: Sequence[str], code: CodeAtCursor | None, cancellation: Cancellation
     ) -> list[QuestionStates]:
         """The states of questions about the same code, if any; they are read in one batch. Raises CancelledError."""
         asked = [self.template.question(text, code) for text in questions]
         nulls = self.template.null_questions(code) if self._profile.taps else []
-        states = self._states([*asked, *nulls], (cancellation or Cancellation()).check)
+        states = self._states([*asked, *nulls], cancellation.check)
         return [replace(one, nulls=tuple(states[len(asked) :])) for one in states[: len(asked)]]
 
     def _notify(self, notice: str) -> None:

@@ -180,11 +180,9 @@ def ask_drafter(
     A question about the code at the cursor, or about a change, is scored with that code and has no sub-questions. Any
     other question ignores the cursor. Raises CancelledError.
     """
-    asked, arrays = without_drafter(workspace, question), (keys.arrays, keys.offsets)
-    if asked.question.code is not None:
-        scores = drafter.score(*arrays, asked.text, asked.question.code, cancellation)
-        return replace(asked, drafter_scores=keys.by_unit(scores))
+    asked = without_drafter(workspace, question)
     texts = [asked.text, *(one.question.text for one in asked.subquestions)]
-    of_each = zip([asked, *asked.subquestions], drafter.score_each(*arrays, texts, cancellation), strict=True)
+    found = drafter.score(keys.arrays, keys.offsets, texts, asked.question.code, cancellation)
+    of_each = zip([asked, *asked.subquestions], found, strict=True)
     whole, *subquestions = (replace(one, drafter_scores=keys.by_unit(scores)) for one, scores in of_each)
     return replace(whole, subquestions=tuple(subquestions))

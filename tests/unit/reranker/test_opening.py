@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from random_models import write_model, write_reranker
 
+from winnow_engine.core import Cancellation
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.profiles import fingerprint_of
 from winnow_engine.models import registry
@@ -113,5 +114,5 @@ def check_left_out(files: Files, said: str) -> None:
     assert drafter.notice is not None
     assert drafter.notice.startswith("the reranker is not used: ")
     assert said in drafter.notice
-    (asked,) = drafter.states_of(["what happens"])
+    (asked,) = drafter.states_of(["what happens"], None, Cancellation())
     assert np.isfinite(asked.encoded.hidden).all()

@@ -47,10 +47,7 @@ class Drawn:
         pooled, own = random.standard_normal((2, self.units), np.float32)
         return {"maxsim": 3 * (pooled + own / 2) + 20, "pooled": 2 * pooled + 5}
 
-    def score(self, _: Any, __: Any, text: str, *___: Any) -> dict[str, np.ndarray]:
-        return self.scores(text)
-
-    def score_each(self, _: Any, __: Any, texts: list[str], ___: Any) -> list[dict[str, np.ndarray]]:
+    def score(self, _: Any, __: Any, texts: list[str], *___: Any) -> list[dict[str, np.ndarray]]:
         return [self.scores(text) for text in texts]
 
     def states_of(self, texts: list[str], *_: Any) -> list[str]:

@@ -29,10 +29,7 @@ class Words:
             rows = np.zeros((int(tokens.sum()), 2), np.int8)
             yield FileKeys(tokens, {"rows": rows, "lengths": tokens.astype(np.float32)})
 
-    def score(self, arrays: Any, offsets: Any, *_: Any) -> dict[str, Any]:
+    def score(self, arrays: Any, offsets: Any, questions: list[str], *_: Any) -> list[dict[str, Any]]:
         assert len(arrays["rows"]) == offsets[-1]
         assert len(arrays["lengths"]) == len(offsets) - 1
-        return {"length": arrays["lengths"]}
-
-    def score_each(self, arrays: Any, offsets: Any, questions: list[str], _: Cancellation) -> list[dict[str, Any]]:
-        return [self.score(arrays, offsets) for _ in questions]
+        return [{"length": arrays["lengths"]} for _ in questions]
