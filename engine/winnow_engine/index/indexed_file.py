@@ -60,9 +60,7 @@ class IndexedFile:
     def analysis(self) -> FileAnalysis:
         """Units and symbols."""
         if isinstance(self.entry, Row):
-            return FileAnalysis(
-                self.entry.tables.units_of(self.entry.number), self.entry.tables.symbols_of(self.entry.number)
-            )
+            return FileAnalysis(self.units, self.entry.tables.symbols_of(self.entry.number))
         return analysis_of(self.entry)
 
     @cached_property

@@ -61,21 +61,15 @@ class Tables:
         """Tables of a workspace, from those it consists of."""
         if len(parts) == 1 and parts[0].whole:
             return parts[0].tables
-        tables = [part.tables for part in parts]
-        files, units = sum(int((part.files != NO_PLACE).sum()) for part in parts), _count(parts)
-        arrays = {
-            name: _placed([(one.arrays[name], part.files) for one, part in zip(tables, parts, strict=True)], files)
-            for name in ("keys", "units_keys")
-        }
-        for name in ("units", "lengths", "title_lengths"):
-            arrays[name] = _placed([(part.tables.arrays[name], part.units) for part in parts], units)
-        sizes = _placed([(np.diff(one.starts), part.files) for one, part in zip(tables, parts, strict=True)], files)
+        arrays = {name: placed_files(parts, name) for name in ("keys", "units_keys")}
+        arrays |= {name: placed(parts, name) for name in ("units", "lengths", "title_lengths")}
+        sizes = _placed([(np.diff(part.tables.starts), part.files) for part in parts])
         arrays["starts"] = np.cumsum([0, *sizes], dtype=np.int64)
-        names = _in_order([(one.strings("names").all, part.units) for one, part in zip(tables, parts, strict=True)])
-        paths = _in_order([(one.paths, part.files) for one, part in zip(tables, parts, strict=True)])
+        names = _in_order([(part.tables.strings("names").all, part.units) for part in parts])
+        paths = _in_order([(part.tables.paths, part.files) for part in parts])
         arrays |= _strings("names", Strings.of(names)) | _of_paths(paths)
         found = {name: [part.tables.postings(name).occurrences(part.units) for part in parts] for name in _OF_UNITS}
-        return cls(arrays | _postings(found, units))
+        return cls(arrays | _postings(found, len(names)))
 
     @property
     def starts(self) -> Int64:
@@ -159,22 +153,18 @@ def placed(parts: Sequence[TableSlice], name: str) -> Array:
     """An array of units as the workspace numbers these."""
     if len(parts) == 1 and parts[0].whole:
         return parts[0].tables.arrays[name]
-    return _placed([(part.tables.arrays[name], part.units) for part in parts], _count(parts))
+    return _placed([(part.tables.arrays[name], part.units) for part in parts])
 
 
 def placed_files(parts: Sequence[TableSlice], name: str) -> Array:
     """An array of files as the workspace numbers these."""
-    count = sum(int((part.files != NO_PLACE).sum()) for part in parts)
-    return _placed([(part.tables.arrays[name], part.files) for part in parts], count)
+    return _placed([(part.tables.arrays[name], part.files) for part in parts])
 
 
-def _count(parts: Sequence[TableSlice]) -> int:
-    return sum(int((part.units != NO_PLACE).sum()) for part in parts)
-
-
-def _placed(found: Sequence[tuple[Array, Int64]], count: int) -> Array:
-    """Rows by their numbers in the workspace; of `count` numbers each has one."""
+def _placed(found: Sequence[tuple[Array, Int64]]) -> Array:
+    """Rows by their numbers in the workspace, of which each has one."""
     first = found[0][0] if found else np.empty(0, np.int64)
+    count = sum(int((numbers != NO_PLACE).sum()) for _, numbers in found)
     rows = np.zeros((count, *first.shape[1:]), first.dtype)
     for array, numbers in found:
         there = numbers != NO_PLACE
