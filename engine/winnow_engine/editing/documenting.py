@@ -40,7 +40,7 @@ class _Place:
 def documenting(workspace: Workspace, request: WantedEdit) -> EditTask:
     """The task to document the definition around the cursor. NotApplicableError if it cannot be, or is documented."""
     cursor = workspace.settled(request.cursor)
-    file = workspace.files[workspace.file_number(cursor.path)]
+    file = workspace.file(cursor.path)
     file.check_line(cursor.start_line)
     language = for_path(file.path)
     if language is None or language.documentation is None:

@@ -78,7 +78,7 @@ def parsed_file(file: IndexedFile) -> ParsedFile:
 def lines_to_edit(workspace: Workspace, cursor: Cursor) -> EditedLines:
     """The function around a cursor, else its units; a part where that is long. Raises PositionError, EditError."""
     cursor = workspace.settled(cursor)
-    file = workspace.files[workspace.file_number(cursor.path)]
+    file = workspace.file(cursor.path)
     numbers = workspace.units_at(cursor.path, cursor.start_line, cursor.end_line)
     functions = [one for one in parsed_file(file).outline.definitions if one.kind in _FUNCTIONS]
     around = [one for one in functions if one.first <= cursor.start_line and cursor.end_line <= one.last]

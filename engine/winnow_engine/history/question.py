@@ -124,7 +124,7 @@ def _past_at_cursor(question: Question, sources: Sources, workspace: Workspace, 
         raise PositionError("asking why needs a place: name a line or lines, FILE:LINE or FILE:LINE-LINE")
     folder, path = _folder(sources, question.cursor.path)
     repository = open_repository(folder.root, cancellation)
-    file = workspace.files[workspace.file_number(question.cursor.path)]
+    file = workspace.file(question.cursor.path)
     cursor = _widened(workspace, question.cursor)
     lines = range(cursor.start_line, cursor.end_line + 1)
     found, uncommitted = shaping_commits(repository, folder, path, file.data, lines)

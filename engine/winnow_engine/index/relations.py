@@ -45,23 +45,20 @@ class Relations:
 def relations(workspace: Workspace, cursor: Cursor) -> Relations:
     """Uses and users of the units at a cursor. PositionError if it is nowhere in the workspace."""
     at = workspace.units_at(cursor.path, cursor.start_line, cursor.end_line)
-    file = workspace.files[workspace.file_number(cursor.path)]
+    file = workspace.file(cursor.path)
     units = tuple(workspace.units[number][1] for number in at)
-    return Relations(units, tuple(_uses(workspace, file, at)), tuple(_used_by(workspace, file, at)))
+    defined, used = workspace.names_at(cursor)
+    return Relations(units, tuple(_uses(workspace, file, at, used)), tuple(_used_by(workspace, file, at, defined)))
 
 
-def _uses(workspace: Workspace, file: IndexedFile, at: range) -> Iterator[Relation]:
-    start = int(workspace.unit_starts[workspace.file_number(file.path)])
-    used = {name for name, unit in file.analysis.symbols.references if start + unit in at}
+def _uses(workspace: Workspace, file: IndexedFile, at: range, used: set[str]) -> Iterator[Relation]:
     for name in _surest_first(workspace, used, near=file):
         for number in workspace.symbols.defining(name):
             if number not in at and _may_be_meant(name, file, workspace, at, number):
                 yield _related(workspace, name, number)
 
 
-def _used_by(workspace: Workspace, file: IndexedFile, at: range) -> Iterator[Relation]:
-    start = int(workspace.unit_starts[workspace.file_number(file.path)])
-    defined = {name for name, unit in file.analysis.symbols.definitions if start + unit in at}
+def _used_by(workspace: Workspace, file: IndexedFile, at: range, defined: set[str]) -> Iterator[Relation]:
     for name in _surest_first(workspace, defined, near=file):
         for number in workspace.symbols.using_name(name):
             if number not in at:

@@ -152,11 +152,13 @@ class Workspace:
         """The number of each of these units' files, int64 [N]."""
         return np.searchsorted(self.unit_starts, units, side="right") - 1
 
-    def names_defined_at(self, cursor: Cursor) -> set[str]:
-        """The names that the units at the cursor define."""
-        number, at = self.file_number(cursor.path), self.units_at(cursor.path, cursor.start_line, cursor.end_line)
-        start = int(self.unit_starts[number])
-        return {name for name, unit in self.files[number].analysis.symbols.definitions if start + unit in at}
+    def names_at(self, cursor: Cursor) -> tuple[set[str], set[str]]:
+        """The names that the units at the cursor define, and those that they use."""
+        at = self.units_at(cursor.path, cursor.start_line, cursor.end_line)
+        start, symbols = self.unit_starts[self.file_number(cursor.path)], self.file(cursor.path).analysis.symbols
+        both = symbols.definitions, symbols.references
+        defined, used = ({name for name, unit in names if int(start) + unit in at} for names in both)
+        return defined, used
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
@@ -171,6 +173,10 @@ class Workspace:
         """The file with this path, if there is one."""
         number = self._number(path)
         return None if number is None else self.files[number]
+
+    def file(self, path: str) -> IndexedFile:
+        """The file with this path; PositionError if there is none."""
+        return self.files[self.file_number(path)]
 
     def file_number(self, path: str) -> int:
         """The place of `path` among the files; PositionError if it is not one of them."""
@@ -191,7 +197,7 @@ class Workspace:
 
     def settled(self, cursor: Cursor) -> Cursor:
         """The cursor on lines that exist: editors also put it on the empty line after a file's last line end."""
-        file = self.files[self.file_number(cursor.path)]
+        file = self.file(cursor.path)
         beyond = file.line_count + 1 if file.data.endswith((b"\n", b"\r")) else 0
         start, end = (line - 1 if line == beyond else line for line in (cursor.start_line, cursor.end_line))
         return replace(cursor, start_line=start, end_line=end)
@@ -205,7 +211,7 @@ class Workspace:
 
     def code_at(self, cursor: Cursor) -> CodeAtCursor:
         """The selected lines, or for a single line the whole unit around it. PositionError if there is no such line."""
-        file = self.files[self.file_number(cursor.path)]
+        file = self.file(cursor.path)
         for line in (cursor.start_line, cursor.end_line):
             file.check_line(line)
         if cursor.start_line < cursor.end_line:

@@ -117,7 +117,7 @@ class Attribution:
 
     def __post_init__(self) -> None:
         self._reader, self._known = PlaceReader(self.workspace), KnownNames(self.workspace, self.question)
-        files = ((self.workspace.files[self.workspace.file_number(one.path)], one) for one in self.spans)
+        files = ((self.workspace.file(one.path), one) for one in self.spans)
         self._shown = [ShownCode(one, file.text_of_lines(one.start_line, one.end_line)) for file, one in files]
 
     def of(self, sentence: str, start: int) -> Sentence:

@@ -79,8 +79,7 @@ def _lines(span: Span) -> set[int]:
 
 def _texts(spans: Sequence[Span], workspace: Workspace) -> tuple[str, ...]:
     """The text of the spans as it is now; "" where the file or line no longer exists."""
-    files = {file.path: file for file in workspace.files}
-    found = [(files.get(span.path), span) for span in spans]
+    found = [(workspace.file_at(span.path), span) for span in spans]
     return tuple(
         file.text_of_lines(span.start_line, span.end_line) if file and span.end_line <= file.line_count else ""
         for file, span in found

@@ -131,12 +131,11 @@ def _is_at(span: Span, cursor: Cursor | None) -> bool:
 
 def _files(workspace: Workspace, spans: Sequence[Span]) -> Iterator[str]:
     """The text of each file with spans, the one with the best span last."""
-    by_path = {file.path: file for file in workspace.files}
     scores: dict[str, float] = {}
     for span in spans:
         scores[span.path] = max(span.score, scores.get(span.path, span.score))
     for path in sorted(scores, key=lambda path: scores[path]):
-        yield "".join(_file(by_path[path], [span for span in spans if span.path == path]))
+        yield "".join(_file(workspace.file(path), [span for span in spans if span.path == path]))
 
 
 def _file(file: IndexedFile, spans: Sequence[Span]) -> Iterator[str]:

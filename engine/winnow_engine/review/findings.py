@@ -89,7 +89,7 @@ def _checked(said: Confidence, reason: str, at_change: bool, workspace: Workspac
 def _names_exist(reason: str, workspace: Workspace, path: str) -> bool:
     """True if the code names between backticks occur in the workspace; the file itself counts whole."""
     names = {name for quoted in _QUOTED.findall(reason) for name in identifiers(quoted) if len(name) > 2}
-    text = identifiers(workspace.files[workspace.file_number(path)].data.decode("utf-8", "replace")) if names else set()
+    text = identifiers(workspace.file(path).data.decode("utf-8", "replace")) if names else set()
     symbols = workspace.symbols
     return all(name in text or len(symbols.defining(name)) or len(symbols.using_name(name)) for name in names)
 

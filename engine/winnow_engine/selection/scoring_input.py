@@ -77,7 +77,7 @@ class Matches:
     def names_at_cursor(self) -> set[str]:
         """The names that the code at the cursor uses and does not itself define."""
         cursor, code = self.question.cursor, self.question.code
-        return identifiers(code.text) - self.workspace.names_defined_at(cursor) if cursor and code else set()
+        return identifiers(code.text) - self.workspace.names_at(cursor)[0] if cursor and code else set()
 
     @cached_property
     def defined(self) -> Scores:

@@ -53,7 +53,7 @@ class WorkspaceUnits:
         workspace = self._workspace
         chosen = tuple(workspace.units_at(cursor.path, cursor.start_line, cursor.end_line))
         base = int(workspace.unit_starts[workspace.file_number(cursor.path)])
-        file_units = workspace.files[workspace.file_number(cursor.path)].units
+        file_units = workspace.file(cursor.path).units
         parents = [base + p for unit in chosen if (p := file_units[unit - base].parent) is not None]
         imports = [base + i for i, unit in enumerate(file_units) if unit.kind is UnitKind.IMPORTS]
         companions = tuple(dict.fromkeys(unit for unit in parents + imports if unit not in chosen))

@@ -73,7 +73,7 @@ def _shortened(text: str) -> str:
 
 
 def _code(workspace: Workspace, span: Span) -> CodeSpan:
-    text = workspace.files[workspace.file_number(span.path)].text_of_lines(span.start_line, span.end_line)
+    text = workspace.file(span.path).text_of_lines(span.start_line, span.end_line)
     score = round(span.score, 1) + 0.0  # no -0.0
     return CodeSpan(**_place(span.path, span), name=span.name, kind=span.kind.value, score=score, text=text)
 

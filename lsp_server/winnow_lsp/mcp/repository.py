@@ -225,7 +225,7 @@ def lines_of_file(workspace: Workspace, path: str, first: int | None, last: int 
     path = meant(workspace, path)
     if any(file.path.startswith(f"{path}/" if path else "") for file in workspace.files):
         raise PositionError(f"{path or 'this'} is a folder: name a file")
-    file = workspace.files[workspace.file_number(path)]
+    file = workspace.file(path)
     start = first if first is not None else 1
     file.check_line(start)
     end = last if last is not None else start if first is not None else file.line_count
