@@ -1,1 +1,5 @@
-"""llama.cpp as the drafter's vocabulary and the target both use it: its log, its models, their tokens."""
+"""llama.cpp as the drafter's vocabulary and the target both use it: its models, their tokens, its log, not printed."""
+
+from winnow_engine.llama.log import silence
+
+silence()

@@ -44,8 +44,7 @@ def _gpus() -> Iterator[LlamaGpu]:
     devices.ggml_backend_dev_count.restype = ctypes.c_size_t
     devices.ggml_backend_dev_get.restype = ctypes.c_void_p
     devices.ggml_backend_dev_get.argtypes = (ctypes.c_size_t,)
-    for function in (base.ggml_backend_dev_type, base.ggml_backend_dev_description):
-        function.argtypes = (ctypes.c_void_p,)
+    base.ggml_backend_dev_type.argtypes = base.ggml_backend_dev_description.argtypes = (ctypes.c_void_p,)
     base.ggml_backend_dev_description.restype = ctypes.c_char_p
     base.ggml_backend_dev_memory.argtypes = (ctypes.c_void_p, *[ctypes.POINTER(ctypes.c_size_t)] * 2)
     for number in range(devices.ggml_backend_dev_count()):
