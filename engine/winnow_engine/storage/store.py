@@ -228,8 +228,9 @@ class Store:
             _log.info("%s was not made smaller: %s", self._path, error)
 
     def close(self) -> None:
-        """Release the file."""
-        self._connection.close()
+        """Release the file; a transaction of another thread ends first."""
+        with self._lock:
+            self._connection.close()
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:

@@ -240,7 +240,8 @@ async def serve_http(
             # By itself the SDK takes only requests to names of this machine; behind a proxy they have others.
             any_name = TransportSecuritySettings(enable_dns_rebinding_protection=False) if guard.knows_askers else None
             application = server.streamable_http_app(host=host, transport_security=any_name)
-            await web_server(_Guarded(application, guard)).serve([listening])
+            # A task of its own: uvicorn raises Ctrl-C again at its end, which would cancel the block's end here.
+            await asyncio.create_task(web_server(_Guarded(application, guard)).serve([listening]))
 
 
 @asynccontextmanager
