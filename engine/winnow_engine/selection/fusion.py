@@ -29,9 +29,8 @@ from winnow_engine.selection.subquestions import ABOUT_ONE_THING
 from winnow_engine.selection.unit_features import unit_features
 
 _USES = re.compile(
-    r"\b(call(s|ed|ers?|ing)?|use[ds]?|users?|using|usages?|invoke[ds]?|breaks?|broken|rel(y|ies)|depends?|affected"
-    r"|refer(s|ences?)?)\b",
-    re.IGNORECASE,
+    r"(?i)\b(call(s|ed|ers?|ing)?|use[ds]?|users?|using|usages?|invoke[ds]?|breaks?|broken|rel(y|ies)|depends?|affected"
+    r"|refer(s|ences?)?)\b"
 )
 _DOCUMENTATION = re.compile(r"\b(docs?|documentation|documented|readme|guide|manual|tutorial)\b", re.IGNORECASE)
 _USUAL_WORDS = 12
@@ -191,20 +190,16 @@ def _fuse_one(asked: ScoringInput, weights: FusionWeights) -> _Fused:
 
 def _combine(whole: _Fused, subquestions: list[_Fused]) -> _Fused:
     """The scores of a question with sub-questions. If anything answers one of them, something answers."""
-    all_scores = [whole, *subquestions]
+    each = [whole, *subquestions]
     candidates = reduce(Candidates.with_more, (one.candidates.chosen for one in subquestions), whole.candidates)
-    shares = np.stack(
-        [_among(_log_shares(scores.total, scores.log_weights), scores.candidates, candidates) for scores in all_scores]
-    )
+    shares = np.stack([_among(_log_shares(one.total, one.log_weights), one.candidates, candidates) for one in each])
     shares[0] -= math.log(len(subquestions))
-    log_odds = max(scores.log_odds for scores in all_scores)
+    log_odds = max(scores.log_odds for scores in each)
     largest = shares.argmax(axis=0)
-    contributions = {
-        name: np.choose(
-            largest, [_among(scores.contributions[name], scores.candidates, candidates) for scores in all_scores]
-        )
-        for name in whole.contributions
-    }
+    contributions: dict[str, Scores] = {}
+    for name in whole.contributions:
+        of_each = [_among(one.contributions[name], one.candidates, candidates) for one in each]
+        contributions[name] = np.choose(largest, of_each)
     return _Fused(_raised(np.logaddexp.reduce(shares), log_odds), contributions, log_odds, candidates, shares)
 
 

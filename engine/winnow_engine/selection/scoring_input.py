@@ -62,11 +62,9 @@ class Matches:
     @cached_property
     def files(self) -> list[int]:
         """The files that it names by their path or the end of it, as numbers."""
-        named = [f"/{name.strip('./')}" for name in _FILE.findall(self.text)]
-        files, by_name = self.workspace.files, self.workspace.file_table.by_name if named else {}
-        return [
-            n for name in named for n in by_name.get(name.rpartition("/")[2], ()) if f"/{files[n].path}".endswith(name)
-        ]
+        table, names = self.workspace.file_table, (f"/{name.strip('./')}" for name in _FILE.findall(self.text))
+        found = ((n, name) for name in names for n in table.by_name.get(name.rpartition("/")[2], ()))
+        return [n for n, name in found if f"/{table.paths[n]}".endswith(name)]
 
     @cached_property
     def names(self) -> AskedNames:

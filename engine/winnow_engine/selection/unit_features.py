@@ -21,7 +21,6 @@ _LEADERS = 24  # units whose files, users and used definitions score higher
 _WORDS_SCALE = 0.1  # BM25 of a name or path is of the order of 10
 _USUAL_BYTES = 400
 _EACH = np.ones(1, np.float32)
-_PROSE = (UnitKind.SECTION, UnitKind.BLOCK)
 _HEADERS = (UnitKind.CLASS_HEADER, UnitKind.TOP_LEVEL)
 
 
@@ -127,7 +126,7 @@ _FEATURES: dict[str, Callable[[ScoringInput], Scores]] = {
     "users": lambda asked: _capped(asked.pick(asked.matches.users)),
     "cursor": lambda asked: _capped(asked.pick(asked.matches.defined_for_cursor)),
     "imports": _is(UnitKind.IMPORTS),
-    "prose": _is(*_PROSE),
+    "prose": _is(UnitKind.SECTION, UnitKind.BLOCK),
     "headers": _headers,
     "tests": lambda asked: asked.workspace.file_table.are_tests.astype(np.float32)[asked.file_numbers],
     "size": _size,
