@@ -68,6 +68,7 @@ _BINARY_SUFFIXES = _words(
 _GENERATED = _words("*.map *_pb2.py *_pb2.pyi *_pb2_grpc.py *.pb.go *.pb.cc *.pb.h *.g.dart .pnp.cjs .pnp.loader.mjs")
 _MINIFIED = ("*.min.js", "*.min.mjs", "*.min.css")
 
+_NOT_IN_MODULE = re.compile(r"(?:/(?:__init__|mod|index))?(?:\.\w+)?$")
 _TEST = re.compile(r"(^|[/._-])(tests?|specs?|testing|bench(marks?)?|examples?)([/._-]|$)")
 
 _RULES = (
@@ -137,6 +138,11 @@ def _secret(name: str, parent: str) -> str | None:
 def is_test(path: str) -> bool:
     """True for a path where tests and examples lie, or that is named so."""
     return _TEST.search(path.lower()) is not None
+
+
+def module_of(path: str) -> str:
+    """`/my_pool/core` of `my-pool/core.py`, `/my_pool` of `my-pool/__init__.py`."""
+    return "/" + _NOT_IN_MODULE.sub("", path).replace("-", "_")
 
 
 def _match(name: str, patterns: tuple[str, ...]) -> str | None:

@@ -14,7 +14,7 @@ from itertools import chain
 from urllib.parse import unquote
 
 from winnow_engine.core import Citation
-from winnow_engine.index.languages.table import LANGUAGES
+from winnow_engine.index.name_rules import module_of
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
 
@@ -33,7 +33,6 @@ _QUERY = re.compile(r"\?[\w=&]{1,40}$")  # of a page that shows a file
 _ROOT = re.compile(r"https?://\S+?/(?:blob|blame|raw|edit|tree|src)/(?=\S)|(?<![^\s\"'`(<])(?:[A-Za-z]:)?/(?=[^\s/])")
 # `package.module.Class.method`, also before `(File.java`; `folder/module`.
 _MODULE = re.compile(r"(?<![\w./:$-])(?:((?:[\w-]+/)+[\w-]+)|(\w+(?:(?:\.|::|\$)[\w<>]+)+)(?:\([\w.]+)?)$")
-_MODULE_ENDS = [*chain.from_iterable(one.suffixes for one in LANGUAGES), "/__init__.py", "/mod.rs"]
 _LOOKS = re.compile(r"(?:^|[\s:`'\"(\[<*])[^\s:`'\"<>*|]*(?:[\w)\]-]\.[A-Za-z]\w*|[/\\]\w[^\s:`'\"<>*|]*)$")
 _MOST_BEFORE = 300  # characters of a path, and of what stands beside it
 _MOST_ENDS = 8  # of a path, tried before its lines
@@ -62,13 +61,14 @@ class PlaceReader:
         for match in _LINES.finditer(text):
             line = max(text.rfind("\n", last, match.start()) + 1, last, match.start() - _MOST_BEFORE)
             before, end = _QUERY.sub("", text[line : match.start()]), match.end()
-            path, between = self._path(before), _BETWEEN.search(before)
+            apart = len(_BETWEEN.sub("", before, count=1))
+            path = self._path(before, apart)
             if path is None and match["apart"] and (behind := _BEHIND.match(text, end)):
                 path, end = self._ending(behind["quoted"] or behind["plain"].rstrip(".;:!?)]")), behind.end()
             if path is not None:
                 last = end
                 yield NamedPlace(match.start(), end, self._lines(path, match))
-            elif between and _LOOKS.search(before[: between.start()]):
+            elif _LOOKS.search(before[:apart]):
                 yield NamedPlace(match.start(), match.end(), None)
 
     def _lines(self, path: str, match: re.Match[str]) -> Citation | None:
@@ -76,11 +76,9 @@ class PlaceReader:
         count = self._workspace.files[self._workspace.file_number(path)].line_count
         return Citation(path, start, end) if 1 <= start <= end <= count else None
 
-    def _path(self, before: str) -> str | None:
-        """The file whose path ends `before`, apart from what stands between a path and its lines."""
-        between = _BETWEEN.search(before)
-        assert between is not None
-        ends = [end for end in range(len(before), between.start() - 1, -1) if before[end - 1 : end].strip()]
+    def _path(self, before: str, first: int) -> str | None:
+        """The file whose path ends `before`, at its end or as early as character `first`."""
+        ends = [end for end in range(len(before), first - 1, -1) if before[end - 1 : end].strip()]
         return next((found for end in ends[:_MOST_ENDS] if (found := self._ending(before[:end]))), None)
 
     def _ending(self, text: str) -> str | None:
@@ -91,9 +89,8 @@ class PlaceReader:
         root = _ROOT.search(text)
         for match in _START.finditer(text):
             name, inside = text[match.start() :], text[match.start() - 1 : match.start()] == "/"
-            if inside and not (root and root.end() <= match.start()):
-                continue
-            found = self._named(name.removeprefix("./").removeprefix("/"))
+            may_be = not inside or (root and root.end() <= match.start())
+            found = self._named(name.removeprefix("./").removeprefix("/")) if may_be else None
             if found and (not inside or found == name):
                 return found
         return self._of_module(text)
@@ -103,7 +100,10 @@ class PlaceReader:
         folder, dotted = match.groups("") if (match := _MODULE.search(text)) else ("", "")
         parts = re.split(r"\.|::|\$", dotted.replace("crate::", "src::"))
         names = [folder] if folder else ["/".join(parts[:end]) for end in range(len(parts), 1, -1)]
-        found = ([one for end in _MODULE_ENDS if (one := self._named(name + end))] for name in names)
+        names += [name.replace("/", "/src/", 1) for name in names if "::" in dotted]  # a crate's
+        paths, having = self._workspace.file_table.paths, self._workspace.paths.having_all
+        ends = [(test, name) for name in names for test in (str.__eq__, str.endswith)]
+        found = ([one for n in having(end) if test(module_of(one := paths[n]), module_of(end))] for test, end in ends)
         return next((files[0] for files in found if len(files) == 1), None)
 
     def _named(self, name: str) -> str | None:

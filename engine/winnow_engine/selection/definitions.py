@@ -12,6 +12,7 @@ from itertools import chain
 import numpy as np
 
 from winnow_engine.core import UnitKind
+from winnow_engine.index.name_rules import module_of
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
 from winnow_engine.selection.overview_words import says_nothing, says_nothing_else
@@ -42,7 +43,6 @@ _IN_CODE_FORM = re.compile(
 _IS_SUBJECT = re.compile(
     rf"(?i)\W*(?:how|what|why|when)\s+(?:exactly\s+)?(?:does|do|is|are|can|will|did|was|has|should)\s+(?:the\s+)?(?:{_KIND}\s+)?`"
 )
-_MODULE_END = re.compile(r"(?:/(?:__init__|mod|index))?\.\w+$")
 _PATH = re.compile(r"[\w./-]*[\w-]", re.ASCII)
 _FILE = re.compile(r"\b(?:file|module|script)\b", re.IGNORECASE)
 _KINDS = re.compile(
@@ -105,8 +105,8 @@ def _definitions(name: str, most: int, workspace: Workspace) -> Sequence[int]:
     *owner, last = re.split(r"\.|::|#|->", name)
     symbols, kinds = workspace.symbols, workspace.unit_kinds
     units = [unit for known in symbols.spelled(last) for unit in symbols.defining(known)]
-    files = {unit: _MODULE_END.sub("", workspace.units[unit][0].path) for unit in units}
-    full = {unit: f"/{files[unit]}/{workspace.units[unit][1].name}".replace("/", ".").lower() for unit in units}
+    modules = {unit: module_of(workspace.units[unit][0].path) for unit in units}
+    full = {unit: f"{modules[unit]}/{workspace.units[unit][1].name}".replace("/", ".").lower() for unit in units}
     for at in reversed(range(len(owner) + 1)):
         units = _those([full[unit].endswith(".".join(["", *owner[at:], last]).lower()) for unit in units], units)
     units = _those(np.isin(kinds[units], [CLASS, *_CALLABLE]).tolist(), units)

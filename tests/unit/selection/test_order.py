@@ -22,6 +22,7 @@ FILES = {
     "pool/other.py": "class Queue:\n    def take(self):\n        return 2\n\n\n"
     "def refill(pool):\n    return pool.take()\n",
     "pool/__init__.py": "from pool.core import Pool\nfrom pool.other import Queue, refill\n",
+    "pool-io/src/tank.rs": "pub fn main() {}\n",
     "tests/test_pool.py": "def test():\n    pass\n\n\ndef refill():\n    pass\n\n\nclass FakePool:\n    pass\n",
 }
 
@@ -59,6 +60,7 @@ def workspace(tmp_path: Path) -> Workspace:
         ("Where are pools filled? `Pool.take`?", ["Pool.take"]),
         ("Pools", ["Pool"]),
         ("What is in pool/core.py:4 or pool.other.Queue:2?", ["Pool.take", "Queue.take"]),
+        ("What is in pool_io::tank::main:1 or pool/core:4?", ["main", "Pool.take"]),
         ('  File "/usr/lib/pool/other.py", line 6, in refill\nKeyError\n\nwhy??', ["refill"]),
         ("What is in /srv/other.py:6?", []),
         ("explain pool/other.py, please", ["Queue", "Queue.take", "refill"]),
@@ -74,13 +76,11 @@ def workspace(tmp_path: Path) -> Workspace:
         ("the take method", []),
         ("The test class", []),
         ("Which class extends the Pool class?", []),
-        ("Who calls `refill`?", []),
-        ("When does `refill` get called?", []),
+        *((text, []) for text in ("Who calls `refill`?", "When does `refill` get called?")),
         ("Wo wird `refill` verwendet?", []),
         ("`refill` 在哪里被调用？", []),
         ("Where is the size that `refill` passes checked?", []),
-        ("nothing_here", []),
-        ("?", []),
+        *((text, []) for text in ("nothing_here", "?")),
     ],
 )
 def test_a_bare_name_has_definitions(workspace: Workspace, text: str, names: list[str]) -> None:
@@ -119,7 +119,7 @@ def test_a_long_definition_leaves_room_for_what_else_is_asked(workspace: Workspa
 
 
 def test_files_are_shown_by_what_they_hold_and_their_best_unit_first(workspace: Workspace) -> None:
-    units = [workspace.files[number].path for number in np.repeat(range(4), np.diff(workspace.unit_starts))]
+    units = [workspace.files[number].path for number in np.repeat(range(5), np.diff(workspace.unit_starts))]
     total = np.full(len(units), -9, np.float32)
     first, other = units.index("pool/core.py"), units.index("pool/other.py")
     total[[first, other, other + 1, other + 2]] = 2.0, 1.9, 1.9, 1.8
