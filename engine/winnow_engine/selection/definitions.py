@@ -29,13 +29,20 @@ _KIND = (
     r"|klasse|funktion|methode|clase|función|método|classe|fonction|méthode|[Кк]ласс[а-я]?|[Фф]ункци[а-я]|[Мм]етод[а-я]?)(?![a-zà-я])"
     r"|クラス|関数|メソッド|[类類]|函[数數]|方法)"
 )
+_CALLED = (
+    r"(?:\s*(?:(?:that\sis\s)?(?:called|named)(?!\s(?:after|as|at|before|by|during|for|from|if|in|inside|on|once|to|twice|when|with)\b)"
+    r"|(?:by|with)\s(?:the\s)?name(?:\sof)?|namens|mit\s(?:dem\s)?namen|llamad[ao]|que\sse\sllama|con\s(?:el\s)?nombre|de\snombre"
+    r"|(?:nomm|appel)ée?|qui\ss.appelle|du\snom\sde|под\sназванием|с\s(?:именем|названием)|по\sимени|名[为為叫]|叫做?)\s*[\"'«„“]?)"
+)
 _WHERE_DEFINED = re.compile(
-    rf"(?i)(?:where (?:is|are|does)|find|show|definition of|declaration of)\W+(?:the )?{_KIND}?\W*({_NAME})"
-    rf"(?:`\W*{_KIND})?\W*(?:defined|declared|definition|live)?\W*"
+    rf"(?i)(?:where (?:is|are|does)|find|show|definition of|declaration of)\W+(?:the )?"
+    rf"(?:{_KIND}{_CALLED}?)?\W*({_NAME})(?:`\W*{_KIND})?\W*(?:defined|declared|definition|live)?\W*"
 )
 _BESIDE_KIND = re.compile(
-    rf"(?ai)({_KIND}\s*)?(?<![\w`.$-])([a-z_]\w*(?:(?:\.|::|#|->)\w+)*)(?![\w`(-])(?(1)|(?=\s*(?:という|的)?\s*{_KIND}))"
+    rf"(?ai)({_KIND}(?:({_CALLED})|\s*))?(?<![\w`.$-])([a-z_]\w*(?:(?:\.|::|#|->)\w+)*)(?![\w`(-])"
+    rf"(?(1)|(?=\s*(?:(という(?:名前?の)?)|的)?\s*{_KIND}))"
 )
+_CALLED_SO = re.compile(rf"(?i)(?<!which )(?<!what ){_KIND}{_CALLED}`")
 _IN_CODE_FORM = re.compile(
     rf"`\W*({_NAME})(?:\([^`]*)?\W*`|\b({_NAME})(?:\(\)|(?=\())"
     r"|\b((?:\w+(?:\.|::|#|->))*(?:_*[^\W\d_]+\d*_\w+|_*[A-Z]*[a-z]\w*[A-Z]\w*)(?:(?:\.|::|#|->)\w+)*)\b"
@@ -47,7 +54,7 @@ _PATH = re.compile(r"[\w./-]*[\w-]", re.ASCII)
 _FILE = re.compile(r"\b(?:file|module|script)\b", re.IGNORECASE)
 _KINDS = re.compile(
     rf"(?i){_KIND}|\b(?:implement|implementation|implemented|defined|declared|definition|lives?|locate|located|definiert|liegt"
-    r"|finde|zeig|define|defin[ei]d[oa]|muéstrame|définie?|trouve|montre|определ[её]н\w?|покажи)\b|定義|定义"
+    r"|finde|zeig|define|defin[ei]d[oa]|muéstrame|définie?|trouve|montre|определ[её]н\w?|покажи)\b|定義|定义|名前?|叫做?"
 )
 _USE = re.compile(
     r"(?i)\b(?:us(?:es?|ed|ers?|ing|ages?)|call(?:s|ed|ers?|ing)?|invo[kc]\w*|referenc\w*|import\w*|depend\w*|instantiat\w*|subclass\w*"
@@ -84,9 +91,10 @@ def _units_of_file(text: str, workspace: Workspace) -> list[int]:
 
 def _quoted(found: re.Match[str], workspace: Workspace) -> str:
     """`class Pool` with back-quotes round the name, if that is defined so; a lower-case one, perhaps a word, once."""
-    kind, name = found.groups("")
-    plain, last = name.islower(), re.split(r"\W+", name)[-1]
-    if ((plain or not found.start()) and says_nothing_else(name)) or not workspace.symbols.defining(last):
+    kind, before, name, behind = found.groups("")
+    called, last = before or behind, re.split(r"\W+", name)[-1]
+    plain = name.islower() and not called
+    if ((plain or not (called or found.start())) and says_nothing_else(name)) or not workspace.symbols.defining(last):
         return found[0]
     return f"{kind}`{name}`" if _definitions(name, 1 if plain else _MOST_OF_BARE, workspace) else found[0]
 
@@ -94,7 +102,7 @@ def _quoted(found: re.Match[str], workspace: Workspace) -> str:
 def _subjects(text: str) -> list[str]:
     """The names in code form that a question is about, and not where they are used."""
     names = list(dict.fromkeys(next(filter(None, found)) for found in _IN_CODE_FORM.findall(text)))
-    marked = _IN_CODE_FORM.sub("`", text)
+    marked = _CALLED_SO.sub("`", _IN_CODE_FORM.sub("`", text))
     if not 0 < len(names) <= _MOST_SUBJECTS or _USE.search(marked) or len(subquestions_of(text)) > ABOUT_ONE_THING:
         return []
     return names if _IS_SUBJECT.match(marked) or says_nothing_else(_KINDS.sub("", marked)) else []

@@ -30,7 +30,18 @@ ABOUT_POOL = (
     "Was macht `Pool`?; ¿Cómo funciona `Pool`?; Que fait `Pool` ?; Как работает `Pool`?; `Pool`は何をしますか？; "
     "`Pool` 的作用是什么？; Pool class; where does the Pool class live; where is class Pool defined; Класс Pool; "
     "show me the Pool class; How does the Pool class count?; Wo ist die Klasse Pool definiert?; "
-    "¿Dónde está la clase Pool?; Où se trouve la classe Pool ?; Poolクラスはどこですか; 类 Pool 在哪里？"
+    "¿Dónde está la clase Pool?; Où se trouve la classe Pool ?; Poolクラスはどこですか; 类 Pool 在哪里？; "
+    "Where is the class called Pool?; a class named 'Pool'; the class by the name of `Pool`; die Klasse namens Pool; "
+    "la clase llamada Pool; la clase que se llama Pool; Que fait la classe nommée Pool ?; la classe appelée Pool; "
+    "Класс под названием Pool; класс с именем Pool; 名为 Pool 的类; 叫做Pool的类在哪里？; Poolというクラス; "
+    "Pool という名前のクラスは何をしますか？"
+)
+ABOUT_NONE = (
+    "Where is `refill` used?; What is `refill` passed to?; refill the pool; What is in /srv/other.py:6?; ?; "
+    "is core.py tested; What does Pool do?; the take method; The test class; Which class extends the Pool class?; "
+    "Who calls `refill`?; When does `refill` get called?; Wo wird `refill` verwendet?; `refill` 在哪里被调用？; "
+    "Where is the size that `refill` passes checked?; nothing_here; Which function called `refill`?; "
+    "Where is the function called from `refill`?; Who calls the function named refill?; the class named Pond"
 )
 
 
@@ -51,36 +62,24 @@ def workspace(tmp_path: Path) -> Workspace:
         ("crate::other::Queue::take", ["Queue.take"]),
         ("fake_pool", ["FakePool"]),
         ("Where is `refill` defined?", ["refill"]),
-        ("Where is `refill` used?", []),
-        ("What is `refill` passed to?", []),
         ("How does `Pool` differ from `Queue`?", ["Pool", "Queue"]),
+        *((text, []) for text in ABOUT_NONE.split("; ")),
         ("How does `Pool` work? How does `Queue` work? And where are errors logged?", []),
         (f"where is {' ' * 50_000}?", []),
-        ("refill the pool", []),
         ("Where are pools filled? `Pool.take`?", ["Pool.take"]),
         ("Pools", ["Pool"]),
         ("What is in pool/core.py:4 or pool.other.Queue:2?", ["Pool.take", "Queue.take"]),
         ("What is in pool_io::tank::main:1 or pool/core:4?", ["main", "Pool.take"]),
         ('  File "/usr/lib/pool/other.py", line 6, in refill\nKeyError\n\nwhy??', ["refill"]),
-        ("What is in /srv/other.py:6?", []),
         ("explain pool/other.py, please", ["Queue", "Queue.take", "refill"]),
         ("Was macht das core module?", ["Pool", "Pool.take"]),
-        ("is core.py tested", []),
         ("How does `Pool.take` count what is left?", ["Pool.take"]),
         ("What does refill() do?", ["refill"]),
         ("Explain the class `Queue` and `refill`, please", ["Queue", "refill"]),
         ("Why does the method `Queue.take` return 2?", ["Queue.take"]),
         *((text, ["Pool"]) for text in ABOUT_POOL.split("; ")),
-        ("What does Pool do?", []),
         ("Where is the refill function?", ["refill"]),
-        ("the take method", []),
-        ("The test class", []),
-        ("Which class extends the Pool class?", []),
-        *((text, []) for text in ("Who calls `refill`?", "When does `refill` get called?")),
-        ("Wo wird `refill` verwendet?", []),
-        ("`refill` 在哪里被调用？", []),
-        ("Where is the size that `refill` passes checked?", []),
-        *((text, []) for text in ("nothing_here", "?")),
+        ("The function called main", ["main"]),
     ],
 )
 def test_a_bare_name_has_definitions(workspace: Workspace, text: str, names: list[str]) -> None:
