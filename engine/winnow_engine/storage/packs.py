@@ -93,8 +93,7 @@ class Packs:
         first = next(iter(records.values()))
         if any(_form(record) != _form(first) for record in records.values()):
             raise ValueError("these records do not have the same arrays")
-        columns = {name: [record[name] for record in records.values()] for name in first}
-        self._write(list(records), columns, {name: [len(rows) for rows in column] for name, column in columns.items()})
+        self._write(records)
 
     def join(self, packs: Sequence[Pack], keys: Sequence[str]) -> None:
         """Write several packs as one, these keys first and as many others as there are of them, and delete them."""
@@ -102,20 +101,14 @@ class Packs:
         first = dict.fromkeys(key for key in keys if key in place)
         others = dict.fromkeys(key for pack in packs for key in pack.keys if key not in first)
         ordered = [*first, *list(others)[: len(first)]]
-        records = ((place[key].record(key)) for key in ordered)
-        columns: dict[str, list[NDArray[Any]]] = {name: [] for name in packs[0].arrays}
-        for record in records:
-            for name, rows in record.items():
-                columns[name].append(rows)
-        self._write(ordered, columns, {name: [len(rows) for rows in column] for name, column in columns.items()})
+        self._write({key: place[key].record(key) for key in ordered})
         for pack in packs:
             remove(pack.path)
 
-    def _write(
-        self, keys: Sequence[str], columns: Mapping[str, Sequence[NDArray[Any]]], sizes: Mapping[str, Sequence[int]]
-    ) -> None:
-        hashes = np.frombuffer(bytes.fromhex("".join(keys)), np.uint8).reshape(-1, _KEY_BYTES)
-        starts = {_ROWS + name: [np.cumsum([0, *size], dtype=np.int64)] for name, size in sizes.items()}
+    def _write(self, records: Mapping[str, Record]) -> None:
+        hashes = np.frombuffer(bytes.fromhex("".join(records)), np.uint8).reshape(-1, _KEY_BYTES)
+        columns = {name: [record[name] for record in records.values()] for name in next(iter(records.values()))}
+        starts = {_ROWS + name: [np.cumsum([0, *map(len, column)], dtype=np.int64)] for name, column in columns.items()}
         write_arrays(self._folder / f"{secrets.token_hex(8)}.pack", {_KEYS: [hashes], **starts, **columns})
 
 
