@@ -29,7 +29,7 @@ class MessageReply:
         self._open: int | str | None = None  # a call's number, "text" or "thinking"
 
     def whole(self, completion: Completion) -> dict[str, Any]:
-        """As `Reply` says."""
+        """As `ApiReply` says."""
         text, thought = completion.generation.text, completion.generation.thought
         blocks: list[dict[str, Any]] = [_thought(thought.text)] if thought else []
         blocks += [{"type": "text", "text": text}] if text else []
@@ -37,12 +37,12 @@ class MessageReply:
         return self._message(blocks) | self._end(completion) | {"usage": _usage(completion)}
 
     def first(self) -> bytes:
-        """As `Reply` says. What the prompt took is known at the end only."""
+        """As `ApiReply` says. What the prompt took is known at the end only."""
         message = self._message([]) | {"usage": {"input_tokens": 0, "output_tokens": 0}}
         return event({"type": "message_start", "message": message})
 
     def piece(self, piece: TurnPiece) -> bytes:
-        """As `Reply` says."""
+        """As `ApiReply` says."""
         if isinstance(piece, CallDelta):
             return self._of_call(piece)
         if isinstance(piece, ThoughtDelta):
@@ -52,12 +52,12 @@ class MessageReply:
         return begun + self._delta({"type": "text_delta", "text": piece})
 
     def last(self, completion: Completion) -> bytes:
-        """As `Reply` says."""
+        """As `ApiReply` says."""
         end = {"type": "message_delta", "delta": self._end(completion), "usage": _usage(completion)}
         return self._stop() + event(end) + event({"type": "message_stop"})
 
     def failed(self, error: ApiError) -> bytes:
-        """As `Reply` says."""
+        """As `ApiReply` says."""
         return event(error_document(error))
 
     def _of_call(self, piece: CallDelta) -> bytes:

@@ -29,7 +29,7 @@ class ResponseReply:
         self._open: int | str | None = None  # a call's number, or the type of an item's part
 
     def whole(self, completion: Completion) -> dict[str, Any]:
-        """As `Reply` says."""
+        """As `ApiReply` says."""
         text, thought = completion.generation.text, completion.generation.thought
         items = [_item_of("reasoning_text", thought.text, "completed")] if thought else []
         items += [_item_of("output_text", text, "completed")] if text else []
@@ -37,12 +37,12 @@ class ResponseReply:
         return self._ended(completion, items)
 
     def first(self) -> bytes:
-        """As `Reply` says."""
+        """As `ApiReply` says."""
         begun = self._response("in_progress", [])
         return self._event("created", response=begun) + self._event("in_progress", response=begun)
 
     def piece(self, piece: TurnPiece) -> bytes:
-        """As `Reply` says."""
+        """As `ApiReply` says."""
         if isinstance(piece, CallDelta):
             return self._of_call(piece)
         kind, text = ("reasoning_text", piece.text) if isinstance(piece, ThoughtDelta) else ("output_text", piece)
@@ -51,13 +51,13 @@ class ResponseReply:
         return begun + self._of_item(f"{kind}.delta", content_index=0, delta=text, **_LOGPROBS[kind])
 
     def last(self, completion: Completion) -> bytes:
-        """As `Reply` says."""
+        """As `ApiReply` says."""
         done = self._done()
         response = self._ended(completion, self._items)
         return done + self._event(response["status"], response=response)
 
     def failed(self, error: ApiError) -> bytes:
-        """As `Reply` says. OpenAI's own package raises APIError for the second event."""
+        """As `ApiReply` says. OpenAI's own package raises APIError for the second event."""
         code = error.code or "server_error"
         response = self._response("failed", self._items) | {"error": {"code": code, "message": str(error)}}
         end = self._event("failed", response=response)
