@@ -110,15 +110,15 @@ class _Allocation:
 
 
 class Device:
-    """One CUDA device, by its primary context."""
+    """The first CUDA device, by its primary context."""
 
-    def __init__(self, driver: Any, ordinal: int) -> None:
+    def __init__(self, driver: Any) -> None:
         self._driver, self.lock = driver, threading.RLock()
         self._functions: dict[tuple[Any, ...], Any] = {}
         self._spare: dict[int, list[int]] = defaultdict(list)  # freed small allocations by size
         self.binaries: Binaries = {}
         self.on_compile: Callable[[str], None] = lambda name: None
-        handle = self.call("cuDeviceGet", ordinal)
+        handle = self.call("cuDeviceGet", 0)
         self._context = self.call("cuDevicePrimaryCtxRetain", handle)
         attribute = driver.CUdevice_attribute
 
@@ -238,14 +238,14 @@ def binary_name(kernel: Kernel, capability: tuple[int, int]) -> str:
     return f"{kernel.name}-{hashlib.sha256(_sources() + text).hexdigest()[:24]}"
 
 
-def open_device(ordinal: int = 0) -> Device:
-    """The `Device` with this number, one per process. DeviceError if there is none."""
+def open_device() -> Device:
+    """The first `Device`, one per process. DeviceError if there is none."""
     with _opening:  # models load on several threads
-        return _opened(ordinal)
+        return _opened()
 
 
 @cache
-def _opened(ordinal: int) -> Device:
+def _opened() -> Device:
     try:
         driver = importlib.import_module("cuda.bindings.driver")
         (code,) = driver.cuInit(0)
@@ -253,6 +253,6 @@ def _opened(ordinal: int) -> Device:
         raise DeviceError(f"no driver: {error}") from error
     if int(code):
         raise DeviceError(f"cuInit: {getattr(code, 'name', code)}")
-    device = Device(driver, ordinal)
+    device = Device(driver)
     device.activate()
     return device

@@ -37,7 +37,7 @@ class AnyAttribute:
 def test_a_kernel_is_compiled_once_on_a_machine_and_said_so() -> None:
     binaries: dict[str, bytes] = {}
     for announced in (["embedding"], []):
-        device, heard = Device(Driver(), 0), list[str]()
+        device, heard = Device(Driver()), list[str]()
         device.binaries, device.on_compile = binaries, heard.append
         for _ in range(2):
             device.launch(embedding(64), (1, 1), 0, 0, 0, 0)
@@ -47,14 +47,14 @@ def test_a_kernel_is_compiled_once_on_a_machine_and_said_so() -> None:
 
 @pytest.mark.parametrize(("code", "kind"), [(2, OutOfDeviceMemoryError), (700, DeviceError)])
 def test_what_the_driver_refuses_is_an_error_with_its_call(code: int, kind: type[DeviceError]) -> None:
-    device = Device(Driver(cuMemAlloc=code), 0)
+    device = Device(Driver(cuMemAlloc=code))
     with pytest.raises(kind, match="cuMemAlloc"):
         device.empty((4,), "f4")
 
 
 def test_small_arrays_take_the_place_of_those_that_went() -> None:
     driver = Driver()
-    device = Device(driver, 0)
+    device = Device(driver)
     for elements in (1000, 900, 1000):
         assert device.empty((elements,), "f4").bytes == 4 * elements
     device.empty((1 << 20,), "f4")

@@ -40,9 +40,9 @@ _attach.argtypes, _attach.restype = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_
 class ThreadPool:
     """Threads for the contexts it is attached to, of which one may evaluate at a time."""
 
-    def __init__(self, n_threads: int, poll: int = 0) -> None:
-        """Start `n_threads` but for one, the caller's. Each polls for work 131,072 times `poll`, then sleeps."""
-        self._handle = _new(ctypes.byref(_Params(n_threads=min(n_threads, _MOST_THREADS), poll=poll)))
+    def __init__(self, n_threads: int) -> None:
+        """Start `n_threads` but for one, the caller's. They sleep until there is work; none polls for it."""
+        self._handle = _new(ctypes.byref(_Params(n_threads=min(n_threads, _MOST_THREADS))))
         assert self._handle, "llama.cpp made no threads"
 
     def attach(self, context: int) -> None:

@@ -193,8 +193,8 @@ class _ToolCall:
 class Updates:
     """Streams one answer: the search with the places that were kept, the wait for the target, the text, the sources."""
 
-    def __init__(self, update: Update, folder: Path, turn: str, now: Callable[[], float] = time.monotonic) -> None:
-        self._update, self._folder, self._now = update, folder, now
+    def __init__(self, update: Update, folder: Path, turn: str) -> None:
+        self._update, self._folder = update, folder
         self._search = _ToolCall(update, f"{turn}-search", "search")
         self._read = _ToolCall(update, f"{turn}-read", "read")
         self._said, self._said_s, self._notes = "", 0.0, FootnoteStream()
@@ -205,7 +205,7 @@ class Updates:
 
     def stage(self, line: str) -> None:
         """Say what is being waited for, such as `reading 512 of 2,900 tokens, about 14 s`."""
-        said, now = _NUMBERS.sub("", line), self._now()
+        said, now = _NUMBERS.sub("", line), time.monotonic()
         if said == self._said and now - self._said_s < _BETWEEN_COUNTS_S:
             return
         self._said, self._said_s = said, now

@@ -161,10 +161,10 @@ def environment(variables: Environment = os.environ) -> dict[str, str]:
     return {**folders, **{name: variables[name] for name in _OTHERS if variables.get(name)}}
 
 
-def secrets(variables: Environment = os.environ) -> list[str]:
+def secrets() -> list[str]:
     """Names of the variables with keys and tokens of ours, which no configuration file should have."""
     return sorted(
-        name for name in variables if name.startswith("WINNOW_") and name.endswith(("_KEY", "_KEYS", "_TOKEN"))
+        name for name in os.environ if name.startswith("WINNOW_") and name.endswith(("_KEY", "_KEYS", "_TOKEN"))
     )
 
 
