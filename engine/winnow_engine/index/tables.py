@@ -143,10 +143,15 @@ class TableSlice:
 
 def table_slice(tables: Tables, files: Int64, unit_starts: Int64) -> TableSlice:
     """Tables whose files have these numbers in a workspace, where file f has the units from unit_starts[f] on."""
-    counts = np.diff(tables.starts)
-    first = np.where(files == NO_PLACE, 0, unit_starts[np.maximum(files, 0)])
-    units = np.repeat(first - tables.starts[:-1], counts) + np.arange(tables.starts[-1])
-    return TableSlice(tables, files, np.where(np.repeat(files == NO_PLACE, counts), NO_PLACE, units))
+    return TableSlice(tables, files, unit_numbers(tables.starts, files, unit_starts))
+
+
+def unit_numbers(starts: Int64, files: Int64, unit_starts: Int64) -> Int64:
+    """A workspace's numbers of the units of files that are cut at `starts` and have numbers `files`, or NO_PLACE."""
+    gone, counts = files == NO_PLACE, np.diff(starts)
+    first = np.where(gone, 0, unit_starts[np.maximum(files, 0)])
+    units = np.repeat(first - starts[:-1], counts) + np.arange(starts[-1])
+    return np.where(np.repeat(gone, counts), NO_PLACE, units)
 
 
 def placed(parts: Sequence[TableSlice], name: str) -> Array:

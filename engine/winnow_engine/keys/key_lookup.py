@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from winnow_engine.encoder.file_encoder import FileKeys
 from winnow_engine.encoder.profile import join_arrays
+from winnow_engine.index.postings import NO_PLACE
+from winnow_engine.index.tables import unit_numbers
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.keys.workspace_keys import NO_UNIT, KeyBlock, WorkspaceKeys
+from winnow_engine.keys.workspace_keys import KeyBlock, WorkspaceKeys
 from winnow_engine.storage.mapped import mark_used
 from winnow_engine.storage.packs import Pack, Record
 from winnow_engine.storage.store import Store
@@ -93,13 +95,10 @@ def _offsets(pack: Pack) -> NDArray[np.int64]:
 
 def _part(workspace: Workspace, pack: Pack, rows: Mapping[int, int]) -> KeyBlock:
     starts = pack.starts[TOKENS]
-    files = np.full(len(starts) - 1, NO_UNIT, np.int64)
+    files = np.full(len(starts) - 1, NO_PLACE, np.int64)
     files[list(rows.values())] = list(rows)
-    dead, counts = files == NO_UNIT, np.diff(starts)
-    first = np.where(dead, 0, workspace.unit_starts[np.maximum(files, 0)])
-    units = np.repeat(first - starts[:-1], counts) + np.arange(starts[-1])
     arrays = {name: array for name, array in pack.arrays.items() if name != TOKENS}
-    return KeyBlock(np.where(np.repeat(dead, counts), NO_UNIT, units), _offsets(pack), arrays)
+    return KeyBlock(unit_numbers(starts, files, workspace.unit_starts), _offsets(pack), arrays)
 
 
 @dataclass(frozen=True, slots=True)

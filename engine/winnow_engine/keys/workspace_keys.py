@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import Scores
+from winnow_engine.index.postings import NO_PLACE
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Scope
 
-NO_UNIT = -1
 TOKENS_PER_BYTE = 0.24  # of code, until enough of it has been counted
 _ENOUGH_BYTES = 20_000
 
@@ -23,7 +23,7 @@ _ENOUGH_BYTES = 20_000
 class KeyBlock:
     """Keys that lie together: rows offsets[k]:offsets[k+1], int64 [K+1], of the arrays with a row per token.
 
-    They are those of the workspace's unit units[k], int64 [K], or of one that is gone, NO_UNIT. The arrays of a pack
+    They are those of the workspace's unit units[k], int64 [K], or of one that is gone, NO_PLACE. The arrays of a pack
     are the same objects for every question.
     """
 
@@ -34,7 +34,7 @@ class KeyBlock:
     @cached_property
     def live(self) -> NDArray[np.int64]:
         """The k whose units are there, int64 [N]."""
-        return np.flatnonzero(self.units != NO_UNIT)
+        return np.flatnonzero(self.units != NO_PLACE)
 
     def rows(self, name: str, chosen: NDArray[np.int64]) -> NDArray[Any]:
         """The rows of an array that belong to some k, in their order."""
@@ -131,8 +131,8 @@ class WorkspaceKeys:
     @cached_property
     def _rows_of_units(self) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
         """Of each unit, the part that has it, int8 [U], and its k in it, int64 [U]; -1 without keys."""
-        part_of = np.full(len(self.unit_tokens), NO_UNIT, np.int8)
-        row_of = np.full(len(self.unit_tokens), NO_UNIT, np.int64)
+        part_of = np.full(len(self.unit_tokens), NO_PLACE, np.int8)
+        row_of = np.full(len(self.unit_tokens), NO_PLACE, np.int64)
         for number, part in enumerate(self.parts):
             part_of[part.units[part.live]], row_of[part.units[part.live]] = number, part.live
         return part_of, row_of

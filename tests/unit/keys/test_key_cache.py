@@ -15,10 +15,11 @@ import pytest
 from winnow_engine.core import Cancellation, Folder, ignore
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.file_encoder import FileKeys, FileText
+from winnow_engine.index.postings import NO_PLACE
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.keys import key_lookup as located_keys
 from winnow_engine.keys.key_cache import KeyCache
-from winnow_engine.keys.workspace_keys import NO_UNIT, WorkspaceKeys
+from winnow_engine.keys.workspace_keys import WorkspaceKeys
 from winnow_engine.storage.store import Store
 from winnow_research.faults.counting_drafter import CountingDrafter
 
@@ -109,7 +110,7 @@ def test_an_edit_encodes_the_file_and_leaves_the_pack_as_it_is(home: Home) -> No
     check(workspace, keys)
     assert home.drafter.encoded[3:] == ["b.py"]
     pack, loose = keys.parts
-    assert (pack.units == NO_UNIT).sum() == 2
+    assert (pack.units == NO_PLACE).sum() == 2
     assert loose.units.tolist() == [2]
 
 
