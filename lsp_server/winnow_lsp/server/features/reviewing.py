@@ -17,7 +17,7 @@ from winnow_engine.git.repository import open_repository
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.review.corrections import Repetition, corrections, repetitions
 from winnow_engine.review.findings import QUESTION
-from winnow_engine.review.message import Manner, manner_of, message_of, message_question
+from winnow_engine.review.message import manner_of, message_of, message_question
 from winnow_engine.review.review import reviewed, unchanged
 from winnow_engine.targets.answer import Answer
 from winnow_lsp.server.features.asking import answered_in
@@ -80,7 +80,8 @@ async def _repeated(server: WinnowServer, repeated: Sequence[Repetition], asked:
 async def _commit_message(server: WinnowServer, params: types.ExecuteCommandParams) -> dict[str, Any]:
     asked = _changes(params, "staged")
     await server.editor.configured.wait()
-    manner = await asyncio.to_thread(_manner, server.editor.sources(server.editor.folders))
+    folder = server.editor.sources(server.editor.folders).folders[0]
+    manner = await asyncio.to_thread(lambda: manner_of(open_repository(folder.root)))
     try:
         question = AskParams(question=message_question(manner), changes=asked)
         answered, *_ = await _answered(server, await with_token(server, params, question))
@@ -98,10 +99,6 @@ async def _answered(server: WinnowServer, asked: AskParams) -> tuple[Answer, Fol
     finally:
         server.conversations.pop(conversation, None)
     return answered, folders, server.editor.sources(folders)
-
-
-def _manner(sources: Sources) -> Manner:
-    return manner_of(open_repository(sources.folders[0].root))
 
 
 def _changes(params: types.ExecuteCommandParams, usual: str) -> str:

@@ -18,7 +18,6 @@ from typing import Any
 from lsprotocol import types
 from pygls.workspace import TextDocument
 
-from winnow_engine.config import FileRules
 from winnow_engine.core import Citation, Span, Unit, UnitKind
 from winnow_engine.errors import NotApplicableError, PositionError, ReadOnlyError, WorkspaceError
 from winnow_engine.index.file_text import file_text
@@ -39,7 +38,7 @@ class Folders:
 
     def __init__(self, names: Mapping[Path, str] | None = None) -> None:
         self._names = dict(names or {})
-        self._folders = tuple(named_folders(self._names))
+        self.all = tuple(named_folders(self._names))
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -51,13 +50,6 @@ class Folders:
         gone = set(map(file_path, removed))
         new = {(root := file_path(folder.uri)): folder.name or root.name for folder in added}
         return Folders({root: name for root, name in self._names.items() if root not in gone} | new)
-
-    def sources(self, rules: FileRules, documents: Mapping[str, str]) -> Sources:
-        """The engine's sources; `documents` maps URIs of open ones to text. Raises WorkspaceError without a folder."""
-        if not self._folders:
-            raise WorkspaceError("no folder is open: open the repository's folder, then ask again")
-        opened = {path: text.encode("utf-8", "replace") for uri, text in documents.items() if (path := self.find(uri))}
-        return Sources(self._folders, rules, opened)
 
     def path(self, uri: str) -> str:
         """A document's workspace path. Raises PositionError if it is outside of every folder."""
@@ -72,11 +64,11 @@ class Folders:
             file = file_path(uri)
         except PositionError:
             return None
-        return workspace_path(self._folders, file)
+        return workspace_path(self.all, file)
 
     def uri(self, path: str) -> str:
         """The URI of a workspace path. Raises PositionError if its folder has been removed."""
-        if file := file_at(self._folders, path):
+        if file := file_at(self.all, path):
             return file.as_uri()
         raise PositionError(f"{path} is no longer in any of the workspace's folders: ask again")
 
@@ -143,7 +135,11 @@ class EditorState:
 
     def sources(self, folders: Folders) -> Sources:
         """The engine's sources, with open documents as in the editor. Raises WorkspaceError without a folder."""
-        return folders.sources(self.settings.files, {document.uri: document.source for document in self._documents()})
+        if not folders.all:
+            raise WorkspaceError("no folder is open: open the repository's folder, then ask again")
+        documents = {path: one.source for one in self._documents() if (path := folders.find(one.uri))}
+        opened = {path: text.encode("utf-8", "replace") for path, text in documents.items()}
+        return Sources(folders.all, self.settings.files, opened)
 
 
 async def symbol_at(editor: EditorState, uri: str, at: types.Range) -> str:
