@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from lsprotocol import types
 
+from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Citation, Kept, Sentence, ignore
-from winnow_engine.index.workspace import Workspace
+from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.question import Question, Turn
-from winnow_engine.selection.ranking import Selection
+from winnow_engine.selection.ranking import Selection, SelectionStats
 from winnow_engine.selection.starters import starter_questions
 from winnow_engine.targets.answer import Answer
 from winnow_engine.targets.remote.address import is_url
@@ -31,6 +33,7 @@ from winnow_lsp.server.wire.messages import ASK, PREPARE, SPANS, STARTERS, SYMBO
 from winnow_lsp.server.wire.protocol import parsing
 
 _MOST_SYMBOLS = 50
+T = TypeVar("T")
 
 
 def register(server: WinnowServer) -> None:
@@ -64,80 +67,109 @@ async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
     return {"conversation": conversation, "question": question.text, **answer_json(answered, folders.location)}
 
 
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """A request to the models in a client's folders, with its bar. `queued` makes it."""
+
+    server: WinnowServer
+    engine: Engine
+    folders: Folders
+    bar: ProgressBar
+
+    async def run(self, make: Callable[[Assistant, Sources], Work[T]], selection: Callable[[T], SelectionStats]) -> T:
+        """The result of what `make` makes in its turn, of documents as they are then; `selection` is the code in it."""
+        seen = frozenset[str]()
+
+        def prepare() -> Work[T]:
+            nonlocal seen
+            seen = frozenset(self.server.indexer.stale)
+            return make(self.engine.assistant(), self.server.editor.sources(self.folders))
+
+        found = await self.engine.queue.question(prepare, self._moved, Asker(self.server, in_turn=True))
+        self.server.indexer.answered(seen, selection(found))
+        return found
+
+    def _moved(self, before: int) -> None:
+        if before:
+            self.bar.say(f"waiting, {before} before this one")
+        else:
+            self.server.bars.running = self.bar
+            self.bar.say("searching" if self.engine.drafter.state == "ready" else "loading models")
+
+
+@asynccontextmanager
+async def queued(server: WinnowServer, token: types.ProgressToken | None, supersedes: bool) -> AsyncIterator[Queued]:
+    """A request that is unfinished during the block, begun once the client is configured and its models are named."""
+    with server.questions.unfinished(supersedes):
+        await server.editor.configured.wait()
+        engine, folders = await server.acquire(), server.editor.folders
+        async with server.bars.show(token) as bar:
+            bar.begin()
+            yield Queued(server, engine, folders, bar)
+
+
 async def answered_in(server: WinnowServer, params: AskParams, conversation: str) -> tuple[Answer, Question, Folders]:
     """The answer with the question and the folders that it is about, as the next turn of a conversation."""
-    with server.questions.unfinished(params.supersedes):
-        await server.editor.configured.wait()
-        budget, engine, folders = _budget(server, params), await server.acquire(), server.editor.folders
-        async with server.bars.show(params.work_done_token) as bar:
-            bar.begin()
-            deltas = Deltas(server.protocol.notify, params.partial_result_token, bar.answer, bar.think)
-            seen, question = frozenset[str](), await _question(server, params)
+    async with queued(server, params.work_done_token, params.supersedes) as request:
+        bar, folders = request.bar, request.folders
+        deltas = Deltas(server.protocol.notify, params.partial_result_token, bar.answer, bar.think)
+        budget, question = _budget(server, params), await _question(server, params)
 
-            def on_kept(kept: Kept) -> None:
-                if not kept.provisional:
-                    bar.kept(kept)
-                deltas.kept(kept_json(kept, folders.location))
+        def on_kept(kept: Kept) -> None:
+            if not kept.provisional:
+                bar.kept(kept)
+            deltas.kept(kept_json(kept, folders.location))
 
-            def on_sentence(sentence: Sentence) -> None:
-                deltas.sentence(sentence_json(sentence, folders.location))
+        def on_sentence(sentence: Sentence) -> None:
+            deltas.sentence(sentence_json(sentence, folders.location))
 
-            def prepare() -> Work[Answer]:
-                nonlocal seen, question
-                if params.earlier is not None:
-                    server.conversations[conversation] = list(params.earlier)
-                earlier = tuple(server.conversations.get(conversation, ()))
-                seen, question = frozenset(server.indexer.stale), replace(question, earlier=earlier)
-                sources, assistant = server.editor.sources(folders), engine.assistant()
-                sampling = server.editor.settings.sampling
+        def make(assistant: Assistant, sources: Sources) -> Work[Answer]:
+            nonlocal question
+            if params.earlier is not None:
+                server.conversations[conversation] = list(params.earlier)
+            question = replace(question, earlier=tuple(server.conversations.get(conversation, ())))
+            sampling = server.editor.settings.sampling
+            return lambda cancellation: assistant.ask(
+                sources, question, budget, sampling, deltas.add, bar.report, cancellation, on_kept,
+                deltas.think, on_sentence,
+            )  # fmt: skip
 
-                def work(cancellation: Cancellation) -> Answer:
-                    return assistant.ask(
-                        sources, question, budget, sampling, deltas.add, bar.report, cancellation, on_kept,
-                        deltas.think, on_sentence,
-                    )  # fmt: skip
-
-                return work
-
-            try:
-                answered = await engine.queue.question(prepare, moved(server, engine, bar), Asker(server, in_turn=True))
-            finally:
-                deltas.close()
-        server.indexer.answered(seen, answered.stats.selection)
+        try:
+            answered = await request.run(make, lambda answer: answer.stats.selection)
+        finally:
+            deltas.close()
         server.conversations.setdefault(conversation, []).append(Turn(question.text, answered.text))
         return answered, question, folders
 
 
 async def select(server: WinnowServer, params: AskParams) -> dict[str, Any]:
     """Queue a question, and return what the target would see for it."""
-    with server.questions.unfinished(params.supersedes):
+    async with queued(server, params.work_done_token, params.supersedes) as request:
+        budget, question = _budget(server, params), await _question(server, params)
+
+        def make(assistant: Assistant, sources: Sources) -> Work[Selection]:
+            return lambda cancellation: assistant.select(sources, question, budget, request.bar.report, cancellation)
+
+        selected = await request.run(make, lambda selection: selection.stats)
+        return {"question": question.text, **selection_json(selected, request.folders.location)}
+
+
+async def in_background(server: WinnowServer, make: Callable[[Engine], Work[T]]) -> T:
+    """The result of what `make` makes while nobody asks."""
+    with server.questions.unfinished(supersedes=False):
         await server.editor.configured.wait()
-        budget, engine, folders = _budget(server, params), await server.acquire(), server.editor.folders
-        async with server.bars.show(params.work_done_token) as bar:
-            bar.begin()
-            seen, question = frozenset[str](), await _question(server, params)
-
-            def prepare() -> Work[Selection]:
-                nonlocal seen
-                seen = frozenset(server.indexer.stale)
-                sources, assistant = server.editor.sources(folders), engine.assistant()
-                return lambda cancellation: assistant.select(sources, question, budget, bar.report, cancellation)
-
-            selected = await engine.queue.question(prepare, moved(server, engine, bar), Asker(server, in_turn=True))
-        server.indexer.answered(seen, selected.stats)
-        return {"question": question.text, **selection_json(selected, folders.location)}
+        engine = await server.acquire()
+        return await engine.queue.background(lambda: make(engine))
 
 
 async def starters_of(server: WinnowServer) -> list[str]:
     """Questions to begin with, from the workspace as it is read while nobody asks."""
 
-    def prepare() -> Work[list[str]]:
+    def make(engine: Engine) -> Work[list[str]]:
         sources, assistant = server.editor.sources(server.editor.folders), engine.assistant()
         return lambda cancellation: starter_questions(assistant.read(sources, cancellation), cancellation)
 
-    with server.questions.unfinished(supersedes=False):
-        await server.editor.configured.wait()
-        return await (engine := await server.acquire()).queue.background(prepare)
+    return await in_background(server, make)
 
 
 async def symbols_of(server: WinnowServer, word: str) -> list[dict[str, Any]]:
@@ -161,7 +193,7 @@ async def read_ahead(server: WinnowServer, text: str) -> bool:
     Not once something was asked, whose prompt a follow-up continues, and not on battery.
     """
 
-    def prepare() -> Work[bool]:
+    def make(engine: Engine) -> Work[bool]:
         if engine is not server.engine or server.conversations or is_url(engine.models.target) or on_battery():
             return lambda _: False
         sources, assistant = server.editor.sources(server.editor.folders), engine.assistant()
@@ -174,9 +206,7 @@ async def read_ahead(server: WinnowServer, text: str) -> bool:
 
         return work
 
-    with server.questions.unfinished(supersedes=False):
-        await server.editor.configured.wait()
-        return await (engine := await server.acquire()).queue.background(prepare)
+    return await in_background(server, make)
 
 
 async def _question(server: WinnowServer, params: AskParams) -> Question:
@@ -209,16 +239,3 @@ def settings_budget(server: WinnowServer) -> Budget:
     """The settings' budget. Where nothing indexes later, a question waits for the index."""
     budget = server.editor.settings.budget
     return replace(budget, first_look_tokens=0) if server.editor.settings.index_automatic == "off" else budget
-
-
-def moved(server: WinnowServer, engine: Engine, bar: ProgressBar) -> Callable[[int], None]:
-    """Tells a question's place in the queue by its bar."""
-
-    def now(before: int) -> None:
-        if before:
-            bar.say(f"waiting, {before} before this one")
-        else:
-            server.bars.running = bar
-            bar.say("searching" if engine.drafter.state == "ready" else "loading models")
-
-    return now

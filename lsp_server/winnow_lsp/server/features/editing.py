@@ -8,12 +8,14 @@ from typing import Any
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from winnow_engine.core import Cancellation, counted
+from winnow_engine.assistant import Assistant
+from winnow_engine.core import counted
 from winnow_engine.editing.proposing import Proposal, propose
 from winnow_engine.editing.request import WantedEdit, check_size
 from winnow_engine.errors import EditError, TextChangedError
-from winnow_lsp.host.queue import Asker, Work
-from winnow_lsp.server.features.asking import moved, settings_budget
+from winnow_engine.index.workspace import Sources
+from winnow_lsp.host.queue import Work
+from winnow_lsp.server.features.asking import queued, settings_budget
 from winnow_lsp.server.render.markdown import rejected_page
 from winnow_lsp.server.render.results import EditSupport, proposal_json, workspace_edit
 from winnow_lsp.server.server import WinnowServer
@@ -53,30 +55,19 @@ async def change(server: WinnowServer, params: EditParams) -> dict[str, Any]:
 
 async def proposed(server: WinnowServer, params: EditParams) -> tuple[Proposal, Folders]:
     """Queue a change, and return what the target proposes with the folders that its path is in."""
-    with server.questions.unfinished(False):
-        await server.editor.configured.wait()
-        engine, folders = await server.acquire(), server.editor.folders
-        async with server.bars.show(params.work_done_token) as bar:
-            bar.begin()
-            seen, request = frozenset[str](), await _request(server, params)
+    async with queued(server, params.work_done_token, supersedes=False) as request:
+        wanted, bar = await _wanted(server, params), request.bar
 
-            def prepare() -> Work[Proposal]:
-                nonlocal seen
-                seen = frozenset(server.indexer.stale)
-                sources, assistant = server.editor.sources(folders), engine.assistant()
-                budget, sampling = settings_budget(server), server.editor.settings.sampling
+        def make(assistant: Assistant, sources: Sources) -> Work[Proposal]:
+            budget, sampling = settings_budget(server), server.editor.settings.sampling
+            return lambda cancellation: propose(
+                assistant, sources, wanted, budget, sampling, bar.report, cancellation, bar.kept
+            )
 
-                def work(cancellation: Cancellation) -> Proposal:
-                    return propose(assistant, sources, request, budget, sampling, bar.report, cancellation, bar.kept)
-
-                return work
-
-            proposal = await engine.queue.question(prepare, moved(server, engine, bar), Asker(server, in_turn=True))
-        server.indexer.answered(seen, proposal.selection)
-        return proposal, folders
+        return await request.run(make, lambda proposal: proposal.selection), request.folders
 
 
-async def _request(server: WinnowServer, params: EditParams) -> WantedEdit:
+async def _wanted(server: WinnowServer, params: EditParams) -> WantedEdit:
     """The request to the engine, refused before the long part if nothing can come of it.
 
     Raises PositionError outside the workspace, ReadOnlyError, TextChangedError, NotApplicableError for a small target.
@@ -84,13 +75,13 @@ async def _request(server: WinnowServer, params: EditParams) -> WantedEdit:
     uri = params.text_document.uri
     with parsing():
         cursor = server.editor.folders.cursor(uri, params.range)
-        request = WantedEdit(params.change, cursor, params.problems, params.attempt)
+        wanted = WantedEdit(params.change, cursor, params.problems, params.attempt)
     text = await text_now(server.editor, uri)
     if params.digest is not None and (text is None or text.digest != params.digest):
         raise _changed(cursor.path)
     check_writable(uri)
     await asyncio.to_thread(check_size, server.editor.settings.models)
-    return request
+    return wanted
 
 
 async def _workspace_edit(server: WinnowServer, proposal: Proposal, folders: Folders) -> types.WorkspaceEdit:
