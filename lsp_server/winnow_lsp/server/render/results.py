@@ -14,8 +14,8 @@ from winnow_engine.editing.changes import FileEdit, LineEdit
 from winnow_engine.editing.proposing import Proposal
 from winnow_engine.index.lines import Lines, text_lines
 from winnow_engine.review.review import Review
-from winnow_engine.selection.ranking import Selection, SelectionStats
-from winnow_engine.targets.answer import Answer, Stats
+from winnow_engine.selection.ranking import Selection
+from winnow_engine.targets.answer import Answer
 from winnow_lsp.host.reply import flat_stats, for_wire
 
 Locate = Callable[[Citation | Span], types.Location]
@@ -79,7 +79,7 @@ def answer_json(answer: Answer, locate: Locate) -> dict[str, Any]:
         "citations": [locate(citation) for citation in answer.citations if not citation.commit],
         **_before_json("citedBefore", answer.citations, locate),
         "spans": _spans_json(answer.spans, locate),
-        "stats": _stats_json(answer.stats),
+        "stats": for_wire(flat_stats(answer.stats)),
         "notices": list(answer.notices),
     }
 
@@ -107,7 +107,7 @@ def selection_json(selection: Selection, locate: Locate) -> dict[str, Any]:
     """The result of `winnow/spans`."""
     return {
         "spans": _spans_json(selection.spans, locate),
-        "stats": _stats_json(selection.stats),
+        "stats": for_wire(flat_stats(selection.stats)),
         "notices": list(selection.notices),
     }
 
@@ -161,7 +161,3 @@ def _spans_json(spans: Iterable[Span], locate: Locate) -> list[dict[str, Any]]:
         }
         for span in spans
     ]
-
-
-def _stats_json(stats: Stats | SelectionStats) -> dict[str, Any]:
-    return for_wire(flat_stats(stats))
