@@ -47,7 +47,7 @@ def look(
     root: Path,
     rules: FileRules | None = None,
     skipped: Skipped | None = None,
-    checkpoint: Callable[[], None] | None = None,
+    checkpoint: Callable[[], None] = lambda: None,
     open_documents: Mapping[str, bytes] | None = None,
     stats: StatCache | None = None,
 ) -> Iterator[tuple[str, Content]]:
@@ -58,7 +58,7 @@ def look(
     `root` is not a readable directory.
     """
     walk = _Walk(_checked(root), rules or FileRules(), skipped or _not_asked, open_documents or {}, stats)
-    for candidate in sorted(walk.candidates(checkpoint=checkpoint), key=lambda found: found.path):
+    for candidate in sorted(walk.candidates(check=checkpoint), key=lambda found: found.path):
         content = walk.read(candidate)
         if content is not None:
             yield candidate.path, content
@@ -139,11 +139,8 @@ class _Walk:
         self._rules = EntryRules(root, rules)
         self._stats = stats or StatCache()
 
-    def candidates(
-        self, only: str | None = None, checkpoint: Callable[[], None] | None = None
-    ) -> Iterator[_CandidateFile]:
+    def candidates(self, only: str | None = None, check: Callable[[], None] = lambda: None) -> Iterator[_CandidateFile]:
         """Files that no rule on names or kinds leaves out, unordered; with `only`, at most that one."""
-        check = checkpoint or (lambda: None)
         for folder in self.folders(only, check):
             yield from self._unsaved(folder) if self._open else ()
             yield from folder.files
