@@ -72,16 +72,10 @@ def bare_matrix_form() -> MatrixForm:
     return "float16" if availability().usable else matrix_form()
 
 
-def open_encoder(
-    weights: Weights,
-    prefix: Int32,
-    binaries: Binaries,
-    notify: Notify,
-    on_compile: Notify,
-) -> Encoder:
+def open_encoder(weights: Weights, prefix: Int32, binaries: Binaries, notify: Notify) -> Encoder:
     """The encoder for `weights` behind `prefix`.
 
-    `binaries` keeps compiled GPU kernels (10 s); `on_compile` gets their names, `notify` that the CPU takes over.
+    `binaries` keeps compiled GPU kernels (10 s), whose names are logged; `notify` is told that the CPU takes over.
     """
 
     def on_cpu() -> Encoder:
@@ -95,23 +89,23 @@ def open_encoder(
         notify(f"the drafter runs on the CPU, because it has {refusal}")
         return on_cpu()
     try:
-        return cast(Encoder, Steadfast(_on_device(weights, prefix, binaries, on_compile), on_cpu, notify))
+        return cast(Encoder, Steadfast(_on_device(weights, prefix, binaries), on_cpu, notify))
     except DeviceError as error:
         notify(given_up(error))
         return on_cpu()
 
 
-def open_bare_encoder(weights: Weights, binaries: Binaries, on_compile: Notify) -> RowEncoder:
+def open_bare_encoder(weights: Weights, binaries: Binaries) -> RowEncoder:
     """The encoder for supported `weights` without a prefix; DeviceError if the device fails."""
     nothing = np.empty(0, np.int32)
-    return _on_device(weights, nothing, binaries, on_compile) if availability().usable else CpuEncoder(weights, nothing)
+    return _on_device(weights, nothing, binaries) if availability().usable else CpuEncoder(weights, nothing)
 
 
-def _on_device(weights: Weights, prefix: Int32, binaries: Binaries, on_compile: Notify) -> GpuEncoder:
+def _on_device(weights: Weights, prefix: Int32, binaries: Binaries) -> GpuEncoder:
     from winnow_cuda.gpu.encoder import GpuEncoder
 
     device = open_device()
-    device.binaries, device.on_compile = binaries, on_compile
+    device.binaries = binaries
     return GpuEncoder(device, weights, prefix)
 
 

@@ -10,10 +10,11 @@ import ctypes
 import hashlib
 import importlib
 import importlib.util
+import logging
 import threading
 import weakref
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -29,7 +30,7 @@ LEAST_CAPABILITY = (8, 0)
 _SPARE_BYTES = 1 << 20  # an allocation by the driver takes up to 1 ms; a question needs a dozen small ones
 _CTYPES = {"i32": ctypes.c_int32, "f32": ctypes.c_float}
 
-
+_log = logging.getLogger(__name__)
 _opening = threading.Lock()
 
 
@@ -117,7 +118,6 @@ class Device:
         self._functions: dict[tuple[Any, ...], Any] = {}
         self._spare: dict[int, list[int]] = defaultdict(list)  # freed small allocations by size
         self.binaries: Binaries = {}
-        self.on_compile: Callable[[str], None] = lambda name: None
         handle = self.call("cuDeviceGet", 0)
         self._context = self.call("cuDevicePrimaryCtxRetain", handle)
         attribute = driver.CUdevice_attribute
@@ -220,7 +220,7 @@ class Device:
         name = binary_name(kernel, self.capability)
         binary = self.binaries.get(name)
         if binary is None:
-            self.on_compile(kernel.name)
+            _log.info("compiling %s for the GPU", kernel.name)
             binary, _ = compile_kernel(kernel, self.capability)
             self.binaries[name] = binary
         return binary

@@ -300,7 +300,6 @@ def open_assistant(
     answers: bool = True,
     load_target: bool = True,
     remember: bool = False,
-    on_compile: Callable[[str], None] = lambda _: None,
     open_fleet: OpenFleet | None = None,
     before_target: Callable[[], None] = lambda: None,
 ) -> Assistant:
@@ -309,18 +308,17 @@ def open_assistant(
     Without `load_target` it loads that when it is asked for the first time.
 
     Models load in the background: `targets.opening.check_target` and `models.cache.locate` tell sooner what is wrong
-    with them. `on_compile` gets the name of each GPU kernel that is about to be compiled. `before_target` may wait for
-    memory, or raise CancelledError.
+    with them. `before_target` may wait for memory, or raise CancelledError.
     """
     room = False  # for the reranker, beside drafter and target
 
     def open_drafter() -> Drafter:
         nonlocal room
         room = room_for_reranker(models, answers=answers)  # before the drafter takes its own
-        return Drafter(locate(models.drafter), on_compile=on_compile)
+        return Drafter(locate(models.drafter))
 
     def begin_reranker(drafter: Drafter) -> BackgroundReranker | None:
-        reranker = open_reranker(drafter, AFFORDED_S, on_compile) if room else None
+        reranker = open_reranker(drafter, AFFORDED_S) if room else None
         if answers and reranker is not None:
             reranker.begin()  # it takes longer than the first question waits for it
         return reranker

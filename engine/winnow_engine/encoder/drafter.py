@@ -35,14 +35,8 @@ from winnow_engine.question import CodeAtCursor
 class Drafter:
     """A GGUF's first layers and the profile that turns them into scores. Safe to use from several threads."""
 
-    def __init__(
-        self,
-        path: Path,
-        profile: Profile | None = None,
-        threads: int | None = None,
-        on_compile: Callable[[str], None] = lambda kernel: None,
-    ) -> None:
-        """Load `path`. Raises ModelError, ProfileError. `on_compile` gets the name of each GPU kernel to compile."""
+    def __init__(self, path: Path, profile: Profile | None = None, threads: int | None = None) -> None:
+        """Load `path`. Raises ModelError, ProfileError."""
         header, self.path, self._gave_up = read_header(path), path, False
         tensors = GgufTensors(path, header)
         with ThreadPoolExecutor(2) as pool:  # llama.cpp reads the vocabulary (0.4 s) beside the rest
@@ -59,13 +53,8 @@ class Drafter:
         self.vocabulary = vocabulary.result()
         self.template = Template(self.vocabulary)
         with one_blas_thread():  # so few rows that a second thread mostly waits
-            self._encoder = open_encoder(
-                replace(weights, readout=opened.profile.readout),
-                self.template.prefix,
-                default_folder(),
-                self._notify,
-                on_compile,
-            )
+            weights = replace(weights, readout=opened.profile.readout)
+            self._encoder = open_encoder(weights, self.template.prefix, default_folder(), self._notify)
         self._files = self._file_encoder(threads)
 
     @property

@@ -112,22 +112,20 @@ OpenReranker = Callable[[Drafter], BackgroundReranker | None]
 """Opens the reranker that goes with a drafter, or None if there is none."""
 
 
-def open_reranker(
-    drafter: Drafter, seconds: float = math.inf, on_compile: Callable[[str], None] = lambda kernel: None
-) -> BackgroundReranker | None:
+def open_reranker(drafter: Drafter, seconds: float = math.inf) -> BackgroundReranker | None:
     """The reranker of a GPU drafter's profile, not loaded yet; None, with a notice if it is missing or damaged."""
     use = drafter.reranker
     if use is None or drafter.place != "resident":
         return None
     try:
-        load = _loader(drafter, use, on_compile)
+        load = _loader(drafter, use)
     except (ModelError, ProfileError) as error:
         drafter.add_notice(f"{NOT_RERANKED}: {error}")
         return None
     return BackgroundReranker(use, load, drafter.add_notice, seconds)
 
 
-def _loader(drafter: Drafter, use: RerankerUse, on_compile: Callable[[str], None]) -> Callable[[], Reranker]:
+def _loader(drafter: Drafter, use: RerankerUse) -> Callable[[], Reranker]:
     """Loads the reranker once it is called; its file and its model are checked now. ModelError or ProfileError."""
     model = drafter.path if use.model is None else cache.path(use.model)
     header = read_header(model)
@@ -135,4 +133,4 @@ def _loader(drafter: Drafter, use: RerankerUse, on_compile: Callable[[str], None
     if embedding is None or embedding.shape[:1] != read_header(drafter.path).tensors[EMBEDDING].shape[:1]:
         raise ProfileError(f"{model}, whose layers the reranker has, has another vocabulary than the drafter")
     file = read_reranker(use.file, header)
-    return partial(load_reranker, model, file, drafter.template.prefix, on_compile)
+    return partial(load_reranker, model, file, drafter.template.prefix)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,9 +62,7 @@ class Reranker:
         return float(np.diff(ends).min()) * tokens / (count * SEGMENT_TOKENS)
 
 
-def load_reranker(
-    model: Path, file: RerankerFile, prefix: Int32, on_compile: Callable[[str], None] = lambda kernel: None
-) -> Reranker:
+def load_reranker(model: Path, file: RerankerFile, prefix: Int32) -> Reranker:
     """A reranker with the layers of a GGUF, on this machine's device, or on the CPU where there is none.
 
     `prefix` is the template's. Raises DeviceError and the drafter's errors.
@@ -74,4 +72,4 @@ def load_reranker(
     kept = MergedWeights(weights_folder(), name_of(identity, form))
     weights = load_weights(model, header, file.layers, file.updates.merged, kept, form)
     weights = replace(weights, rows=file.head.rows)
-    return Reranker(open_bare_encoder(weights, default_folder(), on_compile), file.head, prefix)
+    return Reranker(open_bare_encoder(weights, default_folder()), file.head, prefix)

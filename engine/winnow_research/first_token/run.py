@@ -55,10 +55,10 @@ class FirstTokenRun:
 
     def __init__(self, plan: Plan, report: Report, cancellation: Cancellation) -> None:
         self._plan, self._report, self._cancellation = plan, report, cancellation
-        self._drafter = Drafter(plan.drafter, on_compile=lambda name: report(f"compiling {name}"))
+        self._drafter = Drafter(plan.drafter)
         self._reranker = None
         if plan.placement is None or plan.placement.reranks:
-            self._reranker = open_reranker(self._drafter, AFFORDED_S, lambda name: report(f"compiling {name}"))
+            self._reranker = open_reranker(self._drafter, AFFORDED_S)
         self._vanilla = Vanilla(plan.target, plan.repetitions, plan.vanilla_s, cancellation)
         if plan.placement:
             self._vanilla.placed = plan.placement.whole

@@ -34,9 +34,12 @@ def assistant(config: Config, *, open_fleet: OpenFleet | None = None) -> Iterato
     """An assistant so configured, without a target. A fleet encodes instead of its drafter."""
     models = config.models
     locate(models.drafter)  # an error now, before anything starts
+    log = logging.getLogger("winnow_cuda")  # of GPU kernels that are compiled, which takes seconds
+    log.setLevel(logging.INFO)
+    log.addHandler(logging.StreamHandler())
     with closing(Store(default_path())) as store:
         attach(store, config.shared_indexes)
-        opened = open_assistant(models, store, answers=False, on_compile=_say_compiling, open_fleet=open_fleet)
+        opened = open_assistant(models, store, answers=False, open_fleet=open_fleet)
         with closing(opened) as made:
             yield made
         store.trim(models.index_bytes)
@@ -87,7 +90,3 @@ class OwnServer:
         reader, writer = await asyncio.open_connection(sock=theirs)
         with closing(writer):  # also where no server could be made: the client would wait for ever
             await converse(self._make_server(), reader, writer)
-
-
-def _say_compiling(kernel: str) -> None:
-    click.echo(f"compiling {kernel} for the GPU", err=True)

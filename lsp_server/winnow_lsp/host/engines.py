@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -69,7 +68,6 @@ class Engine:
             store,
             load_target=load_target,
             remember=models.keeps_prompts,
-            on_compile=partial(_log.info, "compiling %s"),
             before_target=self._before_target,
         )
         self._listen()

@@ -48,7 +48,7 @@ def index(
     machine = {**describe(), "device": availability().reason}
     document: dict[str, Any] = {"machine": machine, "drafter": file.name, "folders": folders}
     with cancel_on_interrupt() as cancellation, closing(open_parse_pool()) as parse_pool:
-        loaded = Drafter(file, on_compile=lambda name: say(f"compiling {name}"))
+        loaded = Drafter(file)
         timeline = Timeline(loaded, parse_pool, repetitions, say, cancellation)
         _warm_up(timeline)
         for what in trees or sizes:

@@ -44,7 +44,6 @@ def kernels(as_json: bool) -> None:
 def _device() -> Device:
     device = open_device()
     device.binaries = default_folder()
-    device.on_compile = lambda name: click.echo(f"compiling {name}", err=True)
     return device
 
 

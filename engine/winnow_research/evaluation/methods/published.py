@@ -99,7 +99,7 @@ class FullDrafter:
 
     def behind(self, prefix: Int32) -> Encoder:
         """An encoder of all layers, for tokens that attend to a prefix."""
-        return open_encoder(self.weights, prefix, default_folder(), lambda _: None, lambda _: None)
+        return open_encoder(self.weights, prefix, default_folder(), lambda _: None)
 
     def rotated(self, rows: Float32, first_position: int) -> Float32:
         """Queries or keys [N, H, D] of consecutive tokens after RoPE."""
