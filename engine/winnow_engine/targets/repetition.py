@@ -14,7 +14,7 @@ _MARKER = re.compile(r"^[ \t>]*(?:[-*•+]\s+|\d+[.)]\s+)?")  # of a list item
 _BEGUN_MARKER = re.compile(r"[ \t>]*(?:[-*•+]|\d+[.)]?)?")
 _SPACE = re.compile(r"\s+")
 _FEWEST_WORDS, _FEWEST_LETTERS = 5, 12  # of a sentence that is not said twice by chance; letters where none is a space
-_LONGEST_CYCLE, _COPIES = 8, 4  # lines of code, and how often they or a run come one after the other
+_LONGEST_CYCLE, _COPIES = 8, 4  # lines, and how often they or a run come one after the other
 _SHORTEST_RUN, _LONGEST_RUN = 12, 160  # characters of what comes so often within one sentence
 REPEATED = "the answer ends where it began to repeat itself"
 """The notice of an answer that the guard ended."""
@@ -23,15 +23,15 @@ REPEATED = "the answer ends where it began to repeat itself"
 class RepetitionGuard:
     """Passes the text of an answer on until it repeats itself; then `on_repeated` is called, and nothing more passes.
 
-    A sentence or list item is held back as long as it might be one that was said before. Code may repeat lines, but
-    not the same few lines four times in a row.
+    A sentence or list item is held back as long as it might be one that was said before. Code and short sentences may
+    come again, but not the same few lines four times in a row.
     """
 
     def __init__(self, on_text: TextSink, on_repeated: Callable[[], None]) -> None:
         self._on_text, self._on_repeated = on_text, on_repeated
         self._passed: list[str] = []
         self._said: set[str] = set()
-        self._code: list[str] = []  # the lines of the block that is open
+        self._lines: list[str] = []  # and sentences, of the block or the text around blocks
         self._sentence, self._shown = "", 0  # the one that is being said, and how much of it was passed on
         self._in_code = self.repeated = False
 
@@ -64,15 +64,13 @@ class RepetitionGuard:
         """Judge the sentence that ends there, and pass it on."""
         said = _folded(self._sentence[:length])
         if said.startswith("```"):
-            self._in_code, self._code = not self._in_code, []
-        elif self._in_code:
-            self._code.append(said)
-            if self._in_circles():
+            self._in_code, self._lines = not self._in_code, []
+        else:
+            self._lines.append(said)
+            if self._in_circles() or (not self._in_code and said in self._said):
                 return self._stop()
-        elif _says_something(said):
-            if said in self._said:
-                return self._stop()
-            self._said.add(said)
+            if not self._in_code and _says_something(said):
+                self._said.add(said)
         self._pass_on(length)
         self._sentence, self._shown = self._sentence[length:], 0
 
@@ -83,10 +81,10 @@ class RepetitionGuard:
         return bool(_BEGUN_MARKER.fullmatch(self._sentence)) or any(one.startswith(said) for one in self._said)
 
     def _in_circles(self) -> bool:
-        """True if the last lines of the code came four times in a row."""
+        """True if the last lines came four times in a row."""
         for length in range(1, _LONGEST_CYCLE + 1):
-            last = self._code[-length:]
-            if len("".join(last)) >= _FEWEST_LETTERS and self._code[-length * _COPIES :] == last * _COPIES:
+            last = self._lines[-length:]
+            if len("".join(last)) >= _FEWEST_LETTERS and self._lines[-length * _COPIES :] == last * _COPIES:
                 return True
         return False
 
