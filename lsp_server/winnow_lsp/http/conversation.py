@@ -56,7 +56,7 @@ def checked(messages: Sequence[Message], places: Sequence[str], name: str) -> tu
     Raises ApiError if the user says nothing in them, or for the result of a call that no earlier message made.
     """
     if not any(message.role == "user" and message.content.strip() for message in messages):
-        raise ApiError(400, "there is no message of the user's that says anything", name)
+        raise ApiError(400, "no user message contains text", name)
     made = set[str]()
     for message, place in zip(messages, places, strict=True):
         if message.role == "tool" and message.call_id not in made:

@@ -19,8 +19,7 @@ _STATUSES: tuple[tuple[type[WinnowError], int], ...] = (
     (errors.ModelError, 503),
     (WinnowError, 500),
 )
-
-
+_KINDS = {str: "a string", list: "an array", dict: "an object", bool: "true or false", (int, float): "a number"}
 _EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
@@ -73,7 +72,7 @@ def typed(document: Mapping[str, Any], name: str, kind: type | tuple[type, ...],
     value = document.get(name)
     value = default if value is None else value
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise ApiError(400, f"{place}{name} is of the wrong type", f"{place}{name}")
+        raise ApiError(400, f"{place}{name} must be {_KINDS[kind]}", f"{place}{name}")
     return value
 
 

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from winnow_engine.core import Sampling
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
 from winnow_lsp.http.fields import ApiError
@@ -20,24 +21,14 @@ def read(**fields: Any):
 def test_what_is_asked_is_read_and_the_rest_has_its_defaults() -> None:
     plain = read()
     assert plain.asked.messages == (Message("user", "Hello?"),)
-    assert (plain.asked.limited, plain.stream, plain.include_usage, plain.asked.sampling.temperature) == (
-        False,
-        False,
-        False,
-        0,
-    )
+    assert (plain.asked.limited, plain.stream, plain.include_usage) == (False, False, False)
+    assert plain.asked.sampling.temperature == 0
     full = read(
         model="m", max_completion_tokens=9, temperature=1, top_p=0.5, seed=3, stop="END", stream=True,
         stream_options={"include_usage": True}, n=1, tools=[], frequency_penalty=0, user="me", logit_bias=None,
     )  # fmt: skip
     assert (full.asked.limited, full.stream, full.include_usage) == (True, True, True)
-    assert full.asked.sampling.max_tokens == 9
-    assert (
-        full.asked.sampling.temperature,
-        full.asked.sampling.top_p,
-        full.asked.sampling.seed,
-        full.asked.sampling.stop,
-    ) == (1, 0.5, 3, ("END",))
+    assert full.asked.sampling == Sampling(1, 0.5, 3, 9, ("END",))
 
 
 TOOL = {"type": "function", "function": {"name": "f"}}
@@ -143,6 +134,19 @@ def test_what_cannot_be_done_is_refused_by_name(fields: dict[str, Any], param: s
         read(**fields)
     assert (raised.value.status, raised.value.param) == (status, param)
     assert raised.value.document["error"]["type"] == "invalid_request_error"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"messages": "Hello"}, "messages must be an array"),
+        ({"messages": []}, "no user message contains text"),
+        ({"temperature": "hot"}, "temperature must be a number"),
+    ],
+)
+def test_a_refusal_says_what_is_needed(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ApiError, match=message):
+        read(**fields)
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'"a"', b"\xff", b"[" * 100_000])
