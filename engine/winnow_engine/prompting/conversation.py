@@ -24,7 +24,7 @@ from winnow_engine.question import Question, Turn
 from winnow_engine.storage.store import Store
 
 LEAST_BUDGET = 64  # tokens; a budget lowered further would not hold one function
-_SHARE = 4
+_SHARE = 2
 _MOST_BUDGETS, _SMALL_BUDGET = 2, 1500
 
 

@@ -94,7 +94,7 @@ class Limits:
 def fit(ranked: Ranked, conversation: Conversation | None, limits: Limits) -> Fitted:
     """The last prompt continued where the question follows it, else a fresh one. BudgetError if it cannot fit.
 
-    The reranker is not asked where the prompt goes on and already shows what the scores without it would keep.
+    The reranker is asked for a fresh one alone: where a prompt goes on, half as much code again finds more, and sooner.
     """
     return _continued(ranked, conversation, limits) or _fresh(ranked.reranked, limits)
 
@@ -106,14 +106,10 @@ def _continued(ranked: Ranked, conversation: Conversation | None, limits: Limits
         return None
     if limits.latest_turns(question) != question:
         return None
-    useful = ranked.tokens(limits.budget)
-    share = min(follow_up_budget(useful, at_cursor=question.cursor is not None), limits.wanted(ranked))
-    selection = ranked.select(share)
-    if conversation.unseen(selection.spans):
-        selection = ranked.reranked.select(share)
+    selection = ranked.select(follow_up_budget(limits.wanted(ranked), at_cursor=question.cursor is not None))
     new = conversation.unseen(selection.spans)
     spans = conversation.with_spans(new)
-    if is_too_long(spans, useful):
+    if is_too_long(spans, ranked.tokens(limits.budget)):
         return None
     messages = continued_messages(conversation.messages, ranked.workspace, new, question, selection.change)
     prompt = limits.prompt(messages)

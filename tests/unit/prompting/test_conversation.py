@@ -90,7 +90,7 @@ def test_it_goes_on_only_behind_its_own_turns() -> None:
 
 
 def test_a_follow_up_adds_a_share_of_the_budget_but_all_of_it_at_the_cursor() -> None:
-    assert [follow_up_budget(tokens, at_cursor=False) for tokens in (0, 40, 100, 2600)] == [0, 40, 64, 650]
+    assert [follow_up_budget(tokens, at_cursor=False) for tokens in (0, 40, 100, 2600)] == [0, 40, 64, 1300]
     assert follow_up_budget(2600, at_cursor=True) == 2600
 
 

@@ -237,7 +237,7 @@ def test_the_assistant_reads_what_leads_and_says_how_long_that_took(tmp_path: Pa
     assert len(reranker.shown) == 1
 
 
-def test_a_follow_up_is_not_read_again_unless_it_wants_code_that_is_not_shown(tmp_path: Path) -> None:
+def test_a_follow_up_is_not_ranked_again(tmp_path: Path) -> None:
     write(tmp_path / "root", STEPS)
     reranker, sources, turns = LongestFirst(), Sources((Folder(tmp_path / "root"),)), list[Turn]()
     background, target = BackgroundReranker(USE, lambda: reranker, pytest.fail), Scripted("So.")
@@ -246,12 +246,12 @@ def test_a_follow_up_is_not_read_again_unless_it_wants_code_that_is_not_shown(tm
         closing(Store(tmp_path / "index.sqlite")) as store,
         closing(Assistant(store, Reading, lambda: target, open_reranker=lambda _: background)) as one,
     ):
-        for text, read in (("what does `step_3` do", 1), ("what does `step_3` give?", 1), ("and `step_5`?", 2)):
+        for text in ("what does `step_3` do", "what does `step_3` give?", "and `step_5`?"):
             question = Question(text, earlier=tuple(turns))
             answer = one.ask(sources, question, Budget(6), Sampling(), ignore)
             turns.append(Turn(text, answer.text))
-            assert len(reranker.shown) == read
-            assert ("rerank" in answer.stats.stages) == (len(turns) != 2)
+            assert len(reranker.shown) == 1
+            assert ("rerank" in answer.stats.stages) == (len(turns) == 1)
         nearest = one.ask(sources, Question("what do they give?"), Budget(1), Sampling(), ignore).text
         assert "m8.py" in nearest, "places are named by the reranker's scores, where nothing is kept"
     assert len(target.asked[-1].prompt) > len(target.asked[0].prompt), "the prompt went on"
