@@ -250,7 +250,8 @@ def _opened() -> Device:
         driver = importlib.import_module("cuda.bindings.driver")
         (code,) = driver.cuInit(0)
     except (ImportError, RuntimeError, OSError) as error:
-        raise DeviceError(f"no driver: {error}") from error
+        # A missing driver is a RuntimeError that tells of NVIDIA's search for it; most machines have none.
+        raise DeviceError("no NVIDIA driver" if isinstance(error, RuntimeError) else f"no driver: {error}") from error
     if int(code):
         raise DeviceError(f"cuInit: {getattr(code, 'name', code)}")
     device = Device(driver)

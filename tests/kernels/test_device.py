@@ -5,10 +5,11 @@ import os
 import subprocess
 import sys
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
-from winnow_cuda.device import Availability, Device, DeviceError, OutOfDeviceMemoryError, availability
+from winnow_cuda.device import Availability, Device, DeviceError, OutOfDeviceMemoryError, _opened, availability
 from winnow_cuda.ops.gpu.elementwise import embedding
 
 
@@ -56,23 +57,22 @@ def test_what_the_driver_refuses_is_an_error_with_its_call(code: int, kind: type
 def test_small_arrays_take_the_place_of_those_that_went() -> None:
     driver = Driver()
     device = Device(driver)
-    for elements in (1000, 900, 1000):
+    for elements in (1000, 900, 1000, 1 << 20, 1 << 20):
         assert device.empty((elements,), "f4").bytes == 4 * elements
-    device.empty((1 << 20,), "f4")
-    device.empty((1 << 20,), "f4")
-    assert driver.called.count("cuMemAlloc") == 3
-    assert driver.called.count("cuMemFree") == 2
+    assert (driver.called.count("cuMemAlloc"), driver.called.count("cuMemFree")) == (3, 2)
 
 
 def test_a_machine_without_a_device_does_not_wait_for_the_compiler_of_its_kernels() -> None:
-    code = (
-        "import sys, winnow_cuda.device as device\n"
-        "found = device.availability()\n"
-        "print(found.usable, 'numba.cuda' in sys.modules)"
-    )
+    code = "import sys, winnow_cuda.device as own; print(own.availability().usable, 'numba.cuda' in sys.modules)"
     hidden = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
     done = subprocess.run([sys.executable, "-c", code], env=hidden, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
+
+
+def test_a_machine_without_a_driver_says_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", Mock(cuInit=Mock(side_effect=RuntimeError("searched"))))
+    with pytest.raises(DeviceError, match=r"^no NVIDIA driver$"):
+        _opened.__wrapped__()
 
 
 def test_a_device_without_the_extra_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:

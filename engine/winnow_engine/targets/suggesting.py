@@ -154,7 +154,7 @@ def _suggestion(
     reason, beside = decide(memory).reason, memory.drafter + memory.drafter_work
     needs = memory.target + (beside if place == "cpu" else 0)
     if (needs if place == "cpu" else sum(lies[2:])) > available:
-        place, reason = None, f"{reason}; of memory, {available / 1e9:.1f} GB free, not enough"
+        place, reason = None, f"{reason}; {available / 1e9:.1f} GB of memory free, not enough"
     expected = forecast(target, lies, options.n_ubatch, cpu, gpu)
     token_s = measured_token_s(file) if file else None
     origin: Origin = "measured" if token_s else "forecast" if expected else "unknown"
