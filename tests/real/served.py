@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 MODEL = "smollm2-135m"
 
@@ -34,6 +35,17 @@ def serving(cache: Path, *options: str, **environment: str) -> Iterator[tuple[st
             finally:
                 process.kill()
                 log.join()
+
+
+def serving_fixture(*options: str, **environment: str) -> Any:
+    """A fixture for the tests of a file: the URL of a server with these options."""
+
+    @pytest.fixture(scope="module")
+    def url(smollm2: Path, qwen_small: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+        with serving(tmp_path_factory.mktemp("cache"), *options, **environment) as (url, _):
+            yield url
+
+    return url
 
 
 def post(url: str, messages: list[dict[str, Any]], **fields: Any) -> dict[str, Any]:

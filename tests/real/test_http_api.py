@@ -7,7 +7,6 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -21,7 +20,7 @@ from winnow_engine.targets.base import Request
 from winnow_engine.targets.remote.address import parse
 from winnow_engine.targets.remote.target import HttpTarget
 
-from .served import MODEL, post, serving
+from .served import MODEL, post, serving, serving_fixture
 
 pytestmark = pytest.mark.real_weights
 
@@ -36,10 +35,7 @@ LONG = [
 ]
 
 
-@pytest.fixture(scope="module")
-def url(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serving(tmp_path_factory.mktemp("cache"), "--target", MODEL, "--budget", str(BUDGET)) as (url, _):
-        yield url
+url = serving_fixture("--target", MODEL, "--budget", str(BUDGET))
 
 
 def test_a_short_conversation_passes_whole(url: str) -> None:

@@ -1,8 +1,6 @@
 """`/v1/responses` and `/v1/messages` of `winnow serve --http` with real weights, over their makers' own packages."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import anthropic
@@ -13,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ..unit.http.test_dialects import FIELDS, NAMES, PATHS, VALUES
-from .served import serving
+from .served import serving_fixture
 from .test_http_tools import SMALL
 
 pytestmark = pytest.mark.real_weights
@@ -24,10 +22,7 @@ SCHEMAS = st.dictionaries(NAMES, VALUES, max_size=3)
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
 
-@pytest.fixture(scope="module")
-def url(smollm2: Path, qwen_small: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serving(tmp_path_factory.mktemp("cache"), "--target", SMALL, WINNOW_HTTP_TOKEN="secret") as (url, _):
-        yield url
+url = serving_fixture("--target", SMALL, WINNOW_HTTP_TOKEN="secret")
 
 
 def test_a_message_calls_a_tool_and_reads_its_result(url: str) -> None:

@@ -6,7 +6,6 @@ answers these with a call on the 0.5B.
 
 import inspect
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from winnow_engine.targets.remote.target import HttpTarget
 from ..unit.targets.hostile import Hostile, large, served
 from .llama_server import CONTEXT
 from .llama_server import serving as llama_serving
-from .served import MODEL, post, serving
+from .served import MODEL, post, serving, serving_fixture
 
 pytestmark = pytest.mark.real_weights
 
@@ -42,10 +41,7 @@ READ = function("read_file", "Read a file of the workspace.", "path")
 ASKED = {"messages": [{"role": "user", "content": "What is the weather in Paris?"}], "tools": [WEATHER]}
 
 
-@pytest.fixture(scope="module")
-def url(smollm2: Path, qwen_small: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serving(tmp_path_factory.mktemp("cache"), "--target", SMALL) as (url, _):
-        yield url
+url = serving_fixture("--target", SMALL)
 
 
 def calls(message: dict[str, Any]) -> list[tuple[str, Any]]:

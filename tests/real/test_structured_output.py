@@ -4,8 +4,6 @@ Also as the makers' own packages ask for it.
 """
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Literal
 
 import anthropic
@@ -15,7 +13,7 @@ import pytest
 from pydantic import BaseModel
 from schemas import SCHEMAS
 
-from .served import MODEL, post, serving
+from .served import MODEL, post, serving_fixture
 from .test_http_tools import SMALL
 
 pytestmark = pytest.mark.real_weights
@@ -35,17 +33,10 @@ class Recipe(BaseModel):
     last: Step | None
 
 
-@pytest.fixture(scope="module")
-def url(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serving(tmp_path_factory.mktemp("cache"), "--target", MODEL) as (url, _):
-        yield url
+url = serving_fixture("--target", MODEL)
 
 
-@pytest.fixture(scope="module")
-def url_of_qwen(smollm2: Path, qwen_small: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Of a model that has tools."""
-    with serving(tmp_path_factory.mktemp("cache"), "--target", SMALL) as (url, _):
-        yield url
+url_of_qwen = serving_fixture("--target", SMALL)  # of a model that has tools
 
 
 def format_of(schema: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Long conversations through `winnow serve --http` with real weights: what was sent is sent again word for word."""
 
 import inspect
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from winnow_engine.encoder import segments, template, weights
 from winnow_engine.index import lines, names, units
 
 from ..unit.targets.hostile import Hostile, large, served
-from .served import MODEL, post, serving
+from .served import MODEL, post, serving, serving_fixture
 
 pytestmark = pytest.mark.real_weights
 
@@ -37,10 +36,7 @@ def converse(url: str, turns: int, **fields: Any) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.fixture(scope="module")
-def url(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serving(tmp_path_factory.mktemp("cache"), "--target", MODEL, "--budget", str(BUDGET)) as (url, _):
-        yield url
+url = serving_fixture("--target", MODEL, "--budget", str(BUDGET))
 
 
 def test_most_of_a_long_conversation_is_read_once(url: str) -> None:
