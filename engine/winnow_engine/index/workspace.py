@@ -25,7 +25,7 @@ from winnow_engine.index.languages import for_path
 from winnow_engine.index.names import Spellings, SymbolTable
 from winnow_engine.index.postings import NO_PLACE, Places
 from winnow_engine.index.records import unit_bytes
-from winnow_engine.index.stat_cache import Content, StatCache
+from winnow_engine.index.stat_cache import StatCache
 from winnow_engine.index.tables import Tables, TableSlice, placed, placed_files, table_slice
 from winnow_engine.index.units import enclosing
 from winnow_engine.index.workspace_cache import WorkspaceCache
@@ -51,13 +51,13 @@ class Sources:
         folders = sorted((folder.name, str(folder.root.resolve())) for folder in self.folders)
         return repr((folders, self.rules))
 
-    def look(self, cancellation: Cancellation, stats: StatCache | None = None) -> Iterator[tuple[Folder, str, Content]]:
-        """Files that count with their folders, in path order, under the inner one of two. Raises WorkspaceError."""
+    def look(self, cancellation: Cancellation, stats: StatCache) -> Iterator[FoundFile]:
+        """Files that count, in path order, each under the inner one of two folders. Raises WorkspaceError."""
         for folder in sorted(self.folders, key=lambda folder: folder.name):
             inner = [f.root for f in self.folders if f.root != folder.root and f.root.is_relative_to(folder.root)]
             for path, content in look(folder.root, self.rules, None, cancellation.check, self._open_in(folder), stats):
                 if not inner or not any((folder.root / path).is_relative_to(root) for root in inner):
-                    yield folder, path, content
+                    yield FoundFile(folder.workspace_path(path), path, content)
 
     def _open_in(self, folder: Folder) -> dict[str, bytes]:
         named = ((folder.relative(path), data) for path, data in self.open_documents.items())
@@ -247,7 +247,8 @@ def read_workspace(
     cache = workspace_cache(sources, store)
     before = _before(cache, before)
     context = context or ReadContext()
-    found = _look(sources, before, cancellation)
+    with before.stats.reading():
+        found = list(sources.look(cancellation, before.stats))
     files = indexed(found, before.files, before.base, store, cancellation, context)
     if not files:
         roots = ", ".join(str(folder.root) for folder in sources.folders)
@@ -262,14 +263,6 @@ def read_workspace(
 def workspace_cache(sources: Sources, store: Store) -> WorkspaceCache:
     """The cache of the workspace that these sources make up."""
     return WorkspaceCache(store.workspaces, f"{NAMESPACE} {sources.identity}")
-
-
-def _look(sources: Sources, before: Workspace, cancellation: Cancellation) -> list[FoundFile]:
-    with before.stats.reading():
-        return [
-            FoundFile(folder.workspace_path(path), path, content)
-            for folder, path, content in sources.look(cancellation, before.stats)
-        ]
 
 
 def _before(cache: WorkspaceCache, before: Workspace | None) -> Workspace:
