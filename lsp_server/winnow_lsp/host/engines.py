@@ -113,10 +113,9 @@ class Engine:
     @property
     def context_limit(self) -> int | None:
         """The target's context in tokens; None as long as it is not loaded."""
-        target = self._assistant.target
-        if target is None or not target.over or target.error:
-            return None
-        return target.wait_for(Cancellation()).context_limit
+        assert self._assistant.target is not None
+        target = self._assistant.target.loaded
+        return target.context_limit if target else None
 
     def close(self) -> None:
         """Free the models, or never load them; waits for what still runs, so not on the event loop."""
