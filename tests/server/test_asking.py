@@ -50,12 +50,8 @@ async def test_the_answer_streams_whole_and_in_order(client) -> None:
     assert "".join(delta["text"] for delta in deltas) == result["answer"] != ""
     kinds = [value["kind"] for value in client.values[7]]
     reports = kinds.index("delta")
-    assert (kinds[0], set(kinds[1:reports]), set(kinds[reports:-1]), kinds[-1]) == (
-        "begin",
-        {"report", "kept"},
-        {"delta"},
-        "end",
-    )
+    assert (kinds[0], kinds[-1]) == ("begin", "end")
+    assert (set(kinds[1:reports]), set(kinds[reports:-1])) == ({"report", "kept"}, {"delta"})
     assert client.values[7][0]["cancellable"]
     assert client.said(7, "reading")
     assert client.said(7, "answering")
@@ -77,17 +73,8 @@ async def test_what_was_kept_comes_before_the_answer_to_those_who_listen(client)
 
 async def test_the_result_says_what_was_seen_and_what_it_cost(client, folder: Path) -> None:
     result = await client.ask(QUESTION)
-    assert set(result) == {
-        "conversation",
-        "question",
-        "answer",
-        "finish",
-        "sentences",
-        "citations",
-        "spans",
-        "stats",
-        "notices",
-    }
+    fields = "conversation question answer finish sentences citations spans stats notices"
+    assert set(result) == set(fields.split())
     assert (result["question"], result["notices"]) == (QUESTION, [])
     assert result["finish"] in {"eos", "stop", "length"}
     stats = result["stats"]

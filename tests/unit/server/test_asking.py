@@ -1,8 +1,9 @@
-"""Questions stand in the queue in the order in which they came, however long it takes to word them."""
+"""Questions stand in the queue in the order in which they came, and say what they wait for."""
 
 import asyncio
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -95,3 +96,14 @@ async def test_one_that_is_cancelled_lets_the_next_one_pass(server: Any, monkeyp
     first.cancel()
     await asyncio.wait_for(asyncio.wait([first, second]), PATIENCE_S)
     assert server.engine.came == ["And why?"]
+
+
+async def test_one_whose_turn_has_come_says_what_it_waits_for(server: Any) -> None:
+    for read, state, said in (
+        (None, "loading", "reading the workspace"),
+        ("read", "loading", "loading models"),
+        ("read", "ready", "searching"),
+    ):
+        engine, bar = Mock(drafter=Mock(state=state), latest=Mock(return_value=read)), Mock()
+        asking.Queued(server, engine, server.editor.folders, bar)._moved(0)
+        bar.say.assert_called_once_with(said)

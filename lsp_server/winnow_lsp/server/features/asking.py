@@ -94,7 +94,9 @@ class Queued:
             self.bar.say(f"waiting, {before} before this one")
         else:
             self.server.bars.running = self.bar
-            self.bar.say("searching" if self.engine.drafter.state == "ready" else "loading models")
+            doing = "searching" if self.engine.drafter.state == "ready" else "loading models"
+            read = self.engine.latest(self.server.editor.sources(self.folders))
+            self.bar.say(doing if read else "reading the workspace")
 
 
 @asynccontextmanager
