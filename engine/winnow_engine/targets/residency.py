@@ -21,7 +21,7 @@ from winnow_engine.models.target_table import KnownTarget
 
 # Left to the desktop, and to what these estimates miss.
 _RESERVE_BYTES = 512 << 20
-# Activations of the drafter's batches, and llama.cpp's compute buffers. Estimates: no device was at hand to measure.
+# Activations of the drafter's batches, and llama.cpp's compute buffers. Estimates.
 _DRAFTER_WORK_BYTES = 1 << 30
 _TARGET_WORK_BYTES = 512 << 20
 # Weights of the default drafter's reranker, and what they work in.
