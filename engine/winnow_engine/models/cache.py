@@ -197,14 +197,11 @@ def _fault(model: ModelFile, file: Path) -> str:
     return ""
 
 
-def verify(
-    directory: Path | None = None, cancellation: Cancellation | None = None
-) -> list[tuple[RegisteredModel, FileState]]:
+def verify(directory: Path) -> list[tuple[RegisteredModel, FileState]]:
     """The state of every registered model, by size, header and SHA-256. Reads whole files (about 1 s per GB)."""
-    directory, cancellation = directory or default_directory(), cancellation or Cancellation()
     states = {model: quick_state(model, directory) for model in registry.MODELS}
     for model, state in states.items():
-        if state is FileState.OK and file_sha256(directory / model.file, cancellation) != model.sha256:
+        if state is FileState.OK and file_sha256(directory / model.file, Cancellation()) != model.sha256:
             states[model] = FileState.DAMAGED
     return list(states.items())
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from winnow_engine.core import Cancellation, Progress, ProgressSink
+from winnow_engine.core import Cancellation, Progress, ProgressSink, ignore
 from winnow_engine.errors import DownloadError
-from winnow_engine.models.cache import FileState, default_directory, file_sha256, part_of, quick_state
+from winnow_engine.models.cache import FileState, file_sha256, part_of, quick_state
 from winnow_engine.models.registry import HubSource, ModelFile, ModelSource
 from winnow_engine.models.wheels import read_wheels
 from winnow_engine.platform import try_lock
@@ -29,8 +29,8 @@ _OTHER_DIRECTORY = "make room there, or set WINNOW_MODELS_DIR to another directo
 
 def pull(
     model: ModelFile,
-    directory: Path | None = None,
-    progress: ProgressSink | None = None,
+    directory: Path,
+    progress: ProgressSink = ignore,
     cancellation: Cancellation | None = None,
 ) -> Path:
     """The model's file in `directory`, pulled if it is not there; `cache.verify` alone checks hashes of others.
@@ -38,8 +38,7 @@ def pull(
     Progress counts bytes. A second pull waits for the first. DownloadError names each source and why it failed, or why
     the directory cannot be written; CancelledError. Received bytes are kept, unless their hash is wrong.
     """
-    directory = directory or default_directory()
-    job = _Pull(model, directory, progress or (lambda _: None), cancellation or Cancellation())
+    job = _Pull(model, directory, progress, cancellation or Cancellation())
     if quick_state(model, directory) is not FileState.OK:
         try:
             job.run()

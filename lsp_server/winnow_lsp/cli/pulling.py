@@ -37,7 +37,7 @@ def pull_one(name: str, *, as_json: bool = False) -> Path:
     source = source_of(name)
     with _progress(name, as_json) as sink:
         if not is_source(source):
-            return pull(registry.find(name), progress=sink)
+            return pull(registry.find(name), cache.default_directory(), sink)
         from winnow_engine.targets.fetching import fetch, offer
 
         offered = offer(source)

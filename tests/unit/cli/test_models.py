@@ -87,7 +87,7 @@ def test_verify_finds_wrong_content_and_names_the_file(cache: Path) -> None:
 
 
 def test_pull_prints_a_json_line_for_each_percent(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def pull(model: registry.RegisteredModel, progress: ProgressSink) -> Path:
+    def pull(model: registry.RegisteredModel, _: Path, progress: ProgressSink) -> Path:
         for done in range(0, 1001):
             progress(Progress("smol from a mirror", done, 1000))
         return cache / model.file
