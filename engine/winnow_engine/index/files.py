@@ -29,7 +29,7 @@ from winnow_engine.index.stat_cache import Content, StatCache
 from winnow_engine.platform import is_folder, read_regular
 from winnow_engine.untrusted import printable
 
-_DIRECTORY = "directory"
+_FOLDER = "a folder, whose files count unless a rule leaves them out"
 _REPLACED = "\ufffd".encode()  # in place of bytes that are not UTF-8
 Skipped = Callable[[str, str], None]
 """Called with the path of each file left out and the reason; a directory stands for everything below it."""
@@ -65,7 +65,7 @@ def look(
 
 
 def explain(root: Path, path: Path, rules: FileRules | None = None) -> Verdict:
-    """The verdict on one file; `path` is relative to the root or absolute. Raises WorkspaceError as `look` does."""
+    """The verdict on a file or folder; `path` is relative to the root or absolute. Raises as `look` does."""
     root = _checked(root)
     try:
         relative = Path(os.path.normpath(root / path)).relative_to(root).as_posix()
@@ -78,8 +78,8 @@ def explain(root: Path, path: Path, rules: FileRules | None = None) -> Verdict:
             asked = candidate.asked_for_by
             reason = f"taken back by {asked}" if asked else "no rule leaves it out"
             return Verdict(True, f"{reason}; read as {content.made_of}" if content.made_of else reason)
-    otherwise = _DIRECTORY if is_folder(root / relative) else "no such file"
-    return Verdict(False, next(iter(reasons.values()), otherwise))
+    counts = not reasons and is_folder(root / relative)
+    return Verdict(counts, _FOLDER if counts else next(iter(reasons.values()), "no such file"))
 
 
 def folders(root: Path, rules: FileRules | None = None) -> Iterator[Path]:
@@ -91,7 +91,7 @@ def folders(root: Path, rules: FileRules | None = None) -> Iterator[Path]:
 
 def enters(root: Path, folder: Path, rules: FileRules | None = None) -> bool:
     """True if `look` enters a folder: it lies below the root, and no rule leaves it out."""
-    return explain(root, folder, rules).reason == _DIRECTORY
+    return explain(root, folder, rules).reason == _FOLDER
 
 
 def _not_asked(_path: str, _reason: str) -> None:
