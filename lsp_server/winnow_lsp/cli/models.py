@@ -27,7 +27,7 @@ from winnow_engine.targets.residency import any_gpu_bytes
 from winnow_engine.targets.suggesting import Suggestion
 from winnow_lsp.cli import completion
 from winnow_lsp.cli.local_servers import command, described
-from winnow_lsp.cli.pulling import is_source, pull_one, shown_size, suggested
+from winnow_lsp.cli.pulling import is_source, pull_one, shown_size, suggested, with_drafter
 
 _PLACES = {"resident": "GPU", "on-demand": "GPU, on demand", "cpu": "CPU", None: "does not fit"}
 _MARKS = {"measured": "", "forecast": "≈", "unknown": ""}
@@ -185,9 +185,9 @@ def pull_models(names: tuple[str, ...], as_json: bool) -> None:
     """Download models into the cache; without NAME, the default drafter and target.
 
     NAME is one of `winnow models list` or `suggest`, hf:OWNER/REPO or hf:OWNER/REPO:QUANT for a GGUF on a model hub, or
-    the URL of a GGUF. An interrupted download continues where it stopped.
+    the URL of a GGUF. An interrupted download continues where it stopped. A target brings the drafter if it is missing.
     """
-    names = names or (registry.DEFAULT_DRAFTER, registry.DEFAULT_TARGET)
+    names = with_drafter(names or (registry.DEFAULT_DRAFTER, registry.DEFAULT_TARGET))
     for name in names:
         if not is_source(source_of(name)):
             registry.find(name)  # before anything is fetched

@@ -16,6 +16,7 @@ from winnow_engine.core import Progress, ProgressSink
 from winnow_engine.models import cache, registry
 from winnow_engine.models.names import PREFIX
 from winnow_engine.models.pull import pull
+from winnow_engine.models.registry import ModelRole
 from winnow_engine.models.target_table import source_of
 from winnow_engine.platform import free_memory
 from winnow_engine.targets.suggesting import Suggestion, best, drafter_of, suggest
@@ -43,6 +44,14 @@ def pull_one(name: str, *, as_json: bool = False) -> Path:
         offered = offer(source)
         show(str(offered), err=True)  # others wrote its licence and architecture
         return fetch(offered, cache.default_directory(), sink)
+
+
+def with_drafter(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of models, behind the user's drafter if that is missing: no target is asked without one."""
+    drafter = Settings.of(user_settings()).models.drafter
+    drafters = {model.name: model for model in registry.MODELS if ModelRole.DRAFTER in model.roles}
+    lacks = drafter in drafters and not (cache.default_directory() / drafters[drafter].file).exists()
+    return (drafter, *names) if lacks and not drafters.keys() & names else names
 
 
 def is_source(name: str) -> bool:

@@ -103,6 +103,7 @@ def test_pull_shows_what_a_hub_offers_and_list_and_remove_know_it(
     cache: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = write_model(tmp_path_factory.mktemp("hub") / "a-Q8_0.gguf").read_bytes()
+    (cache / registry.find(registry.DEFAULT_DRAFTER).file).touch()
     with serving({"a-Q8_0.gguf": data}, monkeypatch):
         pulled = run("pull", f"hf:{REPOSITORY}")
     name = f"hf:{REPOSITORY}:Q8_0"
@@ -113,6 +114,14 @@ def test_pull_shows_what_a_hub_offers_and_list_and_remove_know_it(
     assert (record["bytes"], record["state"]) == (len(data), "ok")
     assert run("list").stdout.split()[-6:] == [name, "target", "3", "MB", "ok", date.today().isoformat()]
     assert run("remove", name).stdout == f"{name}: removed, 3 MB\n"
+
+
+def test_a_target_brings_the_drafter_if_there_is_none(cache: Path) -> None:
+    drafter, target = registry.DEFAULT_DRAFTER, f"hf:{REPOSITORY}"
+    assert module.with_drafter((target,)) == (drafter, target)
+    assert module.with_drafter((target, SMOL.name)) == (target, SMOL.name)
+    (cache / registry.find(drafter).file).touch()
+    assert module.with_drafter((target,)) == (target,)
 
 
 @pytest.mark.real_weights
