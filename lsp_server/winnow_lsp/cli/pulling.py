@@ -67,7 +67,7 @@ def shown_size(count: int) -> str:
 @contextmanager
 def _progress(name: str, as_json: bool) -> Iterator[ProgressSink]:
     console = Console(stderr=True)
-    if as_json or not console.is_terminal:
+    if as_json or not console.is_interactive:
         yield _Lines(name, as_json)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())

@@ -71,7 +71,8 @@ class ProgressView:
         self.part = ""  # in front of each line
         self._spinner = Spinner("dots", style="status.spinner")
         on_terminal = sys.stderr is not None and sys.stderr.isatty()  # None: the caller closed it
-        self._live = self._open() if on_terminal and not quiet else None
+        redraws = on_terminal and not Console(stderr=True).is_dumb_terminal  # Emacs's shell is one
+        self._live = self._open() if redraws and not quiet else None
         self._quiet, self._last_line = quiet, time.monotonic()
 
     def __call__(self, progress: Progress) -> None:
@@ -106,18 +107,15 @@ class ProgressView:
     def _print_line(self) -> None:
         if self._live is None and not self._quiet and time.monotonic() - self._last_line > _SECONDS_BETWEEN_LINES:
             self._last_line = time.monotonic()
-            click.echo(self._line(), err=True)
+            click.echo(self.part + self._said, err=True)
 
     def _open(self) -> Live:
         return Live(console=Console(stderr=True), get_renderable=self._view, transient=True, refresh_per_second=8)
 
     def _view(self) -> Group:
-        self._spinner.update(text=Text(self._line()))
+        self._spinner.update(text=Text(self.part + self._said))
         so_far = [Text("found so far:", "dim")] if self._provisional and self._spans else []
         return Group(*so_far, *_places(self._spans), self._spinner)
-
-    def _line(self) -> str:
-        return self.part + self._said
 
 
 def _places(spans: tuple[Span, ...]) -> Iterator[Text]:

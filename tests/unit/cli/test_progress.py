@@ -13,9 +13,8 @@ INDEXING = Progress("index", 3, 10, tokens=2_000, total_tokens=6_000, elapsed_s=
 
 
 def spans(count: int) -> list[Span]:
-    return [
-        Span(f"shop/part{n}.py", n, n + 9, 40, float(n), UnitKind.FUNCTION, f"part{n}") for n in range(1, count + 1)
-    ]
+    numbers = range(1, count + 1)
+    return [Span(f"shop/part{n}.py", n, n + 9, 40, float(n), UnitKind.FUNCTION, f"part{n}") for n in numbers]
 
 
 @pytest.fixture
@@ -43,24 +42,25 @@ def test_the_best_places_are_listed_and_the_others_counted(
         err = capsys.readouterr().err
         assert "and 2 more" in err
         assert "reading 2,900 tokens, about 18 s" in err
-    err = capsys.readouterr().err
-    assert "\x1b[2K" in err, "the list is erased before the answer"
-    assert "part" not in err.rpartition("\x1b[2K")[2]
+    _, erased, after = capsys.readouterr().err.rpartition("\x1b[2K")
+    assert (erased, "part" in after) == ("\x1b[2K", False), "the list is erased before the answer"
 
 
-def test_without_a_terminal_there_is_a_line_now_and_then(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_where_nothing_can_be_redrawn_there_is_a_line_now_and_then(
+    is_terminal: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
     monkeypatch.setattr(report, "_SECONDS_BETWEEN_LINES", -1.0)
     with ProgressView() as view:
         view(INDEXING)
         view.kept(Kept.of(spans(2), 18.0))
         view.part = "2 of 9: "
         view.say("reading 2,900 tokens, about 18 s")
-    assert capsys.readouterr().err.splitlines() == [
-        "indexing 3 of 10 files, 1,000 tokens/s, about 4 s",
-        "2 of 9: reading 2,900 tokens, about 18 s",
-    ]
+    indexing, reading = capsys.readouterr().err.splitlines()
+    assert indexing == "indexing 3 of 10 files, 1,000 tokens/s, about 4 s"
+    assert reading == "2 of 9: reading 2,900 tokens, about 18 s"
 
 
 def test_a_stderr_that_the_caller_closed_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
