@@ -128,8 +128,8 @@ def _entries(found: Sequence[ListedFolder | IndexedFile], path: str) -> list[Out
 def _entry(one: ListedFolder | IndexedFile) -> OutlineEntry:
     if isinstance(one, ListedFolder):
         return OutlineEntry(path=f"{one.path}/", kind="folder", files=one.files)
-    names = [definition.name for definition in named_units(one)[:_NAMES_A_FILE]]
-    return OutlineEntry(path=one.path, kind="file", lines=one.line_count, defines=names)
+    names = dict.fromkeys(definition.name for definition in named_units(one))  # a long section is several units
+    return OutlineEntry(path=one.path, kind="file", lines=one.line_count, defines=[*names][:_NAMES_A_FILE])
 
 
 def place_of(lines: Citation | Span) -> CodePlace:

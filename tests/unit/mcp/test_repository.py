@@ -10,13 +10,13 @@ from winnow_engine.errors import BudgetError, PositionError
 from winnow_engine.index.scope import matching_lines
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_lsp.mcp.arguments import Arguments
-from winnow_lsp.mcp.presentation import found_lines
+from winnow_lsp.mcp.presentation import found_lines, outlined
 from winnow_lsp.mcp.repository import _paths, known_paths, lines_of_file
 
 FILES = {
     "src/a.py": "import os\n\n\ndef total(items):\n    all_items = items\n    return sum(all_items)\n",
     "src/deep/b.py": f"LONG = '{'items ' * 60}'\n",
-    "docs/b.py": "A = 1\n",
+    "docs/b.py": "def one():\n    return 1\n\n\ndef one():\n    return 2\n\n\ndef two():\n    return 3\n",
 }
 
 
@@ -52,8 +52,12 @@ def test_lines_that_exist(
             lines_of_file(workspace, path, first, last)
         return
     cursor = lines_of_file(workspace, path, first, last)
-    assert (cursor.start_line, cursor.end_line) == lines
-    assert cursor.path.endswith(path)
+    assert (cursor.start_line, cursor.end_line, cursor.path.endswith(path)) == (*lines, True)
+
+
+def test_the_outline_of_a_folder_has_each_name_once(workspace: Workspace) -> None:
+    [file] = outlined(workspace, "docs", Arguments(budget=100), lambda text: 1).entries
+    assert file.defines == ["one", "two"]
 
 
 def test_paths_that_are_meant(workspace: Workspace, tmp_path: Path) -> None:
