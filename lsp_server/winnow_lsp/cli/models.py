@@ -17,7 +17,6 @@ from winnow_engine.core import counted
 from winnow_engine.errors import ModelDamagedError
 from winnow_engine.models import cache, registry
 from winnow_engine.models.cache import FileState
-from winnow_engine.models.names import PREFIX
 from winnow_engine.models.registry import ModelRole, RegisteredModel
 from winnow_engine.models.target_table import source_of
 from winnow_engine.platform import free_memory, physical_cores
@@ -205,7 +204,7 @@ def pull_models(names: tuple[str, ...], as_json: bool) -> None:
 @click.argument("name", shell_complete=completion.models)
 def print_path(name: str) -> None:
     """Print where the file of the model NAME is."""
-    click.echo(cache.locate(name) if source_of(name).startswith(PREFIX) else cache.path(name))
+    click.echo(cache.locate(name))
 
 
 @models.command("remove")

@@ -109,7 +109,7 @@ def test_pull_shows_what_a_hub_offers_and_list_and_remove_know_it(
     name = f"hf:{REPOSITORY}:Q8_0"
     assert pulled.stdout == f"{cache / REPOSITORY / 'a-Q8_0.gguf'}\n"
     assert "Q8_0, llama, context 4,096 tokens, licence apache-2.0" in pulled.stderr
-    assert run("path", name).stdout == pulled.stdout
+    assert run("path", name).stdout == run("path", pulled.stdout.strip()).stdout == pulled.stdout
     (record,) = (one for one in json.loads(run("list", "--json").stdout) if one["name"] == name)
     assert (record["bytes"], record["state"]) == (len(data), "ok")
     assert run("list").stdout.split()[-6:] == [name, "target", "3", "MB", "ok", date.today().isoformat()]
