@@ -289,7 +289,10 @@ async def test_ten_thousand_mutated_messages_break_nothing(user: User) -> None:
 async def http_server(user: User, *arguments: str) -> AsyncIterator[str]:
     """The address of `winnow mcp --http`."""
     process = await asyncio.create_subprocess_exec(
-        *user.command("mcp", *HERE, "--http", "0", *arguments), env=user.environment, stderr=subprocess.PIPE
+        *user.command("mcp", *HERE, "--http", "0", *arguments),
+        env=user.environment,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
     )
     assert process.stderr is not None
     try:

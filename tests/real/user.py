@@ -49,11 +49,5 @@ class User:
 
 def winnow(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the command with these variables beside those of this process."""
-    return subprocess.run(
-        [sys.executable, "-m", "winnow_lsp", *arguments],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    own = {**os.environ, **environment}
+    return subprocess.run(User.command(*arguments), env=own, capture_output=True, text=True, timeout=PATIENCE_S)

@@ -46,13 +46,17 @@ export async function useTheme(theme) {
   await page.waitForTimeout(1000); // the views follow; only the pictures depend on it
 }
 
-/** Pick the row that `words` find in the quick input that `key` opens. */
-export async function pick(key, words, row) {
+/** Pick the row that `words` find in the quick input that `key` opens, again if something took the focus and closed it. */
+export async function pick(key, words, row, tries = 5) {
   await page.keyboard.press(key);
-  const input = page.locator('.quick-input-widget input');
-  await input.waitFor();
-  await input.fill(words);
-  await page.locator('.quick-input-list .monaco-list-row.focused', { hasText: row }).waitFor();
+  try {
+    await page.locator('.quick-input-widget input').fill(words, { timeout: 20_000 });
+    await page.locator('.quick-input-list .monaco-list-row.focused', { hasText: row }).waitFor({ timeout: 60_000 });
+  } catch (error) {
+    if (tries === 1) throw error;
+    await page.keyboard.press('Escape');
+    return pick(key, words, row, tries - 1);
+  }
   await page.keyboard.press('Enter');
 }
 
