@@ -73,7 +73,7 @@ class PlaceReader:
 
     def _lines(self, path: str, match: re.Match[str]) -> Citation | None:
         start, end = int(match["start"]), int(match["end"] or match["start"])
-        count = self._workspace.files[self._workspace.file_number(path)].line_count
+        count = self._workspace.file(path).line_count
         return Citation(path, start, end) if 1 <= start <= end <= count else None
 
     def _path(self, before: str, first: int) -> str | None:

@@ -109,7 +109,8 @@ class WinnowServer(LanguageServer):
 
     def _status_json(self) -> dict[str, Any]:
         doing = self.bars.running.message if self.bars.running else ""
-        return status_json(self.engine, self.indexer.state, doing) if self.engine else {}
+        engine = self.engine if self.editor.configured.is_set() else None  # not "ready" before the index is begun
+        return status_json(engine, self.indexer.state, doing) if engine else {}
 
     async def _release(self, engine: Engine) -> None:
         engine.watchers.remove(self.status.changed)

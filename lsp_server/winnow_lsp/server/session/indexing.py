@@ -44,13 +44,13 @@ class Indexer:
         self._error: str | None = None
         self._progress = Progress("index", 0, 0)
         self._task: asyncio.Task[None] | None = None
-        self._quiet_at, self._started = 0.0, False
+        self._quiet_at = 0.0
 
     @property
     def state(self) -> IndexState:
-        """State of the index. It works until `start` has begun; after changes it first waits for a quiet moment."""
-        waits = self._task is not None and not self._task.done() and not self.stale
-        return IndexState(self._progress, len(self.stale), bool(self.runs) or waits or not self._started, self._error)
+        """State of the index. After changes the indexer waits for a quiet moment before it counts as working."""
+        about_to_run = self._task is not None and not self._task.done() and not self.stale
+        return IndexState(self._progress, len(self.stale), bool(self.runs) or about_to_run, self._error)
 
     def changed(self, uris: Iterable[str]) -> None:
         """Note files that have changed, on disk or in the editor."""
@@ -66,7 +66,7 @@ class Indexer:
         """Index now, from the beginning if that was under way; only stop where nothing is to be indexed unasked."""
         if self._task is not None:
             self._task.cancel()
-        self._quiet_at, self._started = 0.0, True
+        self._quiet_at = 0.0
         self._begin()
         self._changed()
 
@@ -104,7 +104,7 @@ class Indexer:
         task = asyncio.current_task()
         assert task is not None
         self.runs.append(task)
-        self._error, self._started = None, True
+        self._error = None
         try:
             workspace = await engine.queue.background(prepare)
             self._progress = replace(self._progress, done=len(workspace.files), total=len(workspace.files))
