@@ -123,6 +123,7 @@ local function streaming()
   done.sentences = {
     { start = 0, ["end"] = 13, places = { location("names.py", 2, 4, 2) }, support = 0.9, unknown = {} },
     { start = 14, ["end"] = 18, places = {}, support = 0.1, unknown = { { start = 14, ["end"] = 18 } } },
+    { start = 19, ["end"] = 41, places = { location("names.py", 2, 4, 2) }, support = 0.9, unknown = {} },
   }
   asked.answer(done)
   check("the result completes what was streamed", shown("four\nfive, see `names.py:3`\n"), text())
@@ -132,6 +133,7 @@ local function streaming()
   end, api.nvim_buf_get_extmarks(0, api.nvim_get_namespaces()["winnow.notes"], 0, -1, { details = true }))
   local first = vim.fn.search("^one two three", "bnw") - 1
   local expected = { { first, 13, "[1]" }, { first + 1, 4, "[not found in the code shown][four is no name in this workspace]" } }
+  table.insert(expected, { first + 2, 22, "[1]" })
   check("sentences have the numbers of their places", vim.deep_equal(notes, expected), notes)
   check("so are lines that only a commit has", shown("far.py:1-4`\n- `1a2b3c4d5e:sub/far.py:3-4`"), text())
   check("the stage goes with the end", stage() == "")

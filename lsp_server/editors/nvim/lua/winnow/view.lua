@@ -143,7 +143,7 @@ end
 function View:note_behind(start, text, note)
   local lines = vim.split(text, "\n", { plain = true })
   local column = #lines[#lines] + (#lines == 1 and start[2] or 0)
-  local virtual = { virt_text = { { note, "Comment" } }, virt_text_pos = "inline" }
+  local virtual = { virt_text = { { note, "Comment" } }, virt_text_pos = "inline", right_gravity = false }
   api.nvim_buf_set_extmark(self.bufnr, NOTES, start[1] + #lines - 1, column, virtual)
 end
 
