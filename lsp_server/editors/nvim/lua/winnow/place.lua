@@ -16,7 +16,7 @@ local UNATTACHED = "winnow: NotAttachedError: no Winnow server is attached to th
   .. 'Enable it with vim.lsp.enable("winnow") and open a file of a project (a directory with .git or another root '
   .. "marker); :checkhealth winnow says more."
 
---- The server for a buffer: the attached one, that of the answer shown there, or the only one.
+--- The server for a buffer: the attached one, for an answer that of its project, elsewhere the only one.
 ---@param bufnr integer
 ---@return vim.lsp.Client?
 function M.client(bufnr)
@@ -25,10 +25,9 @@ function M.client(bufnr)
     return attached
   end
   local view = require("winnow.view").of(bufnr)
-  if view and not view.client:is_stopped() then
-    return view.client
-  end
-  local all = vim.lsp.get_clients({ name = "winnow" })
+  local all = vim.tbl_filter(function(client)
+    return not view or view:answers_to(client)
+  end, vim.lsp.get_clients({ name = "winnow" }))
   return #all == 1 and all[1] or nil
 end
 
