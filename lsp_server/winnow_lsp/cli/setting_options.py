@@ -123,7 +123,7 @@ _SET = click.option(
     "assigned",
     multiple=True,
     metavar="NAME=VALUE",
-    callback=lambda _context, _parameter, given: _assigned(given),
+    callback=lambda _context, _parameter, given: _assigned([one.removeprefix("winnow.") for one in given]),
     help="Any other setting; see docs/settings.md.",
     shell_complete=completion.settings,
 )

@@ -38,9 +38,9 @@ def parsed(*arguments: str) -> tuple[Settings | None, str]:
 
 def test_lists_add_up_and_take_what_looks_like_anything(file: Path) -> None:
     given = [f"--set=files.exclude={one}" for one in ("*.md", "1", "--http", '["a", "b"]')]
-    config, _ = parsed(*given)
+    config, _ = parsed(*given, "--set=winnow.maxTokens=40")
     assert config is not None
-    assert config.files.exclude == ("*.md", "1", "--http", "a", "b")
+    assert (config.files.exclude, config.sampling.max_tokens) == (("*.md", "1", "--http", "a", "b"), 40)
 
 
 @pytest.mark.parametrize(
