@@ -71,7 +71,7 @@ def offered(definitions: Sequence[Mapping[str, Any]], choice: str, only: str | N
         return NO_TOOLS
     names = [one["function"]["name"] for one in definitions]
     if choice != "auto" and (not names or (only is not None and only not in names)):
-        missing = only or "which one could be called"
+        missing = only or "one that could be called"
         raise ApiError(400, f"tool_choice asks for a call, but tools does not have {missing}", "tool_choice")
     return Tools(tuple(definitions), choice != "auto", only, parallel)
 
