@@ -116,7 +116,7 @@ def install(context: click.Context, /, client: str, project: bool, printed: bool
     path, entry = setup.place(agent, folder), _entry(context, agent, folder, options)
     outcome = setup.SetupOutcome.BY_HAND if printed else setup.install(agent, entry, folder)
     if outcome is setup.SetupOutcome.BY_HAND:
-        click.echo(f"{path} needs:" if printed else f"Nothing was changed. Add this to {path}:", err=True)
+        click.echo(f"{path} needs:" if printed else f"Nothing was changed. {setup.by_hand(agent, path)}:", err=True)
         click.echo(setup.snippet(agent, entry), nl=False)
     elif outcome is setup.SetupOutcome.ALREADY:
         click.echo(f"{agent.title} has Winnow already.")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -163,9 +164,7 @@ def environment(variables: Environment = os.environ) -> dict[str, str]:
 
 def secrets() -> list[str]:
     """Names of the variables with keys and tokens of ours, which no configuration file should have."""
-    return sorted(
-        name for name in os.environ if name.startswith("WINNOW_") and name.endswith(("_KEY", "_KEYS", "_TOKEN"))
-    )
+    return sorted(name for name in os.environ if name.startswith("WINNOW_") and name.endswith(("KEY", "KEYS", "TOKEN")))
 
 
 def portable(command: Command, project: Path) -> Iterator[str]:
@@ -220,10 +219,18 @@ def is_there(agent: AgentProgram, project: Path | None) -> bool:
     return file.is_file() or own_folder or on_path(agent.program) is not None
 
 
+def by_hand(agent: AgentProgram, path: str) -> str:
+    """What a user has to do with `snippet`, and why it is left to them."""
+    present = entry_in(expanded(path), agent.slot)
+    if present is NotImplemented:
+        return f"{path} is damaged or has comments. Add this to it"
+    return f'Put this in place of "{NAME}" in {path}' if present else f"Add this to {path}"
+
+
 def install(agent: AgentProgram, entry: Entry, project: Path | None) -> SetupOutcome:
     """Have the agent's own command add Winnow, or write its configuration. Raises AgentSetupError if it refuses."""
     file = expanded(place(agent, project))
-    if _entry_in(file, agent) == entry:
+    if entry_in(file, agent.slot) == entry:
         return SetupOutcome.ALREADY
     if project is None and agent.add:
         return _run(agent, agent.add(entry))
@@ -233,7 +240,7 @@ def install(agent: AgentProgram, entry: Entry, project: Path | None) -> SetupOut
 def uninstall(agent: AgentProgram, project: Path | None) -> SetupOutcome:
     """Have the agent's own command take Winnow out again, or take it out of the configuration: as `install`."""
     file = expanded(place(agent, project))
-    if file.suffix and _entry_in(file, agent) is None:
+    if file.suffix and entry_in(file, agent.slot) is None:
         return SetupOutcome.ALREADY
     if project is None and agent.add:
         return _run(agent, agent.remove)
@@ -243,22 +250,12 @@ def uninstall(agent: AgentProgram, project: Path | None) -> SetupOutcome:
     return outcome
 
 
-def _entry_in(file: Path, agent: AgentProgram) -> Any:
-    """The entry in a configuration, or what no entry is equal to where that cannot be read."""
-    try:
-        return entry_in(file, agent.slot) if file.suffix else None
-    except UnknownFormError:
-        return NotImplemented
-
-
 def _rewrite(agent: AgentProgram, file: Path, project: Path | None, new: Callable[[], str]) -> SetupOutcome:
-    if not is_there(agent, project):
-        return SetupOutcome.BY_HAND
-    try:
-        write(file, new(), project)
-    except UnknownFormError:
-        return SetupOutcome.BY_HAND
-    return SetupOutcome.DONE
+    with suppress(UnknownFormError):
+        if is_there(agent, project):
+            write(file, new(), project)
+            return SetupOutcome.DONE
+    return SetupOutcome.BY_HAND
 
 
 def _run(agent: AgentProgram, arguments: Sequence[str]) -> SetupOutcome:

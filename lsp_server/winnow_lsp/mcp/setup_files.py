@@ -75,8 +75,11 @@ def text_of(file: Path) -> str:
 
 
 def entry_in(file: Path, slot: Slot) -> Any:
-    """The entry that a file has; None if it has none. Raises UnknownFormError."""
-    return slot.found(_parsed(file, text_of(file)))
+    """The entry that a file has; None if it has none. Where it cannot be read, what no entry is equal to."""
+    try:
+        return slot.found(_parsed(file, text_of(file))) if file.suffix else None
+    except UnknownFormError:
+        return NotImplemented
 
 
 def alone(suffix: str, slot: Slot, entry: Entry) -> str:

@@ -111,6 +111,19 @@ def test_what_to_add_is_shown_where_the_program_is_not_there(
     assert list(home.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{ // mine\n}", "mcp.json is damaged or has comments. Add this to it:"),
+        ('{"mcpServers": {"winnow": {"command":"mine"}}}', 'Put this in place of "winnow" in ~/.cursor/mcp.json:'),
+    ],
+)
+def test_why_a_user_has_to_edit_is_said(text: str, said: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (file := written(home, "cursor")).write_text(text)
+    assert main(["mcp", "install", "cursor"]) == 0
+    assert (file.read_text(), said in capsys.readouterr().err) == (text, True)
+
+
 @pytest.mark.parametrize("name", [name for name in AGENTS if name not in (*OWN, "vscode")])
 def test_a_configuration_gets_the_entry_and_loses_it(
     name: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -122,11 +135,8 @@ def test_a_configuration_gets_the_entry_and_loses_it(
     assert "already" in capsys.readouterr().out
     monkeypatch.setenv("WINNOW_MODELS_DIR", "models")
     assert main(["mcp", "install", name]) == 0
-    [variables] = [
-        entry_of(name, file.read_text())[key]
-        for key in ("env", "envs", "environment")
-        if key in entry_of(name, file.read_text())
-    ]
+    entry = entry_of(name, file.read_text())
+    [variables] = [entry[key] for key in ("env", "envs", "environment") if key in entry]
     assert variables == {"WINNOW_MODELS_DIR": str(home / "models")}
     monkeypatch.delenv("WINNOW_MODELS_DIR")
     assert main(["mcp", "install", name]) == 0
@@ -156,23 +166,15 @@ def test_variables_reach_the_own_command(
     name: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     told = program(home, OWN[name][0])
-    for variable, value in {
-        "WINNOW_CACHE_DIR": "~/c",
-        "WINNOW_TARGET_KEY": "s3cret",
-        "WINNOW_HTTP_TOKEN": "s3cret",
-    }.items():
+    variables = {"WINNOW_CACHE_DIR": "~/c", "WINNOW_TARGET_KEY": "s3cret", "WINNOW_HTTP_TOKEN": "s3cret"}
+    for variable, value in variables.items():
         monkeypatch.setenv(variable, value)
     assert main(["mcp", "install", name]) == 0
     assert str(home / "c") in (arguments := told.read_text())
     assert "s3cret" not in arguments
     assert "WINNOW_TARGET_KEY is secret and was not written" in capsys.readouterr().err
-    assert name != "gemini" or arguments.splitlines()[6:] == [
-        WINNOW[0],
-        "-e",
-        f"WINNOW_CACHE_DIR={home / 'c'}",
-        "--",
-        "mcp",
-    ]
+    command = [WINNOW[0], "-e", f"WINNOW_CACHE_DIR={home / 'c'}", "--", "mcp"]
+    assert name != "gemini" or arguments.splitlines()[6:] == command
 
 
 @pytest.mark.parametrize("name", AGENTS)
