@@ -151,9 +151,9 @@ def _say(done: str, files: list[Path]) -> None:
 
 def _entry(context: click.Context, agent: setup.AgentProgram, project: Path | None, options: dict[str, Any]) -> Entry:
     """What an agent's configuration needs, and notices about what it does not get."""
-    if is_url(target := options["settings"].get("target", "")):
-        parse(target)  # nor does a file get a password
     given, variables = _given(context, options), setup.environment()
+    for target in filter(is_url, (options["settings"].get("target", ""), variables.get("WINNOW_TARGET", ""))):
+        parse(target)  # nor does a file get a password
     for name in [*setup.secrets(), *(variables if project else ())]:
         why = "is of this machine" if name in variables else "is secret"
         click.echo(f"{name} {why} and was not written: {agent.title} has to pass it on", err=True)

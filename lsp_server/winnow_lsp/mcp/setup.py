@@ -32,7 +32,7 @@ from winnow_lsp.mcp.setup_files import (
 
 _OWN_COMMAND_S = 60.0
 _FOLDERS = ("WINNOW_CACHE_DIR", "WINNOW_MODELS_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
-_OTHERS = ("WINNOW_PLAIN_HTTP_HOSTS", "WINNOW_SERVER")
+_OTHERS = ("WINNOW_DRAFTER", "WINNOW_TARGET", "WINNOW_PLAIN_HTTP_HOSTS", "WINNOW_SERVER")
 _MOVED = {  # by variable: the folder that it moves
     "CLAUDE_CONFIG_DIR": "~/.claude/",
     "CODEX_HOME": "~/.codex/",

@@ -67,7 +67,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home without any agent's program, in which the commands run as well."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    for variable in (*VARIABLES, *FOLDERS):
+    for variable in (*VARIABLES, *FOLDERS, "WINNOW_DRAFTER", "WINNOW_TARGET"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -134,11 +134,15 @@ def test_a_configuration_gets_the_entry_and_loses_it(
         assert entry_of(name, before := file.read_text()) == DOCUMENTED[name][3]
     assert "already" in capsys.readouterr().out
     monkeypatch.setenv("WINNOW_MODELS_DIR", "models")
+    monkeypatch.setenv("WINNOW_TARGET", "http://user:secret@127.0.0.1:1/v1")
+    assert main(["mcp", "install", name]) == 2
+    monkeypatch.setenv("WINNOW_TARGET", "http://127.0.0.1:1/v1#b")
     assert main(["mcp", "install", name]) == 0
     entry = entry_of(name, file.read_text())
     [variables] = [entry[key] for key in ("env", "envs", "environment") if key in entry]
-    assert variables == {"WINNOW_MODELS_DIR": str(home / "models")}
+    assert variables == {"WINNOW_MODELS_DIR": str(home / "models"), "WINNOW_TARGET": "http://127.0.0.1:1/v1#b"}
     monkeypatch.delenv("WINNOW_MODELS_DIR")
+    monkeypatch.delenv("WINNOW_TARGET")
     assert main(["mcp", "install", name]) == 0
     assert file.read_text() == before
     for _ in range(2):
@@ -243,16 +247,9 @@ def test_options_are_written_so_that_they_work_from_any_folder(home: Path, capsy
     [server] = json.loads(capsys.readouterr().out)["mcpServers"].values()
     command, *arguments = server["args"]
     assert command == "mcp"
-    assert sorted(arguments) == sorted(
-        [
-            "--drafter=smollm2-135m",
-            f"--target={home / 'model.gguf'}",
-            f"--workspace={home}",
-            "--set=files.exclude=install",
-            "--set=files.exclude=--http",
-            "--no-server",
-        ]
-    )
+    absolute = ["--drafter=smollm2-135m", f"--target={home / 'model.gguf'}", f"--workspace={home}"]
+    others = ["--set=files.exclude=install", "--set=files.exclude=--http", "--no-server"]
+    assert sorted(arguments) == sorted([*absolute, *others])
 
 
 @pytest.mark.parametrize(
