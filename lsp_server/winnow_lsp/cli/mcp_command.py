@@ -165,7 +165,9 @@ def _entry(context: click.Context, agent: setup.AgentProgram, project: Path | No
 
 
 def _given(context: click.Context, options: dict[str, Any]) -> list[str]:
-    """The options that a command was given, with paths that lead there from any folder."""
+    """The options that a command was given, with paths that lead there from any folder. Raises WorkspaceError."""
+    if not options["workspace"].is_dir():
+        raise WorkspaceError(f"there is no folder {options['workspace']}: name the one to search with --workspace")
     names = list(on_command_line(context))
     workspace = [f"--workspace={options['workspace'].absolute()}"] if "--workspace" in names else []
     return [*workspace, *written(options["settings"]), *(name for name in names if name.endswith("-server"))]

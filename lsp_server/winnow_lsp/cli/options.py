@@ -27,9 +27,7 @@ from winnow_lsp.host.socket_path import SWITCH
 from winnow_lsp.host.user_files import workspace_set
 
 _FIRST_BYTE_S = 10.0  # programs that have nothing to say may pass on a pipe that nobody ever closes
-
 _MOST_INPUT = 1_000_000  # bytes, several times what a target's context holds
-
 _AT = re.compile(r"(?P<file>.+?)(?::|#L)(?P<start>\d+)(?::\d+)?(?:-L?(?P<end>\d+)(?::\d+)?)?:?")
 """As compilers and links write places. A column says nothing more: units are lines."""
 workspace_option = click.option(

@@ -240,6 +240,7 @@ def test_a_program_of_the_folder_one_is_in_does_not_run(
 
 
 def test_options_are_written_so_that_they_work_from_any_folder(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mcp", "install", "gemini", "-w", "nowhere"]) == 4
     (home / "model.gguf").touch()
     models = ["--drafter", "smollm2-135m", "--target", "model.gguf"]
     files = ["-w", ".", "--set", "files.exclude=install", "--set", "files.exclude=--http"]
