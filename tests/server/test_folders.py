@@ -33,7 +33,9 @@ async def test_a_folder_counts_from_when_it_is_added_until_it_is_removed(connect
     assert await uris(client) == files(folder)
     client.folders([second])
     assert await uris(client) == files(folder, second)
-    client.folders([], [folder])
+    client.folders([], [second, folder])
+    assert "no folder is open" in (await client.refusal(client.spans("Anything?"))).message
+    client.folders([second])
     assert await uris(client) == files(second)
     client.folders([folder], [second])
     assert await uris(client) == files(folder)

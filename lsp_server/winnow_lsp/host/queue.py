@@ -82,8 +82,8 @@ class Queue:
         self._tickets.append(ticket)
         self._quiet.clear()
         self._background.cancel()
-        self._advance()
         try:
+            self._advance()
             await ticket.first.wait()
             return await self._run(prepare(), Cancellation())
         finally:

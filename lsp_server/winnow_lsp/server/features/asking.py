@@ -95,7 +95,7 @@ class Queued:
         else:
             self.server.bars.running = self.bar
             doing = "searching" if self.engine.drafter.state == "ready" else "loading models"
-            read = self.engine.latest(self.server.editor.sources(self.folders))
+            read = self.folders.all and self.engine.latest(self.server.editor.sources(self.folders))
             self.bar.say(doing if read else "reading the workspace")
 
 
