@@ -148,7 +148,7 @@ local function jumping()
   check("a listed citation leads to its line and column", vim.deep_equal(cursor, { 2, 4 }), cursor)
   check("the answer stays in sight", api.nvim_win_is_valid(answer) and api.nvim_get_current_win() ~= answer)
   api.nvim_set_current_win(answer)
-  vim.fn.search("names.py:3")
+  vim.fn.search([[see .\zsnames.py:3]])
   press("gf")
   check(
     "path:line in the text leads to its line",
