@@ -10,8 +10,8 @@ import numpy as np
 
 from winnow_cuda.cpu.encoder import CpuEncoder
 from winnow_cuda.device import Binaries, DeviceError, availability, open_device
-from winnow_cuda.ops._int16 import runs_here
-from winnow_cuda.ops.int16_products import packed_layer
+from winnow_cuda.ops._integers import runs_here
+from winnow_cuda.ops.int8_products import packed_layer
 from winnow_cuda.shapes import (
     Encoder,
     Float32,

@@ -49,9 +49,9 @@ class TransformerShape:
 
 @dataclass(frozen=True, slots=True)
 class PackedMatrix:
-    """A matrix [N, K] for `ops/int16_products.py`, in panels of 32 rows, side by side."""
+    """A matrix [N, K] for `ops/int8_products.py`, in panels of 32 rows, side by side."""
 
-    codes: Int16  # [panels, chunks, pairs, 64]: the columns of a chunk by two
+    codes: NDArray[np.uint8] | Int16  # [panels, chunks, words, 128 or 64]: the columns of a chunk by four or two
     scales: Float32  # [chunks, N]
 
 

@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from llvmlite import binding
 
 import winnow_cuda
-from winnow_cuda.ops._int16 import runs_here
+from winnow_cuda.ops._integers import runs_here
 
 CODE = """
 import json
@@ -100,8 +101,8 @@ import numpy as np
 from numba.core import event
 from winnow_cuda.backends import warm_up
 from winnow_cuda.cpu.encoder import CpuEncoder
-from winnow_cuda.ops.int16_products import packed_layer
-from winnow_cuda.ops._int16 import runs_here
+from winnow_cuda.ops.int8_products import packed_layer
+from winnow_cuda.ops._integers import runs_here
 from winnow_cuda.shapes import PackedMatrix, Weights
 from dataclasses import replace
 from test_gpu_encoder import PREFIX, QWEN2, weights_of
@@ -128,25 +129,27 @@ def test_an_encoder_of_mapped_weights_compiles_nothing_once_warm() -> None:
 
 
 BITS = """
-import hashlib
-import numpy as np
-from winnow_cuda.ops._int16 import packed, rounded_rows
+import hashlib, numpy as np
+from winnow_cuda.ops._integers import packed, rounded_rows
 from winnow_cuda.ops.int16_attention import int16_attention
-from winnow_cuda.ops.int16_products import int16_gemm
-from winnow_cuda.ops.int16_products import int16_swiglu, packed_gate_up
+from winnow_cuda.ops.int8_products import int8_gemm, int8_swiglu, packed_gate_up
 
 random = np.random.default_rng(0)
 normal = lambda *shape: random.standard_normal(shape, np.float32)
 rows, heads, none = normal(4000, 1000), normal(3, 700, 2, 64), np.empty((0, 2, 64), np.float32)
-rounded = rounded_rows(rows)
 for array in (
-    rounded.codes, rounded.scales,
-    int16_gemm(rows[:500], packed(normal(64, 1000))),
-    int16_swiglu(rows[:500], packed_gate_up(normal(64, 1000)), 32),
+    rounded_rows(rows).scales[:, : len(rows)], int8_swiglu(rows[:500], packed_gate_up(normal(64, 1000)), 32),
+    int8_gemm(rows[:500], packed(normal(64, 1000))), int8_gemm(rows[:500, :901], packed(normal(64, 901))),
     int16_attention(*heads, np.array([0, 700]), none, none),
 ):
     print(hashlib.sha256(np.ascontiguousarray(array)).hexdigest())
 """
+
+
+def bits(cache: Path, first: str = "", *arguments: str) -> str:
+    """Hashes of what the integers give, after some code."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "NUMBA_CACHE_DIR": str(cache)}
+    return subprocess.check_output([sys.executable, "-c", first + BITS, *arguments], env=environment, text=True)
 
 
 @pytest.mark.skipif(not runs_here(), reason="needs AVX2")
@@ -155,6 +158,20 @@ def test_what_was_compiled_before_gives_the_same_bits(tmp_path: Path) -> None:
 
     The process that compiles runs the one, later ones run the other.
     """
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "NUMBA_CACHE_DIR": str(tmp_path)}
-    found = [subprocess.check_output([sys.executable, "-c", BITS], env=environment, text=True) for _ in range(2)]
-    assert found[0] == found[1]
+    assert bits(tmp_path) == bits(tmp_path)
+
+
+OF_ANOTHER = """
+import json, sys
+from llvmlite import binding
+import winnow_cuda.ops._exp  # Numba asks for the features that are there
+there = binding.get_host_cpu_features()
+binding.get_host_cpu_features = lambda: there | json.loads(sys.argv[1])
+"""
+VNNI = bool(binding.get_host_cpu_features().get("avx512vnni"))
+
+
+@pytest.mark.skipif(not runs_here(), reason="needs AVX2")
+@pytest.mark.parametrize("features", [{"avx512vnni": False}, {"avx512bw": False}, {"avx512bw": False, "avxvnni": VNNI}])
+def test_processors_with_fewer_features_give_the_same_bits(features: dict[str, bool], tmp_path: Path) -> None:
+    assert bits(tmp_path / "own") == bits(tmp_path / "other", OF_ANOTHER, json.dumps(features))

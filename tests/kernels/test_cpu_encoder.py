@@ -10,8 +10,8 @@ from test_gpu_encoder import PREFIX, QWEN2, error, readout_of, weights_of
 
 from winnow_cuda.cpu import encoder as module
 from winnow_cuda.cpu.encoder import CpuEncoder
-from winnow_cuda.ops._int16 import runs_here
-from winnow_cuda.ops.int16_products import packed_layer
+from winnow_cuda.ops._integers import runs_here
+from winnow_cuda.ops.int8_products import packed_layer
 from winnow_cuda.shapes import Batch, Float32, Matrix, Weights
 
 QUESTIONS = [[5, 6, 7, 8, 9, 10, 11], [5, 6, 7, 8, 12], [5, 6, 7, 8, 9, 13, 14, 15, 16]]
@@ -52,7 +52,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_packed_weights_give_nearly_the_same(rounded: Weights, plain: Weights) -> None:
     batch = batch_of(QUESTIONS)
     found, expected = (CpuEncoder(one, PREFIX).encode(batch).hidden for one in (rounded, plain))
-    assert 0 < error(found, expected) < 1e-3
+    assert 0 < error(found, expected) < 0.02
 
 
 def test_a_bias_that_pushes_keys_far_out_costs_packed_weights_nothing(rounded: Weights, plain: Weights) -> None:
@@ -61,10 +61,10 @@ def test_a_bias_that_pushes_keys_far_out_costs_packed_weights_nothing(rounded: W
     for weights in (rounded, plain):
         biases = [one.qkv_bias.copy() for one in weights.layers if one.qkv_bias is not None]
         for bias in biases:
-            bias[slowest] += 500
+            bias[slowest] += 5000
         layers = tuple(replace(one, qkv_bias=bias) for one, bias in zip(weights.layers, biases, strict=True))
         hidden.append(CpuEncoder(replace(weights, layers=layers), PREFIX).encode(batch_of(QUESTIONS)).hidden)
-    assert 0 < error(*hidden) < 6e-4  # 1.3e-3 where they are not centred
+    assert 0 < error(*hidden) < 0.02  # 0.06 where they are not centred
 
 
 def test_packed_keys_do_not_depend_on_what_shares_their_batch(rounded: Weights) -> None:

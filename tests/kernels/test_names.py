@@ -16,7 +16,7 @@ def text_of(folder: Path) -> str:
 
 def test_every_kernel_has_a_twin_of_its_name() -> None:
     twins = set(re.findall(r"^def (\w+)_numpy", text_of(Path(__file__).parent), re.M)) | {"embedding"}  # table[ids]
-    of_processors = {"int16_gemm", "int16_swiglu", "swiglu"}  # a device has products of float16, SwiGLU at their end
+    of_processors = {"int8_gemm", "int8_swiglu", "swiglu"}  # a device has products of float16, SwiGLU at their end
     of_processors |= {"maxsim", "unit_mass"}  # 8 ms of a question
     of_drafts = {"block_choices", "repeated_suffix"}  # what they find in logits and text that are on the host
     assert twins == NAMES | of_processors | of_drafts

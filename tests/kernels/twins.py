@@ -81,14 +81,14 @@ def block_attention_numpy(q: Float32, k: Float32, v: Float32, mask: NDArray[np.b
     return out.astype(np.float32)
 
 
-def int16_gemm_numpy(a: Float32, w: Float32) -> Float32:
-    """The twin of `int16_gemm`, of unpacked weights: what a product without rounding is."""
+def int8_gemm_numpy(a: Float32, w: Float32) -> Float32:
+    """The twin of `int8_gemm`, of unpacked weights: what a product without rounding is."""
     return np.asarray(a.astype(np.float64) @ w.T.astype(np.float64), np.float32)
 
 
-def int16_swiglu_numpy(a: Float32, gate_up: Float32) -> Float32:
-    """The twin of `int16_swiglu`, of unpacked weights, gate above up: what comes out without rounding."""
-    return swiglu_numpy(int16_gemm_numpy(a, gate_up))
+def int8_swiglu_numpy(a: Float32, gate_up: Float32) -> Float32:
+    """The twin of `int8_swiglu`, of unpacked weights, gate above up: what comes out without rounding."""
+    return swiglu_numpy(int8_gemm_numpy(a, gate_up))
 
 
 def pool_runs_numpy(y: Float32, logits: Float32, runs: Int32) -> Float32:

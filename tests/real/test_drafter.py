@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from winnow_cuda.ops._int16 import runs_here
+from winnow_cuda.ops._integers import runs_here
 from winnow_engine.core import Cancellation
 from winnow_engine.encoder.adapter import AdapterProfile
 from winnow_engine.encoder.drafter import Drafter
@@ -117,7 +117,7 @@ def test_a_question_read_by_packed_weights_scores_as_by_plain_ones(
     for question in QUESTIONS[:2]:
         (expected,), (found,) = score(plain, keys, question), score(qwen, keys, question)
         differences = [np.abs(found[name] - expected[name]).max() for name in expected]
-        assert 0 < max(differences) < 0.15
+        assert 0 < max(differences) < 0.5
         assert [found[name].argmax() for name in found] == [expected[name].argmax() for name in expected]
 
 

@@ -16,8 +16,8 @@ from numba import config
 
 from winnow_cuda.ops.attention import segment_attention
 from winnow_cuda.ops.elementwise import key_centre, rms_norm, rope, rope_table, standardise, swiglu
+from winnow_cuda.ops.int8_products import int8_gemm, int8_swiglu
 from winnow_cuda.ops.int16_attention import int16_attention
-from winnow_cuda.ops.int16_products import int16_gemm, int16_swiglu
 from winnow_cuda.ops.readout import pool_runs, quantise_keys
 from winnow_cuda.shapes import (
     Batch,
@@ -162,10 +162,10 @@ def _centre(layer: LayerWeights, shape: TransformerShape) -> Float32:
 
 
 def _product(rows: Float32, matrix: Matrix, threads: int) -> Float32:
-    return int16_gemm(rows, matrix, threads) if isinstance(matrix, PackedMatrix) else rows @ matrix.T
+    return int8_gemm(rows, matrix, threads) if isinstance(matrix, PackedMatrix) else rows @ matrix.T
 
 
 def _gated(rows: Float32, gate_up: Matrix, columns: int, threads: int) -> Float32:
     if isinstance(gate_up, PackedMatrix):
-        return int16_swiglu(rows, gate_up, columns, threads)
+        return int8_swiglu(rows, gate_up, columns, threads)
     return swiglu(rows @ gate_up.T)

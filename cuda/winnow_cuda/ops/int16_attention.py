@@ -1,4 +1,4 @@
-"""Attention of packed sequences with 16-bit integers (`_int16.py`): a drafter's attention on the CPU.
+"""Attention of packed sequences with 16-bit integers (`_integers.py`): a drafter's attention on the CPU.
 
 What `segment_attention` of `attention.py` does, for processors with AVX2. Products are exact in integers and all other
 sums go key by key, so a result does not depend on the width of a processor's registers, nor on BLAS; and that of a row
@@ -11,6 +11,7 @@ column, and that is made part of the key's weight, which is rounded relative to 
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from typing import Any
 
@@ -18,7 +19,7 @@ import numpy as np
 from numba import njit
 
 from winnow_cuda.ops._exp import exp_nonpositive, truncated
-from winnow_cuda.ops._int16 import PANEL, TILE, TILE_COLUMNS, multiply_tile, round_tiles
+from winnow_cuda.ops._integers import PANEL, TILE, TILE_COLUMNS, multiply_tile, round_tiles
 from winnow_cuda.shapes import Float32, Int16, Int32, Int64
 
 _KEYS = 128  # a chunk of keys, whose weights have a scale of their own
@@ -28,10 +29,9 @@ _FAST = {"contract", "nnan", "ninf", "nsz", "arcp"}  # all but the order of sums
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _scores(
-    keys: Int16, key_scales: Float32, queries: Int16, query_scales: Float32, panel: int, seen: int, scores: Float32
-) -> None:
+def _scores(keys: Any, queries: Any, panel: int, seen: int, scores: Float32) -> None:
     """scores [keys, 32] of one panel of queries, for the tiles of keys that hold the first `seen`."""
+    (keys, key_scales), (queries, query_scales) = keys, queries
     pairs = keys.shape[2]
     for tile in range((seen + TILE - 1) // TILE):
         for column in range(0, PANEL, TILE_COLUMNS):
@@ -92,10 +92,9 @@ def _softmax(
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _mix(
-    values: Int16, value_scales: Float32, codes: Int16, scales: Float32, tile: int, seen: int, mixed: Float32
-) -> None:
-    """mixed [TILE, 32]: a tile of the values' columns, summed over `seen` keys with weights; value_scales [TILE]."""
+def _mix(values: Any, codes: Int16, scales: Float32, tile: int, seen: int, mixed: Float32) -> None:
+    """mixed [TILE, 32]: a tile of the values' columns, summed over `seen` keys with weights."""
+    values, value_scales = values
     _, chunks, pairs, _ = values.shape
     for chunk in range((seen + _KEYS - 1) // _KEYS):
         used = (min(seen - chunk * _KEYS, _KEYS) + 1) // 2
@@ -112,11 +111,9 @@ def _mix(
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _round_values(v: Float32) -> Any:
-    """v [keys, D] → codes [tiles of D, chunks, pairs of keys, 2 TILE], and the size of each key, also of one more."""
+def _round_values(v: Float32, codes: Int16, sizes: Float32) -> None:
+    """v [keys, D] → codes [tiles of D, chunks, pairs of keys, 2 TILE], and the size of each key."""
     keys, dim = v.shape
-    codes = np.zeros(((dim + TILE - 1) // TILE, (keys + _KEYS - 1) // _KEYS, _KEYS // 2, 2 * TILE), np.int16)
-    sizes = np.ones(keys + 1, np.float32)
     for key in range(keys):
         largest = _LEAST
         for column in range(dim):
@@ -126,47 +123,50 @@ def _round_values(v: Float32) -> Any:
         for column in range(dim):
             code = np.int16(np.int32(np.rint(v[key, column] * (np.float32(_VALUE_STEPS) / largest))))
             codes[column // TILE, chunk, place // 2, column % TILE * 2 + place % 2] = code
-    return codes, sizes
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _one_head(q: Float32, k: Float32, v: Float32, group: int, out: Float32) -> None:
-    """q, out [n * group, D]; k, v [prefix + n, D]."""
-    rows, dim = q.shape
-    tokens, prefix = rows // group, len(k) - rows // group
-    # As int64, for which it is compiled already: constants would have it compiled twice more (0.7 s).
-    one = np.int64(1)
-    queries, query_scales = round_tiles(q, np.int64(PANEL), one, dim // 2)
-    keys, key_scales = round_tiles(k, np.int64(TILE), one, dim // 2)
-    values, sizes = _round_values(v)
-    logs, inverse, value_scales = (
-        np.log(sizes),
-        np.float32(1) / sizes,
-        np.full(TILE, np.float32(1 / _VALUE_STEPS), np.float32),
-    )
-    scale = np.float32(1 / np.sqrt(dim))
-    for row in range(query_scales.shape[1]):
-        query_scales[0, row] *= scale
-    scores = np.empty((len(keys) * TILE + 1, PANEL), np.float32)
-    codes = np.empty((values.shape[1], _KEYS // 2, PANEL), np.int32)
+def _one_head(queries: Any, keys: Any, values: Any, sizes: Any, room: Any, group: int, out: Float32) -> None:
+    """out [n * group, D] of queries, keys and values, each (codes, scales); sizes (logarithms, inverse) of the values.
+
+    room: scores [keys, 32], codes of weights, the same as int16, out transposed [tiles of D, TILE, 32].
+    """
+    (logs, inverse), (scores, codes, in_pairs, mixed) = sizes, room
     scales, sums = np.empty((len(codes), PANEL), np.float32), np.empty(PANEL, np.float32)
-    mixed = np.empty((len(values), TILE, PANEL), np.float32)
-    columns = mixed.reshape(len(values) * TILE, PANEL)
-    for panel in range(len(queries)):
+    rows, dim = out.shape
+    tokens = rows // group
+    prefix = len(logs) - 1 - tokens
+    for panel in range(len(queries[0])):
         first = panel * PANEL
         seen = prefix + min(tokens, (first + PANEL - 1) // group + 1)
-        _scores(keys, key_scales, queries, query_scales, panel, seen, scores)
+        _scores(keys, queries, panel, seen, scores)
         for key in range(prefix + first // group + 1, seen):
             for lane in range(PANEL):
                 if prefix + (first + lane) // group < key:
                     scores[key, lane] = _UNSEEN
         _softmax(scores, seen, logs, inverse, codes, scales, sums)
-        for tile in range(len(values)):
-            _mix(values, value_scales, codes.view(np.int16), scales, tile, seen, mixed[tile])
+        for tile in range(len(mixed)):
+            _mix(values, in_pairs, scales, tile, seen, mixed[tile])
         for lane in range(min(PANEL, rows - first)):
             weight = np.float32(1.0) / sums[lane]
             for column in range(dim):
-                out[first + lane, column] = columns[column, lane] * weight
+                out[first + lane, column] = mixed[column // TILE, column % TILE, lane] * weight
+
+
+def _attend(q: Float32, k: Float32, v: Float32, group: int, out: Float32) -> None:
+    """q, out [n * group, D]; k, v [prefix + n, D], of one head."""
+    keys, dim = k.shape
+    tiles, chunks, steps = -(-dim // TILE), -(-keys // _KEYS), math.isqrt((2**31 - 1) // dim)
+    queries = round_tiles(q * np.float32(dim**-0.5), PANEL, dim, np.int16, steps)
+    rounded = round_tiles(k, TILE, dim, np.int16, steps)
+    values, scales = np.zeros((tiles, chunks, _KEYS // 2, 2 * TILE), np.int16), np.full(TILE, 1 / _VALUE_STEPS, "f4")
+    sizes = np.ones(keys + 1, np.float32)  # of one more than there are: the other half of the last pair
+    _round_values(v, values, sizes)
+    scores = np.empty((len(rounded.codes) * TILE + 1, PANEL), np.float32)
+    weights = np.empty((chunks, _KEYS // 2, PANEL), np.int32)
+    room = scores, weights, weights.view(np.int16), np.empty((tiles, TILE, PANEL), np.float32)
+    both = (queries.codes, queries.scales), (rounded.codes, rounded.scales)
+    _one_head(*both, (values, scales), (np.log(sizes), 1 / sizes), room, group, out)
 
 
 def int16_attention(
@@ -182,5 +182,5 @@ def int16_attention(
         keys, values = np.concatenate([prefix_k, k[a:b]]), np.concatenate([prefix_v, v[a:b]])
         for head in range(kv_heads):
             rows, into = (one[head, a:b].reshape(-1, dim) for one in (grouped, out))
-            _one_head(rows, np.ascontiguousarray(keys[:, head]), np.ascontiguousarray(values[:, head]), group, into)
+            _attend(rows, np.ascontiguousarray(keys[:, head]), np.ascontiguousarray(values[:, head]), group, into)
     return np.ascontiguousarray(out.transpose(1, 0, 2, 3)).reshape(tokens, heads, dim)

@@ -1,8 +1,7 @@
 """Merged weights on disk: a model's layers, dequantised and with updates merged in, a mapped file for each.
 
 Dequantising and merging take seconds. The files are mapped read-only, so that loading takes milliseconds and processes
-share their pages. The default drafter's 8 layers have 239 MB packed for this processor, and 477 in float32. Any process
-may delete any file at any time, so that no lock is needed.
+share their pages. Any process may delete any file at any time, so that no lock is needed.
 """
 
 from __future__ import annotations
@@ -22,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_info
 
-from winnow_cuda.ops.int16_products import MATRICES
+from winnow_cuda.ops._integers import LAYOUT
+from winnow_cuda.ops.int8_products import MATRICES
 from winnow_cuda.shapes import LayerWeights, MatrixForm, PackedMatrix
 from winnow_engine.encoder.weights import ComputeLayer, Layers
 from winnow_engine.storage.folders import cache_folder, files_in, used_last_first
@@ -87,7 +87,7 @@ def _trim(folder: Path) -> None:
 def name_of(identity: str, form: MatrixForm) -> str:
     """Names the weights of a drafter as this machine computes them: libraries round matrix products differently."""
     blas = sorted(f"{p['internal_api']} {p.get('architecture')}" for p in threadpool_info() if p["user_api"] == "blas")
-    depends = [identity, np.__version__, blas, "int16 by 32, bounded by norm" if form == "packed" else form]
+    depends = [identity, np.__version__, blas, LAYOUT if form == "packed" else form]
     return hashlib.sha256(json.dumps(depends).encode()).hexdigest()[:32]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_cuda.ops.int16_products import MATRICES, packed_layer
+from winnow_cuda.ops.int8_products import MATRICES, packed_layer
 from winnow_cuda.shapes import Float32, LayerWeights, MatrixForm, TransformerShape, Weights
 from winnow_engine.errors import ProfileError, UnsupportedModelError
 from winnow_engine.llama.stored_rows import StoredRows, unpacked

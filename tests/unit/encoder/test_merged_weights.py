@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from winnow_cuda.ops.int16_products import MATRICES, packed_layer
+from winnow_cuda.ops.int8_products import MATRICES, packed_layer
 from winnow_cuda.shapes import Float32, LayerWeights, PackedMatrix
 from winnow_engine.encoder import merged_weights as merged
 from winnow_engine.encoder.merged_weights import MergedWeights, name_of, used_bytes

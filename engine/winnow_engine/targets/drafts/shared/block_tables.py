@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
-from winnow_cuda.ops._int16 import packed, runs_here
+from winnow_cuda.ops._integers import packed, runs_here
 from winnow_cuda.ops.drafting import block_choices
 from winnow_cuda.ops.elementwise import rms_norm
-from winnow_cuda.ops.int16_products import int16_gemm
+from winnow_cuda.ops.int8_products import int8_gemm
 from winnow_cuda.shapes import Float32, Int32, PackedMatrix
 from winnow_engine.errors import DraftError
 from winnow_engine.llama.stored_rows import StoredRows
@@ -106,7 +106,7 @@ class RowMaker:
         fuse = self._fuse
         if not isinstance(fuse, PackedMatrix):
             return parts @ fuse.T
-        return int16_gemm(parts, fuse, self._threads if len(parts) > _FEW_ROWS else min(self._threads, _FEW_THREADS))
+        return int8_gemm(parts, fuse, self._threads if len(parts) > _FEW_ROWS else min(self._threads, _FEW_THREADS))
 
 
 def _read_only(matrix: PackedMatrix) -> PackedMatrix:

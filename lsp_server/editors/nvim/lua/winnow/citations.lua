@@ -65,8 +65,7 @@ end
 function M._written(view, text, column)
   local found
   for start, path, line, stop in text:gmatch(PLACE) do
-    local number = tonumber(line) --[[@as integer]]
-    local location = M._resolve(view, path, number) or M._resolve(view, (path:gsub("^%[", "")), number)
+    local location = M._resolve(view, path, tonumber(line) --[[@as integer]])
     if location and start <= column and column < stop then
       return location
     end

@@ -1,10 +1,8 @@
-"""Rows of two matrices rounded to 16-bit integers and multiplied, for `int16_products.py` and `int16_attention.py`.
+"""Rows of two matrices rounded to integers and multiplied, for `int8_products.py` and `int16_attention.py`.
 
 Each row and chunk of columns has a scale of its own, and the sums of a chunk are exact in int32. So a row comes out the
-same whatever stands beside it. A processor multiplies twice as many pairs of int16 as of float32.
-
-The codes of a chunk have a norm of at most 46,300, so no sum of products exceeds 46,300² < 2^31 (Cauchy and Schwarz).
-Codes are four to six times as large as codes bounded by their largest alone, and errors as much smaller.
+same whatever stands beside it, and on any processor. Columns lie together in words of 32 bits: four of 8 bits where the
+processor multiplies and adds four in one instruction, else two of 16 bits.
 
 For processors with AVX2.
 """
@@ -23,26 +21,32 @@ from numba import config, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from winnow_cuda.ops._exp import truncated
-from winnow_cuda.shapes import Float32, Int16, PackedMatrix
+from winnow_cuda.shapes import Float32, Int32, PackedMatrix
 
 PANEL = 32
-"""Columns of W that lie together: pair by pair of their rows, 32 times two int16."""
-_CHUNK = 512  # columns
-_AHEAD = 16  # pairs of a panel that are fetched before they are used: 2 KB
-_NORM, _LARGEST = np.float32(46_300), np.float32(32_767)  # of the codes of a chunk
-_COARSE = np.float32(1023)  # steps by which a norm is estimated: the squares of 512 are below 2^31
+"""Columns of W that lie together: word by word of their rows, 32 at a time."""
+_CHUNK = 128  # columns
+_STEPS = 127  # of the codes of products: of 8 bits, wherever they lie in 16
+_AHEAD = 16  # words of a panel that are fetched before they are used: 2 KB
 _PANELS_A_THREAD = 4
 
 _FEATURES = binding.get_host_cpu_features()
 _WIDE = bool(_FEATURES.get("avx512bw"))
 _FUSED = bool(_FEATURES.get("avx512vnni" if _WIDE else "avxvnni"))  # multiplies and adds in one instruction
-_LANES = 16 if _WIDE else 8  # pairs of int16, or int32, in a register
+_LANES = 16 if _WIDE else 8  # words, or int32, in a register
 # A tile's sums, two registers of W and one of A fit in the 32 or 16 registers.
 TILE = 14 if _WIDE else 6
 """Rows of A that are multiplied together, by two registers of columns."""
 TILE_COLUMNS = 2 * _LANES
 """Columns of W that a tile is multiplied by at once: a panel, or half of one."""
+# The instruction for 8 bits takes A without a sign: 128 is added to its codes, and W begins with what that adds to the
+# sums, negative, as one more row of words.
+_CODES: Any = np.uint8 if _FUSED else np.int16
+_IN_WORD = 4 if _FUSED else 2
+_RAISED = 128 if _FUSED else 0
+
+LAYOUT = f"{_CHUNK} columns, {np.dtype(_CODES)}"
+"""Of packed weights on this processor."""
 
 _INT32, _FLOAT = ir.IntType(32), ir.FloatType()
 _INTS, _SHORTS = ir.VectorType(_INT32, _LANES), ir.VectorType(ir.IntType(16), 2 * _LANES)
@@ -55,11 +59,11 @@ def runs_here() -> bool:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def multiply_tile(_context: Any, a: Any, a_scales: Any, w: Any, w_scales: Any, out: Any, pairs: Any, first: Any) -> Any:
+def multiply_tile(_context: Any, a: Any, a_scales: Any, w: Any, w_scales: Any, out: Any, words: Any, first: Any) -> Any:
     """out[TILE, 32 or 16] of one chunk: a · w, scaled; added to what is there unless this chunk is the `first`.
 
-    Each array comes as (array, offset), `out` with its values a row behind them; `pairs` are the columns of the chunk,
-    by two.
+    Each array comes as (array, offset), `out` with its values a row behind them; the chunk has so many `words`, of two
+    int16 or, where codes are bytes, four.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -70,7 +74,8 @@ def multiply_tile(_context: Any, a: Any, a_scales: Any, w: Any, w_scales: Any, o
             return builder.gep(data, [parts[1]]), parts[2:]
 
         (rows, _), (columns, _), (into, [width]) = place(0), place(2), place(4)
-        sums = _sum_products(builder, rows, columns, arguments[5])
+        in_bytes = signature.args[0][0].dtype.bitwidth == 8
+        sums = _sum_products(builder, rows, columns, arguments[5], in_bytes)
         scales = place(1)[0], place(3)[0]
         _add_scaled(builder, sums, scales, into, width, arguments[6])
         return context.get_dummy_value()
@@ -78,44 +83,48 @@ def multiply_tile(_context: Any, a: Any, a_scales: Any, w: Any, w_scales: Any, o
     return types.void(a, a_scales, w, w_scales, out, types.intp, types.boolean), generate
 
 
-def _sum_products(builder: Any, rows: Any, columns: Any, pairs: Any) -> list[list[Any]]:
-    """Sums of products over the pairs of a chunk, [TILE][2] registers of int32."""
-    word = pairs.type
+def _sum_products(builder: Any, rows: Any, columns: Any, words: Any, in_bytes: bool) -> list[list[Any]]:
+    """Sums of products over the words of a chunk, [TILE][2] registers of int32."""
+    kind = words.type
     rows, columns = (builder.bitcast(at, _INT32.as_pointer()) for at in (rows, columns))
-    starts = [ir.Constant(word, 0), ir.Constant(word, _LANES)]
-    before, loop, after = builder.block, builder.append_basic_block("pairs"), builder.append_basic_block("summed")
+    places = [ir.Constant(kind, 0), ir.Constant(kind, _LANES)]
+    starts = [_vector(builder, columns, at, _INTS) if in_bytes else ir.Constant(_INTS, None) for at in places]
+    if in_bytes:
+        columns = builder.gep(columns, [ir.Constant(kind, PANEL)])
+    before, loop, after = builder.block, builder.append_basic_block("words"), builder.append_basic_block("summed")
     builder.branch(loop)
     builder.position_at_end(loop)
-    pair = builder.phi(word)
-    sums = [[builder.phi(_INTS) for _ in starts] for _ in range(TILE)]
-    across = builder.mul(pair, ir.Constant(word, PANEL))
-    loaded = [_vector(builder, columns, builder.add(across, start), _INTS) for start in starts]
+    word = builder.phi(kind)
+    sums = [[builder.phi(_INTS) for _ in places] for _ in range(TILE)]
+    across = builder.mul(word, ir.Constant(kind, PANEL))
+    loaded = [_vector(builder, columns, builder.add(across, at), _INTS) for at in places]
     for line in range(0, TILE_COLUMNS, 16):
-        _prefetch(builder, columns, builder.add(across, ir.Constant(word, PANEL * _AHEAD + line)))
-    down = builder.mul(pair, ir.Constant(word, TILE))
+        _prefetch(builder, columns, builder.add(across, ir.Constant(kind, PANEL * _AHEAD + line)))
+    down = builder.mul(word, ir.Constant(kind, TILE))
     grown = []
     for number, row in enumerate(sums):
-        value = _repeated(builder, rows, builder.add(down, ir.Constant(word, number)), _INTS)
-        grown.append([_multiply_add(builder, total, value, column) for total, column in zip(row, loaded, strict=True)])
-    following = builder.add(pair, ir.Constant(word, 1))
-    pair.add_incoming(ir.Constant(word, 0), before)
-    pair.add_incoming(following, loop)
+        value = _repeated(builder, rows, builder.add(down, ir.Constant(kind, number)), _INTS)
+        pairs = zip(row, loaded, strict=True)
+        grown.append([_multiply_add(builder, total, value, column, in_bytes) for total, column in pairs])
+    following = builder.add(word, ir.Constant(kind, 1))
+    word.add_incoming(ir.Constant(kind, 0), before)
+    word.add_incoming(following, loop)
     for row, new in zip(sums, grown, strict=True):
-        for total, value in zip(row, new, strict=True):
-            total.add_incoming(ir.Constant(_INTS, None), before)
+        for total, start, value in zip(row, starts, new, strict=True):
+            total.add_incoming(start, before)
             total.add_incoming(value, loop)
-    builder.cbranch(builder.icmp_signed("<", following, pairs), loop, after)
+    builder.cbranch(builder.icmp_signed("<", following, words), loop, after)
     builder.position_at_end(after)
     return grown
 
 
-def _multiply_add(builder: Any, total: Any, a: Any, w: Any) -> Any:
-    """In each int32 of `total`: the two products of the pairs of int16 in `a` and `w`, added to it."""
+def _multiply_add(builder: Any, total: Any, a: Any, w: Any, in_bytes: bool) -> Any:
+    """In each int32 of `total`: the products of the words of `a` and `w`, added to it."""
     bits = 32 * _LANES
     if _FUSED:
         kind = ir.FunctionType(_INTS, [_INTS, _INTS, _INTS])
-        named = cgutils.get_or_insert_function(builder.module, kind, f"llvm.x86.avx512.vpdpwssd.{bits}")
-        return builder.call(named, [total, a, w])
+        name = f"llvm.x86.avx512.{'vpdpbusd' if in_bytes else 'vpdpwssd'}.{bits}"
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [total, a, w])
     name = "llvm.x86.avx512.pmaddw.d.512" if _WIDE else "llvm.x86.avx2.pmadd.wd"
     named = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_INTS, [_SHORTS, _SHORTS]), name)
     return builder.add(total, builder.call(named, [builder.bitcast(a, _SHORTS), builder.bitcast(w, _SHORTS)]))
@@ -160,92 +169,87 @@ def _repeated(builder: Any, start: Any, offset: Any, kind: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def multiply_panel(
-    a: Int16,
-    a_scales: Float32,
-    tile: int,
-    w: Int16,
-    w_scales: Float32,
-    panel: int,
-    out: Float32,
-    start: int,
-    width: int,
-) -> None:
-    """A tile of a [tiles, chunks, pairs, 2 TILE] by a panel of w [panels, chunks, pairs, 64], to `start` in out.
+def multiply_panel(a: Any, tile: int, w: Any, panel: int, out: Float32, start: int, width: int) -> None:
+    """A tile of a by a panel of w, each (codes [tiles or panels, chunks, words, ...], scales), to `start` in out.
 
     width: values a row of out.
     """
-    _, chunks, pairs, _ = a.shape
+    (a, a_scales), (w, w_scales) = a, w
+    _, chunks, words, _ = a.shape
     rows, columns = a_scales.shape[1], w_scales.shape[1]
     for chunk in range(chunks):
         for column in range(0, PANEL, TILE_COLUMNS):
             multiply_tile(
-                (a, (tile * chunks + chunk) * pairs * 2 * TILE),
+                (a, (tile * chunks + chunk) * words * _IN_WORD * TILE),
                 (a_scales, chunk * rows + tile * TILE),
-                (w, ((panel * chunks + chunk) * pairs * PANEL + column) * 2),
+                (w, ((panel * chunks + chunk) * w.shape[2] * PANEL + column) * _IN_WORD),
                 (w_scales, chunk * columns + panel * PANEL + column),
                 (out, start + column, width),
-                pairs,
+                words,
                 chunk == 0,
             )
 
 
 # Nothing here may depend on how it is compiled: it is, for itself and again for each function that calls it.
 @njit(nogil=True, fastmath={"nnan", "ninf", "nsz"}, cache=True)  # type: ignore[untyped-decorator]
-def _round_row(x: Float32, codes: Int16) -> Any:
-    """Round a chunk of one row to integers → its scale. Codes beyond the row are zero."""
-    largest, squares = np.float32(1e-30), np.int32(0)
+def _round_row(x: Float32, steps: int, raised: int, codes: Any) -> Any:
+    """Round a chunk of one row to integers of at most `steps`, and add `raised` → its scale. Beyond the row: zeros."""
+    largest = np.float32(1e-30)
     for column in range(len(x)):
         largest = max(largest, abs(x[column]))
-    coarse = _COARSE / largest
+    inverse = np.float32(steps) / largest
     for column in range(len(x)):
-        above = truncated(abs(x[column]) * coarse) + np.int32(1)
-        squares += above * above  # in integers, whose sum is the same in any order
-    inverse = min(_LARGEST / largest, _NORM * coarse / np.sqrt(np.float32(squares)))
-    for column in range(len(x)):
-        codes[column] = np.int16(np.int32(np.rint(x[column] * inverse)))
-    codes[len(x) :] = 0
+        codes[column] = np.int32(np.rint(x[column] * inverse)) + raised
+    for column in range(len(x), len(codes)):
+        codes[column] = raised
     return np.float32(1) / inverse
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def round_tiles(x: Float32, tile_rows: int, chunks: int, pairs: int) -> Any:
-    """x [M, K] → int16 [tiles, chunks, pairs, 2 tile_rows], scales [chunks, rows], filled with zeros; 2 pairs ≤ 512."""
-    tiles, width = (len(x) + tile_rows - 1) // tile_rows, 2 * pairs
-    codes = np.empty((tiles, chunks, pairs, tile_rows), np.int32)
-    scales = np.empty((chunks, tiles * tile_rows), np.float32)
-    one_tile = np.empty((tile_rows, width), np.int16)
-    in_pairs = one_tile.view(np.int32)
+def _round_tiles(x: Float32, steps: int, raised: int, one_tile: Any, codes: Int32, scales: Float32) -> None:
+    """As `round_tiles`, tile by tile through `one_tile`: codes [rows, columns], and the same as words."""
+    one_tile, in_words = one_tile
+    tiles, chunks, words, tile_rows = codes.shape
+    width = one_tile.shape[1]
     for tile in range(tiles):
         for chunk in range(chunks):
-            for row in range(tile_rows):
+            for row in range(min(tile_rows, len(x) - tile * tile_rows)):
                 at = tile * tile_rows + row
-                if at < len(x):
-                    part = x[at, chunk * width : min((chunk + 1) * width, x.shape[1])]
-                    scales[chunk, at] = _round_row(part, one_tile[row])
-                else:
-                    scales[chunk, at], one_tile[row] = 0, 0
-            for pair in range(pairs):
+                part = x[at, chunk * width : min((chunk + 1) * width, x.shape[1])]
+                scales[chunk, at] = _round_row(part, steps, raised, one_tile[row])
+            for word in range(words):
                 for row in range(tile_rows):
-                    codes[tile, chunk, pair, row] = in_pairs[row, pair]
-    return codes.view(np.int16), scales
+                    codes[tile, chunk, word, row] = in_words[row, word]
 
 
-def _rounded(x: Float32, tile_rows: int) -> PackedMatrix:
-    """x [M, K] as integers, in as few equal chunks of columns as may be."""
-    chunks = -(-x.shape[1] // _CHUNK)
-    return PackedMatrix(*round_tiles(np.ascontiguousarray(x), tile_rows, chunks, -(-x.shape[1] // (2 * chunks))))
+def round_tiles(x: Float32, tile_rows: int, chunk: int, kind: Any, steps: int, raised: int = 0) -> PackedMatrix:
+    """x [M, K], in equal chunks of at most `chunk` columns, as integers of a `kind`: at most `steps`, plus `raised`.
+
+    Tiles are filled up with rows whose scale is zero.
+    """
+    tiles, chunks, in_word = -(-len(x) // tile_rows), -(-x.shape[1] // chunk), 4 // np.dtype(kind).itemsize
+    words = 4 * -(-x.shape[1] // (4 * chunks)) // in_word  # chunks end at the same columns in any kind
+    codes = np.empty((tiles, chunks, words, tile_rows), np.int32)
+    scales = np.zeros((chunks, tiles * tile_rows), np.float32)
+    one_tile = np.zeros((tile_rows, words * in_word), kind)
+    _round_tiles(np.ascontiguousarray(x), steps, raised, (one_tile, one_tile.view(np.int32)), codes, scales)
+    return PackedMatrix(codes.view(kind), scales)
 
 
 def packed(w: Float32) -> PackedMatrix:
     """Weights [N, K] as the products take them."""
-    found = _rounded(w, PANEL)
-    return PackedMatrix(found.codes, np.ascontiguousarray(found.scales[:, : len(w)]))
+    found = round_tiles(w, PANEL, _CHUNK, _CODES, _STEPS)
+    codes = found.codes
+    if _RAISED:
+        of_panel = codes.view(np.int8).reshape(*codes.shape[:3], PANEL, _IN_WORD)
+        first = of_panel.sum((2, 4), np.int32, keepdims=True)[..., 0] * -_RAISED
+        codes = np.concatenate([first.view(_CODES), codes], axis=2)
+    return PackedMatrix(codes, np.ascontiguousarray(found.scales[:, : len(w)]))
 
 
 def rounded_rows(a: Float32) -> PackedMatrix:
     """Activations [M, K], in tiles."""
-    return _rounded(a, TILE)
+    return round_tiles(a, TILE, _CHUNK, _CODES, _STEPS, _RAISED)
 
 
 def scales_of(w: PackedMatrix) -> Float32:
@@ -266,4 +270,4 @@ def in_threads(work: Callable[[int, int], None], panels: int, threads: int) -> N
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(config.NUMBA_NUM_THREADS, "winnow-int16")
+    return ThreadPoolExecutor(config.NUMBA_NUM_THREADS, "winnow-products")

@@ -1,8 +1,4 @@
-"""Products with both matrices rounded to 16-bit integers (`_int16.py`): a drafter's dense products on the CPU.
-
-On one core of an AMD EPYC of family 26, 512 rows by the feed-forward block's matrices, GFLOP/s: 450 to 490 with AVX-512
-and 230 to 250 with AVX2, where OpenBLAS's float32 product has 230 and 115.
-"""
+"""Products with both matrices rounded to 8-bit integers (`_integers.py`): a drafter's dense products on the CPU."""
 
 from __future__ import annotations
 
@@ -12,22 +8,21 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from winnow_cuda.ops._int16 import PANEL, TILE, in_threads, multiply_panel, packed, rounded_rows, scales_of
+from winnow_cuda.ops._integers import PANEL, TILE, in_threads, multiply_panel, packed, rounded_rows, scales_of
 from winnow_cuda.ops.elementwise import gated
-from winnow_cuda.shapes import Float32, Int16, LayerWeights, PackedMatrix, plain
+from winnow_cuda.shapes import Float32, LayerWeights, PackedMatrix, plain
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _products(a: Int16, a_scales: Float32, w: Int16, w_scales: Float32, start: int, stop: int, out: Float32) -> None:
-    """Panels start:stop of out [rows, N]; a [tiles, chunks, pairs, 2 TILE], w [panels, chunks, pairs, 64]."""
+def _products(a: Any, w: Any, start: int, stop: int, out: Float32) -> None:
+    """Panels start:stop of out [rows, N]; a and w as `multiply_panel` takes them."""
     width = out.shape[1]
     for panel in range(start, stop):
-        for tile in range(len(a)):
-            at = tile * TILE * width + panel * PANEL
-            multiply_panel(a, a_scales, tile, w, w_scales, panel, out, at, width)
+        for tile in range(len(a[0])):
+            multiply_panel(a, tile, w, panel, out, tile * TILE * width + panel * PANEL, width)
 
 
-def int16_gemm(a: Float32, w: PackedMatrix, threads: int = 1) -> Float32:
+def int8_gemm(a: Float32, w: PackedMatrix, threads: int = 1) -> Float32:
     """a [M, K] · Wᵀ → [M, N], float32. Each thread takes some of the columns."""
     return _by_panels(_products, a, w, PANEL, w.scales.shape[1], threads)
 
@@ -38,7 +33,7 @@ def _by_panels(products: Any, a: Float32, w: PackedMatrix, width: int, columns: 
     out = np.empty((rows.scales.shape[1], panels * width), np.float32)
 
     def work(start: int, stop: int) -> None:
-        products(rows.codes, rows.scales, w.codes, scales, start, stop, out)
+        products((rows.codes, rows.scales), (w.codes, scales), start, stop, out)
 
     in_threads(work, panels, threads)
     return out[: len(a)] if columns == out.shape[1] else np.ascontiguousarray(out[: len(a), :columns])
@@ -58,25 +53,23 @@ def _gated(gate_up: Float32, out: Float32, row: int, column: int) -> None:
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _swiglu_products(
-    a: Int16, a_scales: Float32, w: Int16, w_scales: Float32, start: int, stop: int, out: Float32
-) -> None:
+def _swiglu_products(a: Any, w: Any, start: int, stop: int, out: Float32) -> None:
     """As `_products`, of panels that are half gate and half up; out has half as many columns."""
     product = np.empty((TILE, PANEL), np.float32)
     for panel in range(start, stop):
-        for tile in range(len(a)):
-            multiply_panel(a, a_scales, tile, w, w_scales, panel, product, 0, PANEL)
+        for tile in range(len(a[0])):
+            multiply_panel(a, tile, w, panel, product, 0, PANEL)
             _gated(product, out, tile * TILE, panel * HALF)
 
 
 def packed_gate_up(gate_up: Float32) -> PackedMatrix:
-    """Weights [2F, K], gate above up, as `int16_swiglu` takes them: 16 rows of each in turn, zeros behind the last."""
+    """Weights [2F, K], gate above up, as `int8_swiglu` takes them: 16 rows of each in turn, zeros behind the last."""
     width = gate_up.shape[1]
     gate, up = (np.pad(part, ((0, -len(part) % HALF), (0, 0))) for part in np.split(gate_up, 2))
     return packed(np.stack([gate.reshape(-1, HALF, width), up.reshape(-1, HALF, width)], axis=1).reshape(-1, width))
 
 
-def int16_swiglu(a: Float32, gate_up: PackedMatrix, columns: int, threads: int = 1) -> Float32:
+def int8_swiglu(a: Float32, gate_up: PackedMatrix, columns: int, threads: int = 1) -> Float32:
     """silu(gate) · up of a [M, K] · Wᵀ → [M, columns], float32. Each thread takes some of the columns."""
     return _by_panels(_swiglu_products, a, gate_up, HALF, columns, threads)
 
