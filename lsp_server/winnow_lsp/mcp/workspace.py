@@ -126,7 +126,7 @@ class Workspaces:
             raise WorkspaceError(
                 f"the client's roots lie outside of {self._within}, which this server is for, or are left out of it"
             )
-        named = {root: root.name for root in allowed or [_sensible(self._default)]}
+        named = {root: root.name for root in map(_sensible, allowed or [self._default])}
         return Sources(tuple(named_folders(named)), self._rules)
 
     def changed(self, session: ServerSession) -> None:
@@ -180,6 +180,6 @@ def _sensible(folder: Path) -> Path:
     if is_everything(resolved):
         raise WorkspaceError(
             f"{resolved} is no repository: start `winnow mcp` in one, or with --workspace FOLDER, "
-            "or use a client that tells its roots"
+            "or have the client name one as its root"
         )
     return resolved

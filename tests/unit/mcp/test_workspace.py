@@ -91,7 +91,8 @@ async def test_roots_that_are_left_out_of_the_bounds_are_refused(tmp_path: Path)
             await roots(bounds, Session([(bounds / name).as_uri()]), bounds)
 
 
-async def test_all_that_the_user_has_is_no_workspace() -> None:
+async def test_all_that_the_user_has_is_no_workspace(tmp_path: Path) -> None:
     for folder in (Path.home(), Path("/")):
-        with pytest.raises(WorkspaceError, match="--workspace"):
-            await roots(folder, Session(None))
+        for default, session in ((folder, Session(None)), (tmp_path, Session([folder.as_uri()]))):
+            with pytest.raises(WorkspaceError, match="--workspace"):
+                await roots(default, session)
