@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote_to_bytes, urlsplit
 
@@ -22,6 +23,13 @@ def file_path(uri: str) -> Path:
     if parts.scheme != "file" or not path.startswith("/") or "\0" in path:
         raise PositionError(f"{uri} is not a file: save it inside the workspace first")
     return Path(os.path.normpath(path_of_uri(path)))
+
+
+def local_path(uri: str) -> Path | None:
+    """The path of a `file:` URI, None for any other."""
+    with suppress(PositionError):
+        return file_path(uri)
+    return None
 
 
 def below(file: Path, root: Path) -> Path | None:

@@ -41,7 +41,7 @@ class Engine:
 async def server() -> Any:
     editor = EditorState(list)
     editor.configured.set()
-    editor.folders = SimpleNamespace(cursor=lambda _uri, at: Cursor("a.py", at.start.line + 1, at.end.line + 1))
+    editor.folders = SimpleNamespace(all="a", cursor=lambda _, at: Cursor("a.py", at.start.line + 1, at.end.line + 1))
     editor.sources = lambda _folders: None
     return SimpleNamespace(
         editor=editor,

@@ -37,11 +37,9 @@ def test_folders_come_and_go(tmp_path: Path) -> None:
     assert changing.find((left / "a.py").as_uri()) is None
 
 
-def test_a_folder_that_is_no_file_uri_changes_nothing(tmp_path: Path) -> None:
-    one = folders(tmp_path)
-    with pytest.raises(PositionError, match="not a file"):
-        one.changed([workspace_folder(tmp_path / "new"), types.WorkspaceFolder("vscode-remote://ssh/x", "x")])
-    assert one.roots == (tmp_path,)
+def test_a_folder_that_is_no_file_uri_is_left_out(tmp_path: Path) -> None:
+    far, new = types.WorkspaceFolder("vscode-remote://ssh/x", "x"), tmp_path / "new"
+    assert folders(tmp_path).changed([workspace_folder(new), far], [far.uri]).roots == (tmp_path, new)
 
 
 @pytest.mark.parametrize(

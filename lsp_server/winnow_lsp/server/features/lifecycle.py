@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from winnow_engine.errors import PositionError
+from winnow_lsp.host.roots import local_path
 from winnow_lsp.host.settings import SECTION, Settings
 from winnow_lsp.server.server import WinnowServer
 
@@ -72,11 +72,10 @@ def _folders(params: types.InitializeParams) -> list[types.WorkspaceFolder]:
     return [types.WorkspaceFolder(uri, "")] if uri else []
 
 
-def _change_folders(server: WinnowServer, added: Iterable[types.WorkspaceFolder], removed: Iterable[str] = ()) -> None:
-    try:
-        server.editor.folders = server.editor.folders.changed(added, removed)
-    except PositionError as error:
-        server.tell(types.MessageType.Error, f"Winnow: {error}")
+def _change_folders(server: WinnowServer, added: Sequence[types.WorkspaceFolder], removed: Iterable[str] = ()) -> None:
+    server.editor.folders = server.editor.folders.changed(added, removed)
+    if elsewhere := [folder.uri for folder in added if local_path(folder.uri) is None]:
+        server.tell(types.MessageType.Warning, f"Winnow: left out {', '.join(elsewhere)}: not a folder of this machine")
 
 
 async def _configure(server: WinnowServer, pushed: object) -> None:

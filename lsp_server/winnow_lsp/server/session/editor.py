@@ -26,7 +26,7 @@ from winnow_engine.index.units import enclosing
 from winnow_engine.index.workspace import Sources
 from winnow_engine.platform import read_regular
 from winnow_engine.question import Cursor
-from winnow_lsp.host.roots import file_at, file_path, named_folders, workspace_path
+from winnow_lsp.host.roots import file_at, file_path, local_path, named_folders, workspace_path
 from winnow_lsp.host.settings import Settings
 from winnow_lsp.server.wire.protocol import superseded
 
@@ -46,9 +46,9 @@ class Folders:
         return tuple(self._names)
 
     def changed(self, added: Iterable[types.WorkspaceFolder], removed: Iterable[str] = ()) -> Folders:
-        """A copy with some folders added and removed. Raises PositionError if one is not a `file:` URI."""
-        gone = set(map(file_path, removed))
-        new = {(root := file_path(folder.uri)): folder.name or root.name for folder in added}
+        """A copy with some folders added and removed, without those that have no `local_path`."""
+        gone = set(map(local_path, removed))
+        new = {root: folder.name or root.name for folder in added if (root := local_path(folder.uri))}
         return Folders({root: name for root, name in self._names.items() if root not in gone} | new)
 
     def path(self, uri: str) -> str:
@@ -60,11 +60,7 @@ class Folders:
 
     def find(self, uri: str) -> str | None:
         """A document's workspace path, or None if it is outside of every folder."""
-        try:
-            file = file_path(uri)
-        except PositionError:
-            return None
-        return workspace_path(self.all, file)
+        return workspace_path(self.all, file) if (file := local_path(uri)) else None
 
     def uri(self, path: str) -> str:
         """The URI of a workspace path. Raises PositionError if its folder has been removed."""
