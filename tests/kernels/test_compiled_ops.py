@@ -154,17 +154,13 @@ def bits(cache: Path, first: str = "", *arguments: str) -> str:
 
 @pytest.mark.skipif(not runs_here(), reason="needs AVX2")
 def test_what_was_compiled_before_gives_the_same_bits(tmp_path: Path) -> None:
-    """A function that another one calls exists twice: by itself, and in the code of its caller.
-
-    The process that compiles runs the one, later ones run the other.
-    """
+    """The process that compiles runs a function by itself, later ones run it in the code of its caller."""
     assert bits(tmp_path) == bits(tmp_path)
 
 
 OF_ANOTHER = """
-import json, sys
+import json, sys, winnow_cuda.ops._exp  # Numba asks for the features that are there
 from llvmlite import binding
-import winnow_cuda.ops._exp  # Numba asks for the features that are there
 there = binding.get_host_cpu_features()
 binding.get_host_cpu_features = lambda: there | json.loads(sys.argv[1])
 """

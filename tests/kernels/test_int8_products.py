@@ -32,6 +32,11 @@ def test_int8_swiglu(rows: int, matrix: tuple[int, int]) -> None:
     np.testing.assert_array_equal(int8_swiglu(a, weights, columns, threads=3), found)
 
 
+def test_the_largest_sums_do_not_overflow() -> None:
+    a, w = np.full((3, 1024), 7.0, np.float32), np.full((5, 1024), -3.0, np.float32)
+    np.testing.assert_allclose(int8_gemm(a, packed(w)), int8_gemm_numpy(a, w), rtol=1e-5)
+
+
 def test_rows_of_zeros_and_single_large_values() -> None:
     a, w = normal(2, 4, 900), normal(3, 64, 900)
     a[1] = 0

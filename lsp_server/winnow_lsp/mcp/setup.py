@@ -164,7 +164,7 @@ def environment(variables: Environment = os.environ) -> dict[str, str]:
 
 def secrets() -> list[str]:
     """Names of the variables with keys and tokens of ours, which no configuration file should have."""
-    return sorted(name for name in os.environ if name.startswith("WINNOW_") and name.endswith(("KEY", "KEYS", "TOKEN")))
+    return sorted(one for one in os.environ if one.startswith("WINNOW_") and one.endswith(("_KEY", "_KEYS", "_TOKEN")))
 
 
 def portable(command: Command, project: Path) -> Iterator[str]:

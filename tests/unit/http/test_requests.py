@@ -65,6 +65,7 @@ def test_the_choice_of_a_tool(choice: Any, tools: Tools) -> None:
 
 REFUSED: list[tuple[dict[str, Any], str, int]] = [
     ({"n": 2}, "n", 400),
+    ({"tool_choice": "required"}, "tool_choice", 400),
     ({"tool_choice": TOOL}, "tool_choice", 400),
     ({"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "g"}}}, "tool_choice", 400),
     ({"tools": [TOOL], "tool_choice": "sometimes"}, "tool_choice", 400),
