@@ -156,7 +156,7 @@ def shipped(file: Path) -> OpenedProfile:
 
 
 def _items(tasks: Sequence[str], tokens: int, split: Split) -> list[WorkItem]:
-    return [WorkItem(task, tokens, asked.name) for task in tasks for asked in repositories(split)]
+    return [WorkItem(task, tokens, asked.name) for task in tasks for asked in repositories(split, task)]
 
 
 def _alone(asking: _Asking) -> Observer:

@@ -77,7 +77,7 @@ class Corpus:
         return random.Random(f"{self.seed}/{repository.name}/{purpose}")
 
     def _others(self, repository: PinnedRepository, rng: random.Random) -> list[PinnedRepository]:
-        others = _shuffled((one for one in self.repositories if one.name != repository.name), rng)
+        others = _shuffled((one for one in self.repositories if one.name != repository.name and not one.only_real), rng)
         return sorted(others, key=lambda other: other.language != repository.language)
 
     def _fitting(self, files: Iterable[SourceFile], room: int, tokens: int) -> tuple[list[SourceFile], int]:

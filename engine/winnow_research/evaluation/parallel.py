@@ -37,7 +37,7 @@ class EvaluationPlan:
         """All that is to be done, the largest workspaces first. A task that is not sized comes once."""
         sized = [(name, size) for name in tasks for size in (sizes if all_tasks()[name].sized else sizes[:1])]
         sized.sort(key=lambda one: -one[1])
-        return [WorkItem(name, size, one.name) for name, size in sized for one in repositories(self.split)]
+        return [WorkItem(name, size, one.name) for name, size in sized for one in repositories(self.split, name)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,10 +43,7 @@ class Split(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReleaseHistory:
-    """Pairs of consecutive releases of a project, and the path of the change log inside their archives.
-
-    `releases` has those that commits are asked about, oldest first.
-    """
+    """Pairs of consecutive releases, their change log's path, and, oldest first, those of which commits ask."""
 
     changelog: str
     pairs: tuple[tuple[Archive, Archive], ...]
@@ -69,6 +66,7 @@ class PinnedRepository:
     root: str = ""
     include: tuple[str, ...] = ()
     history: ReleaseHistory | None = None
+    only_real: bool = False
 
     def files(self, archive: Archive | None = None, directory: Path | None = None) -> tuple[SourceFile, ...]:
         """The files as a workspace would have them, below `NAME/`. `archive` may be another release's.
@@ -80,9 +78,9 @@ class PinnedRepository:
         return tuple(SourceFile(f"{self.name}/{file.path}", file.data) for file in scan(root, rules))
 
 
-def repositories(split: Split) -> tuple[PinnedRepository, ...]:
-    """The repositories of one split, in the order of the data file."""
-    return tuple(one for one in _all() if one.split is split)
+def repositories(split: Split, task: str | None = None) -> tuple[PinnedRepository, ...]:
+    """The repositories of one split, in the order of the data file, or those of them that a task asks about."""
+    return tuple(one for one in _all() if one.split is split and (task in (None, "real") or not one.only_real))
 
 
 def load(pins: Path, histories: Path) -> tuple[PinnedRepository, ...]:
@@ -109,6 +107,7 @@ def _repository(entry: dict[str, Any], released: dict[str, Any] | None) -> Pinne
         entry.get("root", ""),
         tuple(entry.get("include", ())),
         _history(archive, released) if released else None,
+        entry.get("only_real", False),
     )
 
 

@@ -62,7 +62,7 @@ def _files() -> Iterator[tuple[PinnedRepository, str, SourceFile]]:
     """Every file with its repository and the folder to put it in, without end."""
     for copy in count():
         for split in (Split.DEVELOPMENT, Split.TEST, Split.CALIBRATION):
-            for repository in repositories(split):
+            for repository in (one for one in repositories(split) if not one.only_real):
                 for file in repository.files():
                     yield repository, f"copy{copy}/" if copy else "", file
 

@@ -48,7 +48,7 @@ def relevance(
 ) -> None:
     """How often the code that a question needs is kept, against other ways to choose it.
 
-    Fetches pinned sources of some forty projects on first use. docs/relevance.md explains every figure.
+    Fetches pinned sources of some eighty projects on first use. docs/relevance.md explains every figure.
     """
     file = locate(drafter)
     cache = cache_path()

@@ -163,7 +163,7 @@ def compare(folder: Path, name: str) -> list[dict[str, Any]]:
 def _items(split: Split) -> Iterator[WorkItem]:
     for task in _TASKS:
         size = _TOKENS if all_tasks()[task].sized else 0
-        yield from (WorkItem(task, size, one.name) for one in repositories(split))
+        yield from (WorkItem(task, size, one.name) for one in repositories(split, task))
 
 
 def _opened(split: Split) -> Recorder:
