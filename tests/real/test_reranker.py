@@ -118,7 +118,7 @@ def test_of_a_list_each_question_is_read_by_itself(
         return scores(self, question, *rest)
 
     monkeypatch.setattr(BackgroundReranker, "scores", watched)
-    listed = "How are segments cut, where is the head's formula, and how is a broken file told from a reranker?"
+    listed = "(1) How are segments cut? (2) Where is the head's formula? (3) How is a broken file told from a reranker?"
     drafter = Drafter(qwen_small)
     after = selected(drafter, tmp_path, open_reranker(drafter), listed)
     parts = subquestions_of(listed)

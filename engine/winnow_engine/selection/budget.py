@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.errors import BudgetError
-from winnow_engine.selection.subquestions import ABOUT_ONE_THING
 
 # A unit that the budget could not hold whole gets at most this share of the budget, for its first lines.
 _CUT_SHARE = 0.4
@@ -87,7 +86,7 @@ def worth(log_odds: NDArray[np.float32], tokens: NDArray[np.int32], subquestions
     Dantzig's rule fits a list of questions, whose answers are apart. The places that answer one question are needed
     together, so length counts for 0.8 of its logarithm (docs/lab/scoring.md).
     """
-    return density(log_odds, tokens, 1.0 if subquestions > ABOUT_ONE_THING else _EXPONENT)
+    return density(log_odds, tokens, 1.0 if subquestions else _EXPONENT)
 
 
 class _Basket:

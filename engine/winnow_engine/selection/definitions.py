@@ -16,7 +16,7 @@ from winnow_engine.index.name_rules import module_of
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
 from winnow_engine.selection.overview_words import says_nothing, says_nothing_else
-from winnow_engine.selection.subquestions import ABOUT_ONE_THING, subquestions_of
+from winnow_engine.selection.subquestions import subquestions_of
 
 _DEFINING = (UnitKind.CLASS_HEADER, UnitKind.FUNCTION, UnitKind.METHOD)
 CLASS, *_CALLABLE, _IMPORTS = map(list(UnitKind).index, (*_DEFINING, UnitKind.IMPORTS))
@@ -63,14 +63,26 @@ _USE = re.compile(
     r"|вызов\w*)\b|使用|使わ|使っ|呼|调用|調用|引用"
 )
 
+_SENTENCES = re.compile(r"(?<=[.?!;])\s+|(?<=[。？！；])\s*|\n+")
+_AND_ASKING = re.compile(
+    r"(?i)\b(?:and (?:how|what|where|which|who|why|when)|und (?:wie|was|wo|wer|wann|warum|welche\w?)"
+    r"|y (?:cómo|qué|dónde|quién|cuándo|por qué|cuál)|et (?:comment|où|quand|pourquoi|que|quel\w*)"
+    r"|и (?:как|где|кто|когда|почему|зачем|какой|какие))\b"
+)
+
+
+def asks_further(text: str) -> bool:
+    """True if a text has several sentences, or a clause that asks for more than the first."""
+    return len(_SENTENCES.split(text.strip())) > 1 or _AND_ASKING.search(text) is not None
+
 
 def defining(question: Question, workspace: Workspace) -> list[int]:
     """Units whose lines a question names, or that define the names or make up the file it is about; tests last."""
     if question.places or len(question.text) > _LONGEST:
         return list(question.places)
     text = _BESIDE_KIND.sub(lambda name: _quoted(name, workspace), question.text)
-    parts = [_BARE.fullmatch(part) for part in subquestions_of(text)]
-    bare = [found[1] for found in parts or [_BARE.fullmatch(text) or _WHERE_DEFINED.fullmatch(text)] if found]
+    said = [_BARE.fullmatch(text) or _WHERE_DEFINED.fullmatch(text), *map(_BARE.fullmatch, _SENTENCES.split(text))]
+    bare = list(dict.fromkeys(found[1] for found in said if found))
     names, most = (bare, _MOST_OF_BARE) if bare else (_subjects(text), _MOST_OF_SUBJECT)
     found = dict.fromkeys(unit for name in names for unit in _definitions(name, most, workspace))
     return list(found or _units_of_file(text, workspace))
@@ -103,7 +115,7 @@ def _subjects(text: str) -> list[str]:
     """The names in code form that a question is about, and not where they are used."""
     names = list(dict.fromkeys(next(filter(None, found)) for found in _IN_CODE_FORM.findall(text)))
     marked = _CALLED_SO.sub("`", _IN_CODE_FORM.sub("`", text))
-    if not 0 < len(names) <= _MOST_SUBJECTS or _USE.search(marked) or len(subquestions_of(text)) > ABOUT_ONE_THING:
+    if not 0 < len(names) <= _MOST_SUBJECTS or _USE.search(marked) or subquestions_of(text):
         return []
     return names if _IS_SUBJECT.match(marked) or says_nothing_else(_KINDS.sub("", marked)) else []
 

@@ -2,8 +2,7 @@
 
 A question with sub-questions is scored as a whole and once for each of them. Each time the softmax of the weighted
 features shares the chance of one answer among the units, and a unit's score is the logarithm of the sum of its shares.
-The whole question counts one P-th as much as each of P sub-questions. Two are mostly about one thing: then 0.35 of the
-whole's score is added, which favours units that fit both (docs/lab/scoring.md).
+The whole question counts one P-th as much as each of P sub-questions.
 
 Words get a share of one answer's chance, too, by the softmax of BM25: the larger, the less likely the features found an
 answer.
@@ -25,7 +24,6 @@ from winnow_engine.selection.answerability import match_features, total_features
 from winnow_engine.selection.candidates import Candidates
 from winnow_engine.selection.fusion_weights import FusionWeights
 from winnow_engine.selection.scoring_input import ScoringInput
-from winnow_engine.selection.subquestions import ABOUT_ONE_THING
 from winnow_engine.selection.unit_features import unit_features
 
 _USES = re.compile(
@@ -57,7 +55,6 @@ def question_features(asked: ScoringInput) -> dict[str, float]:
 
 _SHOWN = 0.05  # the least a feature must contribute to a score to be shown with it
 _WORDS_SHARE = 0.2  # of the chance that the features have found no answer
-_WHOLE = 0.35  # of its score, for two sub-questions
 _SHARPNESS = 2.0  # of the softmax of BM25, whose best units are often a point or two apart
 
 
@@ -70,7 +67,7 @@ class FusedScores:
     `units`, int64 [C] in ascending order, were scored, each for `weights` units like it, float32 [C].
     `contributions` has what each feature adds to their totals, float32 [C] each; of a question with sub-questions, in
     the one with the largest share of the unit. `log_shares`, float32 [1 + P, C], are the logarithms of the shares of
-    the whole question and of its P sub-questions, if it is a list of these. `sizing` are the scores by which `auto`
+    the whole question and of its P sub-questions, if it has any. `sizing` are the scores by which `auto`
     decides how much to keep, if those are others: what a reranker adds parts units so far that the best seem sure.
     """
 
@@ -146,8 +143,6 @@ def fuse(asked: ScoringInput, weights: FusionWeights) -> FusedScores:
     """The scores of the units, with each feature weighted for a question like this one."""
     whole, *subquestions = (_fuse_one(one, weights) for one in (asked, *asked.subquestions))
     fused = _combine(whole, subquestions) if subquestions else whole
-    if len(subquestions) == ABOUT_ONE_THING:
-        fused = _add_whole(fused, whole)
     fused = _add_words(fused, asked)
     if asked.question.change is not None:
         fused = _add_related(fused, asked.question.change.related)
@@ -206,20 +201,6 @@ def _combine(whole: _Fused, subquestions: list[_Fused]) -> _Fused:
 def _among(scores: Scores, own: Candidates, candidates: Candidates) -> Scores:
     """Scores of a question's own candidates as those of all, -inf for the others."""
     return _spread(scores, np.searchsorted(candidates.units, own.units), len(candidates.units))
-
-
-def _add_whole(fused: _Fused, whole: _Fused) -> _Fused:
-    """Add a part of the whole question's scores. Its candidates are all that its sub-questions have, and more.
-
-    The total is then no longer what the shares add up to.
-    """
-
-    def part(scores: Scores) -> Scores:
-        return np.float32(_WHOLE) * _among(scores, whole.candidates, fused.candidates)
-
-    contributions = {name: one + part(whole.contributions[name]) for name, one in fused.contributions.items()}
-    total = _raised(fused.total + part(whole.total), fused.log_odds)
-    return replace(fused, total=total, contributions=contributions, log_shares=None)
 
 
 def _add_words(fused: _Fused, asked: ScoringInput) -> _Fused:

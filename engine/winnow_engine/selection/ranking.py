@@ -16,6 +16,7 @@ from winnow_engine.keys.workspace_keys import WorkspaceKeys
 from winnow_engine.question import Question, ShownChange
 from winnow_engine.selection.auto_budget import LEAST_TOKENS, MOST_TOKENS, UNSURE_LOG_ODDS, tokens_needed
 from winnow_engine.selection.budget import Focus, KeptUnit, choose, worth
+from winnow_engine.selection.definitions import asks_further
 from winnow_engine.selection.fusion import FusedScores
 from winnow_engine.selection.order import DEFINITION, by_files, with_rules
 from winnow_engine.selection.overview import asks_for_tests, fitting, overview_units
@@ -91,7 +92,7 @@ class Ranked:
         found = np.full_like(total, -np.inf)
         found[units] = worth(total[units], self.unit_tokens[units], self._subquestions)
         defining = self.scores.contributions.get(DEFINITION)
-        if defining is not None and not self._subquestions:
+        if defining is not None and not asks_further(self.question.text):
             found[units] += _FIRST * (defining > 0)
         if self._overview_units and asks_for_tests(self.question):
             found[np.setdiff1d(units, self._overview_units)] = -np.inf

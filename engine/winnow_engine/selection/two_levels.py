@@ -21,7 +21,7 @@ from winnow_engine.keys.workspace_keys import WorkspaceKeys
 from winnow_engine.question import Question
 from winnow_engine.selection.candidates import Candidates, best, highest, united
 from winnow_engine.selection.scoring_input import Matches, Moments, ScoringInput, about, ask_drafter
-from winnow_engine.selection.subquestions import ABOUT_ONE_THING, subquestions_of
+from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.selection.unit_features import links_of, neighbours
 
 LEAST_TOKENS = 1_000_000
@@ -83,8 +83,6 @@ class TwoLevelSearch:
             self._ask(Question(text), state, scores, always)
             for text, state, scores in zip(texts, states[1:], of_each[1:], strict=True)
         ]
-        if len(parts) == ABOUT_ONE_THING:  # what either part may mean has to fit the whole, too
-            always = united([always, *(part.candidates.chosen for part in parts if part.candidates)])
         whole = self._ask(question, states[0], of_each[0], always)
         return replace(whole, subquestions=tuple(parts))
 

@@ -64,7 +64,7 @@ def workspace(tmp_path: Path) -> Workspace:
         ("Where is `refill` defined?", ["refill"]),
         ("How does `Pool` differ from `Queue`?", ["Pool", "Queue"]),
         *((text, []) for text in ABOUT_NONE.split("; ")),
-        ("How does `Pool` work? How does `Queue` work? And where are errors logged?", []),
+        ("How does `Pool` work?\nHow does `Queue` work?\nWhere are errors logged?", []),
         (f"where is {' ' * 50_000}?", []),
         ("Where are pools filled? `Pool.take`?", ["Pool.take"]),
         ("Pools", ["Pool"]),
