@@ -45,8 +45,6 @@ _HEADERS_S = 1.0
 _UNSAFE = re.compile(r"[^\w.:/\[\]-]", re.ASCII)
 _LONGEST_NAME, _MOST_NAMES = 64, 32
 _LEFT = 499  # nobody reads it; as nginx logs it
-
-
 Endpoint = Callable[[Dialect, Request], Awaitable[Response]]
 
 
@@ -246,5 +244,7 @@ def _error(dialect: Dialect, error: ApiError) -> Response:
 
 def _refused(request: Request, error: HTTPException) -> Response:
     """Unknown paths and methods, in the form of the API that the path is of."""
-    dialect = MESSAGES if request.url.path.startswith("/v1/messages") else CHAT
-    return JSONResponse(dialect.error(ApiError(error.status_code, error.detail)), error.status_code, error.headers)
+    path, status = request.url.path, error.status_code
+    said = f"there is no {path}: OpenAI's base URL ends in /v1, Anthropic's does not" if status == 404 else error.detail
+    dialect = MESSAGES if path.startswith("/v1/messages") else CHAT
+    return JSONResponse(dialect.error(ApiError(status, said)), status, error.headers)
