@@ -32,9 +32,8 @@ async def told(client, words: str) -> str:
 
 async def test_bad_settings_are_reported_with_the_default_that_is_used(connect) -> None:
     client = await connect(options=SETTINGS | {"codeLens": {"enabled": "yes"}, "bugdet": 5})
-    said = (
-        "Winnow: winnow.codeLens.enabled must be true or false, not 'yes'; using False; winnow.bugdet is not a setting"
-    )
+    said = "Winnow: winnow.codeLens.enabled must be true or false, not 'yes'; using False; "
+    said += "winnow.bugdet is not a setting: did you mean budget?"
     assert await told(client, "codeLens") == said
     push(client, {"patience": 0})
     assert (await told(client, "patience")).startswith("Winnow: winnow.patience must be")

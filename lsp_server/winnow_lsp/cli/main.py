@@ -61,6 +61,7 @@ class LazyGroup(click.Group):
         """`summaries` has a line of help for each subcommand; `load` imports a subcommand by its name."""
         super().__init__(*args, **kwargs)
         self._summaries, self._load = summaries, load
+        self.commands = dict.fromkeys(summaries, click.Command(None))  # among them click finds what was meant
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The subcommands, in the order of their summaries."""
@@ -72,8 +73,8 @@ class LazyGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete names of subcommands from their summaries, and options."""
-        found = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
-        own = [CompletionItem(name, help=self._summaries[name]) for name in found]
+        names = self.list_commands(ctx)
+        own = [CompletionItem(name, help=self._summaries[name]) for name in names if name.startswith(incomplete)]
         return own + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -11,6 +11,7 @@ import re
 import reprlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from operator import attrgetter
 from typing import Any, Literal, get_args
 
@@ -96,9 +97,7 @@ def _all_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-FLAG = Rule("true or false", lambda value: isinstance(value, bool))
 SECONDS = Rule("a number above 0", _is_positive)
-LOCATIONS = Rule("a list of folders or URLs", _all_texts)
 PATTERNS = Rule("a list of patterns", _all_texts)
 BUDGET = Rule("auto, a whole number of at least 1, or a share such as 5%", _is_budget, "auto|N|N%")
 
@@ -163,10 +162,10 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("thinking", "sampling.thinking", choice(*get_args(Thinking))),
     Setting("files.include", "files.include", PATTERNS),
     Setting("files.exclude", "files.exclude", PATTERNS),
-    Setting("index.shared", "shared_indexes", LOCATIONS, of_user=True),
+    Setting("index.shared", "shared_indexes", Rule("a list of folders or URLs", _all_texts), of_user=True),
     Setting("index.automatic", "index_automatic", choice("idle", "always", "off")),
     Setting("cacheMegabytes", "models.cache_megabytes", whole(0), of_user=True),
-    Setting("codeLens.enabled", "code_lens", FLAG),
+    Setting("codeLens.enabled", "code_lens", Rule("true or false", lambda value: isinstance(value, bool))),
 )
 BY_NAME = {setting.name: setting for setting in SETTINGS}
 _LISTS = [setting.name for setting in SETTINGS if isinstance(setting.default, list)]
@@ -205,7 +204,8 @@ def _notices(given: str, old: Any, name: str, value: Any, prefix: str) -> Iterat
 def _problem(name: str, value: Any, values: Mapping[str, Any], prefix: str) -> str | None:
     setting = BY_NAME.get(name)
     if setting is None:
-        return f"{prefix}{name} is not a setting" if name else "the settings are not an object"
+        near = "".join(f": did you mean {one}?" for one in get_close_matches(name, BY_NAME, n=1))
+        return f"{prefix}{name} is not a setting{near}" if name else "the settings are not an object"
     if setting.rule.allows(value):
         return None
     used = values.get(name, setting.default)

@@ -66,7 +66,7 @@ def test_options_win_over_the_file_and_its_mistakes_are_named(file: Path) -> Non
     assert (config.budget.keep_ratio, config.sampling.max_tokens, config.files.include) == (None, 40, ("*.py",))
     assert said.splitlines() == [
         f"winnow: {file}: patience must be a number above 0, not 0; using 10.0",
-        f"winnow: {file}: bugdet is not a setting",
+        f"winnow: {file}: bugdet is not a setting: did you mean budget?",
     ]
 
 
