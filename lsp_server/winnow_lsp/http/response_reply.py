@@ -52,9 +52,8 @@ class ResponseReply:
 
     def last(self, completion: Completion) -> bytes:
         """As `ApiReply` says."""
-        done = self._done()
         response = self._ended(completion, self._items)
-        return done + self._event(response["status"], response=response)
+        return self._done(response["status"]) + self._event(response["status"], response=response)
 
     def failed(self, error: ApiError) -> bytes:
         """As `ApiReply` says. OpenAI's own package raises APIError for the second event."""
@@ -85,8 +84,8 @@ class ResponseReply:
     def _function_call(self, call: ToolCall, status: str) -> dict[str, Any]:
         namespace, name = self._namespaces.get(call.name, (None, call.name))
         own = {"call_id": call.id, "name": name, "arguments": call.arguments}
-        within = {"namespace": namespace} if namespace else {}
-        return {"id": f"fc_{uuid4().hex}", "type": "function_call", "status": status, **own, **within}
+        own |= {"namespace": namespace} if namespace else {}
+        return {"id": f"fc_{uuid4().hex}", "type": "function_call", "status": status, **own}
 
     def _begin(self, what: int | str, item: dict[str, Any]) -> bytes:
         done = self._done()
@@ -94,11 +93,11 @@ class ResponseReply:
         self._items.append(item)
         return done + self._event("output_item.added", output_index=len(self._items) - 1, item=item)
 
-    def _done(self) -> bytes:
+    def _done(self, status: str = "completed") -> bytes:
         if self._open is None:
             return b""
         item, was = self._items[-1], self._open
-        self._open, item["status"] = None, "completed"
+        self._open, item["status"] = None, status
         if isinstance(was, str):
             part = item["content"][0]
             done = self._of_item(f"{was}.done", content_index=0, text=part["text"], **_LOGPROBS[was])
@@ -116,8 +115,9 @@ class ResponseReply:
 
     def _ended(self, completion: Completion, items: list[dict[str, Any]]) -> dict[str, Any]:
         cut = completion.generation.finish == "length"
-        end = {"usage": _usage(completion), "incomplete_details": {"reason": "max_output_tokens"} if cut else None}
-        return self._response("incomplete" if cut else "completed", items) | end
+        status, why = ("incomplete", {"reason": "max_output_tokens"}) if cut else ("completed", None)
+        items[-1:] = [last | {"status": status} for last in items[-1:]]
+        return self._response(status, items) | {"usage": _usage(completion), "incomplete_details": why}
 
     def _response(self, status: str, items: list[dict[str, Any]]) -> dict[str, Any]:
         asked, tools = self._request, self._request.tools
