@@ -243,9 +243,9 @@ class Updates:
 
     def end(self, reply: Reply) -> None:
         """Close the answer with the lines it cites, and with what the user should know."""
-        notes = "\n".join(f"- {one}" for one in self._notes.lines(reply.sentences, reply.citations, self._link))
-        sources = f"\n\n**Sources**\n\n{notes}" if notes else ""
-        notices = "".join(f"\n\n*Note: {notice}*" for notice in reply.notices)
+        cited, notes = self._notes.lines(reply.sentences, reply.citations, self._link)
+        sources = "\n".join(["\n\n**Sources**\n", *(f"- {one}" for one in cited)]) if cited else ""
+        notices = "".join(f"\n\n*Note: {notice}*" for notice in (*notes, *reply.notices))
         if said := f"{self._notes.end()}{sources}{notices}":
             self._say(f"{said}\n" if sources or notices else said)
         self.abandon()

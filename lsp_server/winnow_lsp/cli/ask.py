@@ -112,7 +112,7 @@ def show_answer(asked: Question, options: dict[str, Any], *, show_spans: bool, s
     if notes is None:
         show_json(asdict(reply))
     else:
-        _print(reply, notes.lines(reply.sentences, reply.citations), show_spans, by_server)
+        _print(reply, *notes.lines(reply.sentences, reply.citations), show_spans, by_server)
     return reply
 
 
@@ -140,12 +140,12 @@ def replies_to(
                 show(notes.end())
 
 
-def _print(reply: Reply, notes: Sequence[str], show_spans: bool, by_server: bool) -> None:
+def _print(reply: Reply, cited: Sequence[str], notes: Sequence[str], show_spans: bool, by_server: bool) -> None:
     if reply.thinking is not None:
         click.secho(f"\n{thought_line(reply.thinking)}", dim=True)
     if reply.finish == "length":
         click.echo("\n(cut off: raise the setting maxTokens for a longer answer)")
-    for title, lines in (("Cited", notes), ("Kept", spans_lines(reply.spans) if show_spans else [])):
+    for title, lines in (("Cited", cited), ("Notes", notes), ("Kept", spans_lines(reply.spans) if show_spans else [])):
         if lines:
             click.echo(f"\n{title}:")
             show("\n".join(f"  {line}" for line in lines))

@@ -12,7 +12,6 @@ from winnow_engine.prompting.markdown import code
 from winnow_engine.prompting.sentences import SentenceSplitter, states_something
 from winnow_lsp.host.reply import place
 
-NOT_FOUND = "not found in the code shown"
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 Mark = Callable[[int], str]
@@ -46,19 +45,19 @@ class FootnoteStream:
 
     def lines(
         self, sentences: Sequence[Sentence], citations: Iterable[Citation], shown: Callable[[Citation], str] = place
-    ) -> list[str]:
-        """A line for each number, or for several with the same places, then further citations and unknown names."""
+    ) -> tuple[list[str], list[str]]:
+        """A line for each number, or for several with the same places, then further citations; notes on the rest."""
         by_start, numbers = {one.start: one for one in sentences}, dict[str, list[int]]()
         for number, start in enumerate(self._starts, 1):
             if (sentence := by_start.get(start)) and (sentence.places or not sentence.found):
-                numbers.setdefault(", ".join(map(shown, sentence.places)) or NOT_FOUND, []).append(number)
+                numbers.setdefault(", ".join(map(shown, sentence.places)), []).append(number)
         noted = {cited for one in by_start.values() for cited in one.places}
         unknown = dict.fromkeys(self._text[start:end] for one in by_start.values() for start, end in one.unknown)
-        return [
-            *(f"{''.join(map(self._mark, own))} {said}" for said, own in numbers.items()),
-            *(shown(one) for one in citations if one not in noted),
-            *(f"{code(name)} is no name in this workspace" for name in unknown),
-        ]
+        marks = {said: "".join(map(self._mark, own)) for said, own in numbers.items()}
+        missing = [f"{marks.pop('')} not found in the code shown"] if "" in marks else []
+        cited = [f"{own} {said}" for said, own in marks.items()]
+        cited += [shown(one) for one in citations if one not in noted]
+        return cited, [*missing, *(f"{code(name)} is no name in this workspace" for name in unknown)]
 
     def _marked(self, piece: str, before: int, ended: Iterator[tuple[int, int]]) -> str:
         marked, done = "", 0
@@ -72,7 +71,7 @@ class FootnoteStream:
 
 def footnoted(
     answer: str, sentences: Sequence[Sentence], citations: Iterable[Citation], shown: Callable[[Citation], str] = place
-) -> tuple[str, list[str]]:
-    """A whole answer with its numbers, and their lines."""
+) -> tuple[str, list[str], list[str]]:
+    """A whole answer with its numbers, their lines, and the notes."""
     stream = FootnoteStream()
-    return stream.feed(answer) + stream.end(), stream.lines(sentences, citations, shown)
+    return stream.feed(answer) + stream.end(), *stream.lines(sentences, citations, shown)

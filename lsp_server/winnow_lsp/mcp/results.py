@@ -167,12 +167,12 @@ class ModelAnswer(ToolResult):
 
     def lines(self) -> Iterator[str]:
         """The answer, then its places."""
-        text, notes = footnoted(self.answer, self.sentences, self.citations)
+        text, cited, notes = footnoted(self.answer, self.sentences, self.citations)
         yield text
         if not self.complete:
             yield "(The answer was cut off at its longest.)"
-        if notes:
-            yield from ("\nCited:", *notes)
+        for title, listed in ("Cited", cited), ("Notes", notes):
+            yield from (f"\n{title}:", *listed) if listed else ()
         if self.rests_on:
             yield f"\nRests on: {', '.join(map(str, self.rests_on))}"
 

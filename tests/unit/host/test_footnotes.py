@@ -23,14 +23,14 @@ def sentences() -> list[Sentence]:
 
 
 def test_lines_with_the_same_places_are_one() -> None:
-    text, lines = footnoted(ANSWER, sentences(), [A, B, Citation("c.py", 1, 2)])
+    text, *lines = footnoted(ANSWER, sentences(), [A, B, Citation("c.py", 1, 2)])
     assert text == (
         "Sure! It adds all the lines.[1] Then it calls `sumUp` here.[2]\n\n- It rounds to whole cents.[3]\n"
         "- It never ends, no place[4]"
     )
     assert lines == [
-        "[1][3] a.py:3-9, b.py:4", "[2][4] not found in the code shown", "c.py:1-2",
-        "`sumUp` is no name in this workspace",
+        ["[1][3] a.py:3-9, b.py:4", "c.py:1-2"],
+        ["[2][4] not found in the code shown", "`sumUp` is no name in this workspace"],
     ]  # fmt: skip
 
 

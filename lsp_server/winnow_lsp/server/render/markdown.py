@@ -76,12 +76,12 @@ def _slug(title: str) -> str:
 def answer_page(title: str, result: Mapping[str, Any]) -> str:
     """An answer, the places it cites, and the notices."""
     cited = [*map(_citation, result["citations"]), *map(_citation_before, result.get("citedBefore", ()))]
-    answer, notes = footnoted(result["answer"], list(map(_sentence, result["sentences"])), cited, _cited)
+    answer, places, notes = footnoted(result["answer"], list(map(_sentence, result["sentences"])), cited, _cited)
     lines = [f"# {title}", "", *_thought(result.get("thinking")), answer.strip(), ""]
     if result["finish"] == "length":
         lines += ["*Cut off here: raise `winnow.maxTokens` for longer answers.*", ""]
-    lines += _section("Cited", notes)
-    lines += _section("Notes", result["notices"])
+    lines += _section("Cited", places)
+    lines += _section("Notes", [*notes, *result["notices"]])
     return "\n".join(lines)
 
 
