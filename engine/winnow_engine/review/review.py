@@ -41,8 +41,8 @@ class Review:
 
 
 def unchanged(title: str) -> Review:
-    """The review of two states that do not differ."""
-    return Review(title, (), "Nothing changed.", (), 0)
+    """The review of two states that do not differ in any file that is read."""
+    return Review(title, (), "Nothing changed that Winnow reads.", (), 0)
 
 
 def reviewed(answer: str, changes: Changes, workspace: Workspace, corrected: Sequence[Finding] = ()) -> Review:

@@ -22,18 +22,19 @@ def test_nothing_changed(changes: list[str], form: str | None, tmp_path: Path, m
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path / "no models"))
     top = git.new(tmp_path / "project")
-    git.commit(top, "one", {"a.py": "a = 1\n"})
+    git.commit(top, "one", {"a.py": "a = 1\n", "package-lock.json": "{}"})
+    git.write(top, {"package-lock.json": '{"a": 1}'} if not changes else {})
     done = CliRunner().invoke(review, [*changes, *([form] if form else []), "-w", str(top)])
     assert done.exit_code == 0, done.output
     if form == "--sarif":
         assert json.loads(done.stdout)["runs"][0]["results"] == []
     elif form == "--json":
         told = json.loads(done.stdout)
-        assert (told["files"], told["findings"], told["summary"]) == ([], [], "Nothing changed.")
+        assert (told["files"], told["findings"], told["summary"]) == ([], [], "Nothing changed that Winnow reads.")
     elif form == "--message":
         assert (done.stdout, "no message" in done.stderr) == ("", True)
     else:
-        assert "Nothing changed." in done.stdout
+        assert "Nothing changed that Winnow reads." in done.stdout
 
 
 def test_what_was_answered_counts_where_the_server_leaves_and_the_change_is_committed(
