@@ -449,6 +449,13 @@ local function health()
   check("but no target on a server, which needs no file", elsewhere:find("no drafter") and not complains, elsewhere)
   complains = report("/models/own.gguf"):find("no target is installed")
   check("nor one that is a file of the user's own", not complains, complains)
+  local system = vim.system
+  vim.system = function()
+    return { wait = function() return { code = 124, stdout = "", stderr = "" } end }
+  end
+  local silent = report("small")
+  vim.system = system
+  check("and says what took too long", silent:find("failed: it gave no answer in 60 s", 1, true), silent)
 end
 
 harness.run(function()

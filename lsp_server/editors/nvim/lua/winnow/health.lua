@@ -23,7 +23,8 @@ local function run(arguments)
   if done.code == 0 then
     return done.stdout
   end
-  health.error(("`%s` failed: %s"):format(table.concat(command, " "), vim.trim(done.stderr)))
+  local reason = done.code == 124 and "it gave no answer in 60 s" or vim.trim(done.stderr)
+  health.error(("`%s` failed: %s"):format(table.concat(command, " "), reason))
 end
 
 local function check_neovim()
