@@ -145,7 +145,7 @@ def remove(name: str, directory: Path) -> int:
     """Delete a model's files and what a pull received; returns bytes. ModelNotFoundError, OSError."""
     found = [file for file in _files(name, directory) if is_file(file)]
     if not found:
-        raise ModelNotFoundError(f"{name} is not in {directory}")
+        raise ModelNotFoundError(f"{name} is not in {directory}: name one that `winnow models list` shows")
     size = sum(file.stat().st_size for file in found)
     for file in found:
         file.unlink()

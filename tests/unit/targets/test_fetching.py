@@ -133,8 +133,9 @@ def test_a_url_is_pulled_and_goes_on_while_its_version_is_the_same(
     assert cache.all_pulled(folder) == {str(file): (file,)}
     outside = folder.parent / "mine.gguf"
     outside.write_bytes(newer)
-    with pytest.raises(ModelNotFoundError):
-        cache.remove(f"{folder}/../mine.gguf", folder)
+    for name in (url, f"{folder}/../mine.gguf"):
+        with pytest.raises(ModelNotFoundError, match="name one that `winnow models list` shows"):
+            cache.remove(name, folder)
     assert cache.remove(str(file), folder) > len(newer)  # with the part of the other version
 
 
