@@ -137,6 +137,13 @@ def test_the_command_writes_a_reader_that_scores_as_the_trained_one(
     assert (record["lists"]["turns"]["name"], record["recipe"]["learning_rate"]) == (3, 0.001)
     units = [UnitText(0, data.headers[0], data.units[n]) for n in range(3)]
     agree(drafter, out, 2, 4, data.prefix, data.questions[0], units)
+    more = tmp_path / "more.safetensors"
+    options = [str(tmp_path / "data.npz"), str(more), *options, "--from", str(out), "--steps", "1", "--rank", "8"]
+    CliRunner().invoke(command, ["reranker", *options, "--learning-rate", "1e-9"], catch_exceptions=False)
+    first, further = (read_reranker(path, read_header(drafter)) for path in (out, more))
+    for name, value in first.updates.tensors.items():  # the head's statistics, too
+        np.testing.assert_allclose(further.updates.tensors[name], value, atol=1e-5)
+    assert json.loads(more.with_suffix(".json").read_text())["recipe"]["start"] == first.identity
 
 
 @pytest.mark.real_weights

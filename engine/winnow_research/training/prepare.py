@@ -1,11 +1,11 @@
-"""`winnow train prepare`: makes a data set from pinned projects, the same for equal seeds."""
+"""`winnow train prepare` and `written`: make a data set from pinned projects, the same for equal seeds."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -14,14 +14,14 @@ from winnow_engine.core import Progress, ProgressSink
 from winnow_engine.index.languages import for_path
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_research.evaluation.cases import Case
 from winnow_research.evaluation.haystack import Haystack, indexed
-from winnow_research.evaluation.repositories import SourceFile, Split, repositories
+from winnow_research.evaluation.repositories import PinnedRepository, SourceFile
 from winnow_research.training.collector import Collector, TokenisedProject, joined
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.examples import examples, needles
 from winnow_research.training.examples.base import ProjectTree
 from winnow_research.training.heldout import SeenLines, seen_in
-from winnow_research.training.projects import Project
 
 LARGEST_FILE = 80_000  # bytes; larger files are usually data
 _CODE_WORTH = 20  # one file in so many is taken if it is in no known language: a little prose and data
@@ -36,18 +36,26 @@ class DataRecipe:
 
 
 def prepare(
-    projects: Sequence[Project],
+    projects: Sequence[PinnedRepository],
+    held_out: Sequence[PinnedRepository],
     drafter: Path,
     recipe: DataRecipe,
     progress: ProgressSink,
     workers: int = 1,
     directory: Path | None = None,
+    written: Callable[[PinnedRepository], list[Case]] = lambda _: [],
 ) -> Dataset:
-    """The data set of some projects, in tokens of the drafter's vocabulary.
+    """The data set of some projects, in tokens of the drafter's vocabulary, without copies of files held out.
 
-    Raises EvaluationError if an archive cannot be fetched, and the drafter's errors.
+    The files that answer `written` questions about a project are taken first and whole. Raises EvaluationError if an
+    archive cannot be fetched, and the drafter's errors.
     """
-    trees = list(_distinct(projects, recipe, progress, directory))
+    heldout = seen_in(file.data for one in held_out for file in one.files(directory=directory))
+    before, trees = SeenLines(), []
+    for done, project in enumerate(projects, 1):
+        chosen = ChosenFiles(project, project.files(directory=directory), (), tuple(written(project)))
+        trees.append(_fewer(chosen, recipe, heldout, before))
+        progress(Progress("files", done, len(projects)))
     work = partial(_part, drafter=drafter, seed=recipe.seed)
     parts = []
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
@@ -59,10 +67,12 @@ def prepare(
 
 @dataclass(frozen=True, slots=True)
 class ChosenFiles:
-    """The files taken from a project."""
+    """The files taken from a project, and those that answer `cases`, which people wrote."""
 
-    project: Project
+    project: PinnedRepository
     files: tuple[SourceFile, ...]
+    golds: tuple[SourceFile, ...]
+    cases: tuple[Case, ...]
 
 
 def choose(files: Sequence[SourceFile], most_bytes: int, rng: random.Random) -> list[SourceFile]:
@@ -85,23 +95,15 @@ def without_copies(files: Sequence[SourceFile], heldout: SeenLines, before: Seen
             yield file
 
 
-def _distinct(
-    projects: Sequence[Project], recipe: DataRecipe, progress: ProgressSink, directory: Path | None
-) -> Iterator[ChosenFiles]:
-    heldout = held_out(directory)
-    before = SeenLines()
-    for done, project in enumerate(projects, 1):
-        rng = random.Random(f"{recipe.seed}/{project.name}/files")
-        files = choose(project.repository.files(directory=directory), recipe.project_bytes, rng)
-        yield ChosenFiles(project, tuple(without_copies(files, heldout, before)))
-        progress(Progress("files", done, len(projects)))
-
-
-def held_out(directory: Path | None) -> SeenLines:
-    """The files of all repositories of the evaluation, calibration included: it must be new to the adapter too."""
-    return seen_in(
-        file.data for split in Split for one in repositories(split) for file in one.files(directory=directory)
-    )
+def _fewer(whole: ChosenFiles, recipe: DataRecipe, heldout: SeenLines, before: SeenLines) -> ChosenFiles:
+    wanted = {gold.path for case in whole.cases for gold in case.golds}
+    golds = tuple(file for file in whole.files if file.path in wanted and not heldout.copied(file.data))
+    for file in golds:
+        before.add(file.data)
+    room = recipe.project_bytes - sum(len(file.data) for file in golds)
+    rng = random.Random(f"{recipe.seed}/{whole.project.name}/files")
+    others = choose([file for file in whole.files if file.path not in wanted], room, rng)
+    return replace(whole, files=tuple(without_copies(others, heldout, before)), golds=golds)
 
 
 def _worth(file: SourceFile) -> bool:
@@ -112,9 +114,10 @@ def _worth(file: SourceFile) -> bool:
 def _part(chosen: ChosenFiles, drafter: Path, seed: int) -> TokenisedProject:
     project = chosen.project
     rng = random.Random(f"{seed}/{project.name}/part")
-    files, hidden = needles.hide(chosen.files, rng)
-    haystack = Haystack(project.repository, indexed(files))
-    tree = ProjectTree(haystack, seed, hidden)
+    files, hidden = needles.hide(chosen.files, rng)  # not among the golds, whose lines would move
+    files = sorted([*files, *chosen.golds], key=lambda file: file.path)
+    haystack = Haystack(project, indexed(files))
+    tree = ProjectTree(haystack, seed, hidden, chosen.cases)
     prefix = f"{project.name}/" if rng.random() < 0.5 else ""
     return _collector(drafter).part(project.name, haystack.files, examples(tree), _shown(project.name, prefix))
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import load_file
 from torch import Tensor
 
-from winnow_engine.encoder.low_rank import write_tensors
+from winnow_engine.encoder.low_rank import read_tensors, write_tensors
+from winnow_engine.errors import TrainingError
 
 SCALE = 2.0
 """Of low-rank updates."""
@@ -23,7 +23,9 @@ def save(named: Iterable[tuple[str, Tensor]], path: Path) -> None:
 
 @torch.no_grad()
 def load(named: Iterable[tuple[str, Tensor]], path: Path) -> None:
-    """Load what `save` wrote into tensors of the same names and shapes."""
-    stored = load_file(path)
+    """Load what `save` wrote into tensors of the same names and shapes. TrainingError if it has another scale."""
+    stored, scale = read_tensors(path)
+    if scale != SCALE:
+        raise TrainingError(f"{path} has updates of the scale {scale:g}, and training {SCALE:g}: choose another")
     for name, value in named:
-        value.copy_(stored[name])
+        value.copy_(torch.from_numpy(stored[name]))

@@ -22,7 +22,6 @@ from winnow_research.training.drafter import TrainableDrafter
 from winnow_research.training.heads import HEADS, loss_of
 from winnow_research.training.processes import device_of_process, team
 from winnow_research.training.schedule import cosine, set_rates
-from winnow_research.training.trained_file import SCALE
 
 _WARM_UP = 60  # steps
 _HEADS_FASTER = 2.0
@@ -51,9 +50,7 @@ class TrainingRecipe:
     start: str = ""
 
     def after(self, adapter: AdapterProfile) -> TrainingRecipe:
-        """The recipe to train an adapter further: of its layers and rank. TrainingError if it has another scale."""
-        if adapter.scale != SCALE:
-            raise TrainingError(f"the adapter has the scale {adapter.scale:g}, and training {SCALE:g}: choose another")
+        """The recipe to train an adapter further: of its layers and rank."""
         return replace(self, layers=adapter.layers, rank=adapter.rank, start=adapter.identity)
 
 
@@ -80,7 +77,7 @@ def train(
     """Train on this process's device and write the adapter `out`. Equal recipes on equal machines give equal files.
 
     With an adapter to `start` from, the recipe is one `after` it. Raises TrainingError for a checkpoint of another
-    recipe, and the drafter's errors.
+    recipe or an adapter of another scale, and the drafter's errors.
     """
     device = device_of_process()
     model = new_model(drafter, data, recipe, device)

@@ -20,9 +20,10 @@ _COMMANDS = {
     "run": "Train an adapter on a data set.",
     "reranker": "Train a reranker on a data set.",
     "ship": "Write what ships of a trained draft.",
+    "written": "Write a data set of the calibration repositories, with the questions written by hand.",
 }
 _MODULES = {
-    **dict.fromkeys(("ask", "commits", "join", "prepare"), "data"),
+    **dict.fromkeys(("ask", "commits", "join", "prepare", "written"), "data"),
     **dict.fromkeys(("mean", "run"), "adapter"),
     **dict.fromkeys(("draft", "prompts", "ship"), "draft"),
     "judge": "judge",

@@ -1,4 +1,4 @@
-"""`winnow train prepare`, `commits`, `join` and `ask`: data sets of questions about code."""
+"""`winnow train prepare`, `written`, `commits`, `join` and `ask`: data sets of questions about code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import click
 
 from winnow_engine.models.cache import locate
 from winnow_lsp.cli.setting_options import drafter_option
-from winnow_research.cli.train.shared import DATA, require, say
+from winnow_research.cli.train.shared import DATA, require, say, workers_option
+from winnow_research.evaluation.repositories import Split, repositories
 from winnow_research.training.adding import questions_alone
 from winnow_research.training.dataset import Dataset
 
@@ -17,18 +18,41 @@ _alone_option = click.option(
 )
 
 
+_seed_option = click.option("--seed", default=0, show_default=True)
+
+
 @click.command()
 @click.argument("out", type=DATA)
-@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes.")
-@click.option("--seed", default=0, show_default=True)
+@workers_option
+@_seed_option
 @drafter_option
 def prepare(out: Path, workers: int, seed: int, drafter: str) -> None:
     """Fetch the pinned projects and write the data set OUT (about 45 MB, ten minutes on two cores)."""
     from winnow_research.training import prepare as building
     from winnow_research.training.projects import load
 
-    file = locate(drafter)
-    data = building.prepare(load(), file, building.DataRecipe(seed=seed), say, workers)
+    projects = [project.repository for project in load()]
+    held_out = [one for split in Split for one in repositories(split)]  # calibration must be new to the adapter, too
+    data = building.prepare(projects, held_out, locate(drafter), building.DataRecipe(seed=seed), say, workers)
+    _save_new(data, out)
+
+
+@click.command()
+@click.argument("out", type=DATA)
+@workers_option
+@_seed_option
+@drafter_option
+def written(out: Path, workers: int, seed: int, drafter: str) -> None:
+    """Write the data set OUT of the calibration repositories, with the questions written by hand about them."""
+    from winnow_research.training import prepare as building
+    from winnow_research.training.examples.written import cases
+
+    projects, recipe = repositories(Split.CALIBRATION), building.DataRecipe(1_500_000, seed)
+    held_out = [*repositories(Split.DEVELOPMENT), *repositories(Split.TEST)]
+    _save_new(building.prepare(projects, held_out, locate(drafter), recipe, say, workers, written=cases), out)
+
+
+def _save_new(data: Dataset, out: Path) -> None:
     data.save(out)
     tokens, questions = len(data.units.values), len(data.questions)
     click.echo(f"{out}: {len(data.projects)} projects, {tokens:,} tokens, {questions:,} questions")
@@ -46,7 +70,7 @@ _clones_option = click.option(
 @click.argument("data", type=DATA)
 @click.argument("out", type=DATA)
 @_clones_option
-@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes.")
+@workers_option
 @_alone_option
 @drafter_option
 def commits(data: Path, out: Path, clones: Path, workers: int, alone: bool, drafter: str) -> None:
@@ -90,7 +114,7 @@ def join(out: Path, data: tuple[Path, ...]) -> None:
     help="Questions, what users report, what a change log says, or questions about several places.",
 )
 @click.option("--questions", type=click.IntRange(1), default=48_000, show_default=True, help="Code to ask about.")
-@click.option("--seed", default=0, show_default=True)
+@_seed_option
 @_alone_option
 def ask(data: Path, out: Path, model: str, kind: str, questions: int, seed: int, alone: bool) -> None:
     """Let a language model write questions about the code of DATA. Write DATA with them to OUT (minutes on a GPU)."""

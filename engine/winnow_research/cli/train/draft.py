@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from winnow_engine.models.cache import locate
-from winnow_research.cli.train.shared import DATA, require, say
+from winnow_research.cli.train.shared import DATA, require, say, workers_option
 
 _AS_MANY_AS_FIT = 1_000_000  # updates, where minutes decide
 _target_option = click.option(
@@ -21,7 +21,7 @@ _target_option = click.option(
 
 @click.command()
 @click.argument("out", type=DATA)
-@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes.")
+@workers_option
 @click.option("--functions", type=click.IntRange(1), help="Functions asked about in each project [the recipe's].")
 @click.option("--seed", default=0, show_default=True)
 @_target_option

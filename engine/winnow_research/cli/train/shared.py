@@ -20,6 +20,9 @@ turns_option = click.option(
 )
 
 
+workers_option = click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes.")
+
+
 def require(*packages: str) -> None:
     """Raise TrainingError, which says what to install, unless these packages are there."""
     missing = [package for package in packages if importlib.util.find_spec(package) is None]

@@ -21,13 +21,14 @@ def scenes(corpus: Corpus, _tokens: int) -> Iterator[Scene]:
     `NAME.json` has a list of questions, each with its golds and its text by language.
     """
     for repository in corpus.subjects:
-        path = QUESTIONS / f"{repository.name}.json"
-        if path.is_file():
-            yield Scene(repository.name, corpus.files(repository), tuple(_cases(repository, path)))
+        if asked := tuple(cases(repository)):
+            yield Scene(repository.name, corpus.files(repository), asked)
 
 
-def _cases(repository: PinnedRepository, path: Path) -> Iterator[Case]:
-    for asked in json.loads(path.read_text("utf-8")):
+def cases(repository: PinnedRepository) -> Iterator[Case]:
+    """The questions about a repository, in each language; none if there is no file of them."""
+    path = QUESTIONS / f"{repository.name}.json"
+    for asked in json.loads(path.read_text("utf-8")) if path.is_file() else ():
         for language, text in asked["texts"].items():
             yield case_of("languages", repository, question_of({**asked, "question": text}), language)
 

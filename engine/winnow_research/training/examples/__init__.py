@@ -14,6 +14,7 @@ from winnow_research.training.examples import (
     names,
     needles,
     usage,
+    written,
 )
 from winnow_research.training.examples.base import Example, ProjectTree
 
@@ -27,6 +28,7 @@ SOURCES: tuple[Callable[[ProjectTree], list[Example]], ...] = (
     usage.examples,
     documentation.examples,
     needles.examples,
+    written.examples,
 )
 
 

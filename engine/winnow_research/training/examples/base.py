@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.question import CodeAtCursor
+from winnow_research.evaluation.cases import Case
 from winnow_research.evaluation.comments import Described, documentation, without_markup
 from winnow_research.evaluation.haystack import Haystack, Place
 
@@ -39,8 +40,10 @@ class ProjectTree:
 
     haystack: Haystack
     seed: int = 0
-    needles: tuple[tuple[str, str, int], ...] = field(default=())
+    needles: tuple[tuple[str, str, int], ...] = ()
     """(question, path, line) of the needles hidden in the files."""
+    cases: tuple[Case, ...] = ()
+    """Questions that people wrote about the project, with golds."""
 
     @property
     def project(self) -> str:

@@ -37,7 +37,8 @@ class RerankerRecipe:
     """How a reranker is trained.
 
     A step adds up the gradients of `accumulate` batches of `questions` questions, each in `segments` segments. The
-    learning rate falls with the steps or the time that have passed, whichever is further on.
+    learning rate falls with the steps or the time that have passed, whichever is further on. `start` is the identity of
+    the reranker that is trained further, if one is.
     """
 
     layers: int = 24
@@ -49,6 +50,7 @@ class RerankerRecipe:
     segment_tokens: int = 2_048
     learning_rate: float = 3e-4
     seed: int = 0
+    start: str = ""
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ class RerankerTrainer:
                 passed = self._team.agreed(time.monotonic() - started)
                 if self._done >= self._recipe.steps or passed >= seconds:
                     break
-                if self._done == 0:
+                if self._done == 0 and not self._recipe.start:
                     self._measure()
                 seen.append(self._step(batches, passed / seconds))
                 self._done += 1

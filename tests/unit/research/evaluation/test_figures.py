@@ -38,17 +38,11 @@ def test_auroc_counts_ties_as_half() -> None:
 
 
 def test_figures_are_over_all_cases_and_by_language_with_methods_in_their_order() -> None:
-    found = figures(
-        [outcome("Winnow", "go", 0), outcome("BM25", "go", 3), outcome("Winnow", "c", 1), outcome("BM25", "c", 5)]
-    )
-    assert [(figure.group, figure.method, figure.cases) for figure in found] == [
-        ("all", "Winnow", 2),
-        ("all", "BM25", 2),
-        ("c", "Winnow", 1),
-        ("c", "BM25", 1),
-        ("go", "Winnow", 1),
-        ("go", "BM25", 1),
-    ]
+    cases = [("Winnow", "go", 0), ("BM25", "go", 3), ("Winnow", "c", 1), ("BM25", "c", 5)]
+    found = figures([outcome(*case) for case in cases])
+    order = [(group, method) for group in ("all", "c", "go") for method in ("Winnow", "BM25")]
+    assert [(figure.group, figure.method) for figure in found] == order
+    assert [figure.cases for figure in found] == [2, 2, 1, 1, 1, 1]
     assert [one.value for one in found[0].kept] == [0.5, 1, 1, 1, 1]
     assert [one.value for one in found[1].kept] == [0, 0, 0, 0.5, 0.5]
     assert as_json(found[0])["kept"]["500"] == [0.5, 0.0945, 0.9055]

@@ -79,14 +79,9 @@ def test_the_cursor_leads_to_definitions_in_other_files(corpus: Corpus) -> None:
 
 def test_usage_leads_to_the_callers(corpus: Corpus) -> None:
     asked = golds_by_question(scenes("usage", corpus)["ledger"])
-    by_name = {
-        name: golds
-        for question, golds in asked.items()
-        for name in ("load_accounts", "monthly_summary")
-        if name in question
-    }
-    assert [gold.split("(")[0] for gold in by_name["load_accounts"]] == ["def monthly_summary"]
-    assert [gold.split("(")[0] for gold in by_name["monthly_summary"]] == ["def print_summary"]
+    for name, user in (("load_accounts", "monthly_summary"), ("monthly_summary", "print_summary")):
+        (golds,) = (golds for question, golds in asked.items() if name in question)
+        assert [gold.split("(")[0] for gold in golds] == [f"def {user}"]
 
 
 def test_doc_asks_for_a_sentence_that_is_gone_from_its_section(corpus: Corpus) -> None:

@@ -37,16 +37,9 @@ def asked(data: Dataset, kind: str, text: str, *golds: int) -> Dataset:
 
 
 def seen(data: Dataset) -> list[tuple[str, list[int], list[int], int, bool]]:
-    return [
-        (
-            data.kinds[data.kind_of[n]],
-            data.questions[n].tolist(),
-            data.golds[n].tolist(),
-            int(data.asked_at[n]),
-            bool(data.quotes[n]),
-        )
-        for n in range(len(data.questions))
-    ]
+    kinds = [data.kinds[kind] for kind in data.kind_of]
+    lists = ([part[n].tolist() for n in range(len(part))] for part in (data.questions, data.golds))
+    return list(zip(kinds, *lists, data.asked_at.tolist(), data.quotes.tolist(), strict=True))
 
 
 def test_joined_data_sets_have_the_questions_of_all_once(data: Dataset) -> None:

@@ -4,7 +4,6 @@ import random
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
 
 from winnow_research.training.chains import Chain, chains
 from winnow_research.training.collector import TokenisedProject, joined
@@ -40,18 +39,13 @@ def made(sizes: Sequence[int]) -> Dataset:
     return joined([part], np.array([1], np.int32))
 
 
-@pytest.fixture
-def data() -> Dataset:
-    return made([100] * len(PATHS))
-
-
 def found(data: Dataset, count: int = 100, seed: int = 0) -> list[Chain]:
     return [chain for chain, _ in chains(data, Names(), PATHS, count, random.Random(seed))]  # type: ignore[arg-type]
 
 
-def test_units_of_a_chain_use_one_another_or_have_one_name(data: Dataset) -> None:
+def test_units_of_a_chain_use_one_another_or_have_one_name() -> None:
     pairs = {frozenset(pair) for at, used in USES.items() for pair in ((at, one) for one in used)} | {frozenset((2, 3))}
-    seen = {chain for seed in range(20) for chain in found(data, seed=seed)}
+    seen = {chain for seed in range(20) for chain in found(made([100] * len(PATHS)), seed=seed)}
     assert {2, 3} in [set(chain) for chain in seen]
     assert {0, 1, 2} in [set(chain) for chain in seen]
     for chain in seen:
@@ -60,11 +54,8 @@ def test_units_of_a_chain_use_one_another_or_have_one_name(data: Dataset) -> Non
 
 
 def test_no_chain_comes_twice_and_none_holds_a_test_or_a_unit_of_another_size() -> None:
-    for sizes, left in (
-        ([100] * 5, {0, 1, 2, 3}),
-        ([100, 10, 100, 100, 100], {0, 2, 3}),
-        ([100, 100, 900, 1, 1], {0, 1}),
-    ):
+    expected = ([100] * 5, {0, 1, 2, 3}), ([100, 10, 100, 100, 100], {0, 2, 3}), ([100, 100, 900, 1, 1], {0, 1})
+    for sizes, left in expected:
         for seed in range(10):
             some = found(made(sizes), seed=seed)
             assert len({frozenset(chain) for chain in some}) == len(some)
