@@ -28,7 +28,7 @@ def asked_changes(
         return None
     changes = read_changes(sources, workspace, question.changes, cancellation)
     if not changes.files:
-        raise NothingChangedError(f"nothing changed: {changes.title} has no file that Winnow reads and that differs")
+        raise NothingChangedError(f"nothing changed in the files that Winnow reads: {changes.title}")
     return changes
 
 

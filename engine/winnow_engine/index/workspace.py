@@ -252,7 +252,7 @@ def read_workspace(
     files = indexed(found, before.files, before.base, store, cancellation, context)
     if not files:
         roots = ", ".join(str(folder.root) for folder in sources.folders)
-        raise WorkspaceError(f"no file in {roots} is left that counts: `winnow index --explain PATH` tells why not")
+        raise WorkspaceError(f"no file in {roots} counts; `winnow index --explain PATH` says why a file is left out")
     if before.stats.worth_saving():
         cache.save_stats(before.stats)
     if len(files) == len(before.files) and all(map(operator.is_, files, before.files)):
