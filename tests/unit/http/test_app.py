@@ -173,7 +173,8 @@ async def test_models_and_health() -> None:
         unknown = await client.get("/v1/models/a/b")
         assert (unknown.status_code, unknown.json()["error"]["code"]) == (404, "model_not_found")
         assert "there is no /messages: OpenAI's base URL ends in /v1" in (await client.post("/messages")).text
-        assert (await client.post(CHAT, json={**HELLO, "model": "claude-5"})).json()["model"] == "claude-5"
+        answer = await client.post(CHAT, json={**HELLO, "model": "claude-5"})
+        assert (answer.status_code, answer.json()["model"]) == (200, "claude-5")
         assert (await client.get("/health")).json() == {"status": "ok"}
         fake.states = (READY, ModelState("m", "loading"))
         assert (await client.get("/health")).status_code == 503

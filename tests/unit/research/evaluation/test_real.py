@@ -58,6 +58,16 @@ def test_golds_must_be_in_the_pinned_source(
     assert problem is None or problem in found[0]
 
 
+def test_at_least_400_questions_about_24_repositories_in_eight_languages_are_written() -> None:
+    written = {one: load(one) for split in Split for one in repositories(split)}
+    about = [one for one, questions in written.items() if questions]
+    judged = [one for one in about if one.split is not Split.CALIBRATION]
+    assert sum(map(len, written.values())) >= 400
+    assert len(about) >= 24
+    assert len({one.language for one in about}) == 8
+    assert sum(len(written[one]) for one in judged) >= 250
+
+
 @pytest.mark.parametrize("split", Split)
 def test_every_split_has_questions_about_five_languages(split: Split) -> None:
     assert len({one.language for one in repositories(split) if load(one)}) >= 5

@@ -28,6 +28,14 @@ def pins(tmp_path: Path, *entries: tuple[str, str, str, str]) -> Path:
     return path
 
 
+def test_at_least_24_repositories_in_at_least_5_languages_are_split() -> None:
+    everything = [one for split in Split for one in repositories(split)]
+    assert len(everything) >= 24
+    assert len({one.name for one in everything}) == len(everything)
+    for split in Split:
+        assert len({one.language for one in repositories(split)}) >= 5
+
+
 @pytest.mark.parametrize("roots", [("core", "core/vendor"), ("", "core"), ("core", "core")])
 def test_a_file_in_two_repositories_is_refused(tmp_path: Path, roots: tuple[str, str]) -> None:
     path = pins(tmp_path, ("a", "test", "p", roots[0]), ("b", "calibration", "p", roots[1]))
