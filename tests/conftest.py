@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from threadpoolctl import threadpool_limits
 
 from winnow_engine.storage.store import Store
 from winnow_lsp.process import prepare
@@ -19,8 +20,7 @@ prepare()
 # Commands answer in their own process unless a test is about the shared server, which would outlive it.
 os.environ["WINNOW_SERVER"] = "0"
 
-# How long an example takes says how busy the machine is. The first text costs seconds where no cache is left by
-# an earlier run.
+# How long an example takes says how busy the machine is, and whether an earlier run has left a cache.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
@@ -32,6 +32,7 @@ _WORKER = os.environ.get("PYTEST_XDIST_WORKER")
 if _WORKER is not None and sys.platform == "linux":
     _cores, _count = sorted(os.sched_getaffinity(0)), int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
     os.sched_setaffinity(0, _cores[int(_WORKER.removeprefix("gw")) :: _count] or _cores)
+    threadpool_limits(len(os.sched_getaffinity(0)))  # of OpenBLAS, whose threads were started before
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

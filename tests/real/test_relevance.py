@@ -72,12 +72,11 @@ def published(smollm2: Path) -> FullDrafter:
 
 
 def test_the_published_method_decodes_its_look_ahead_and_ranks_units(published: FullDrafter) -> None:
-    drafter = published
-    prompt = drafter.vocabulary.tokenize("The capital of France is Paris. The capital of Italy is")
-    behind = drafter.behind(prompt[:5])
-    continued = drafter.continued(behind, prompt[5:], first=5)
+    prompt = published.vocabulary.tokenize("The capital of France is Paris. The capital of Italy is")
+    behind = published.behind(prompt[:5])
+    continued = published.continued(behind, prompt[5:], first=5)
     assert len(continued) == len(prompt) - 5 + LOOK_AHEAD
-    text = b"".join(drafter.vocabulary.piece(int(token)) for token in continued[-LOOK_AHEAD:])
+    text = b"".join(published.vocabulary.piece(int(token)) for token in continued[-LOOK_AHEAD:])
     assert text.startswith(b" Rome")
 
 
