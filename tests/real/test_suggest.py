@@ -50,10 +50,10 @@ def _measured(target: KnownTarget) -> tuple[float, float]:
     """Seconds of a token of a prompt, and of the answer behind it."""
     model, times = LlamaModel(cache.path(target.name)), list[float]()
     context = LlamaContext(model, 2048, OPTIONS)
-    for count in (256, 256, *[1] * 16):
+    for count in (128, 128, *[1] * 16):
         start = time.process_time()
         context.decode(np.arange(count, dtype=np.int32), want_logits=True)
         times.append((time.process_time() - start) / OPTIONS.threads)
     context.close()
     model.close()
-    return min(times[:2]) / 256, median(times[2:])
+    return min(times[:2]) / 128, median(times[2:])
