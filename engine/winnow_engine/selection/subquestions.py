@@ -12,13 +12,13 @@ from winnow_engine.question import without_pleasantries
 
 _MOST = 8  # a text that falls into more is no list of questions but a pasted log
 _FEWEST_WORDS = 3
+_FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 # Before an entry, and behind a question that ends its line. None in code.
 _BORDERS = re.compile(
-    r"```.*?(?:```|\Z)|(?P<border>^[^\S\n]*(?:[-*•]|\d+[.)])\s+|(?:(?<=\s)|^)\(\d+\)\s*|(?<=[?？])\s*\n\s*)",
+    rf"{_FENCED.pattern}|(?P<border>^[^\S\n]*(?:[-*•]|\d+[.)])\s+|(?:(?<=\s)|^)\(\d+\)\s*|(?<=[?？])\s*\n\s*)",
     re.DOTALL | re.MULTILINE,
 )
 _LETTERS = re.compile("[\u3041-\u9fff]{2}|[^\\s\u3041-\u9fff]+")
-_FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _NAMES_CODE = re.compile(r"`[^`\n]+`|\w\(\)|\w_[^\W_]")
 
 

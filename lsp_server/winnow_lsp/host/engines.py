@@ -64,11 +64,7 @@ class Engine:
         self.watchers: list[Changed] = []
         """Called, each for one client, when a model's state or the number of questions has changed."""
         self._assistant = open_assistant(
-            models,
-            store,
-            load_target=load_target,
-            remember=models.keeps_prompts,
-            before_target=self._before_target,
+            models, store, load_target=load_target, remember=models.keeps_prompts, before_target=self._before_target
         )
         self._listen()
 

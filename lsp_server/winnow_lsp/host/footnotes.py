@@ -47,17 +47,20 @@ class FootnoteStream:
         self, sentences: Sequence[Sentence], citations: Iterable[Citation], shown: Callable[[Citation], str] = place
     ) -> tuple[list[str], list[str]]:
         """A line for each number, or for several with the same places, then further citations; notes on the rest."""
-        by_start, numbers = {one.start: one for one in sentences}, dict[str, list[int]]()
+        by_start, placed, missing = {one.start: one for one in sentences}, dict[str, str](), ""
         for number, start in enumerate(self._starts, 1):
-            if (sentence := by_start.get(start)) and (sentence.places or not sentence.found):
-                numbers.setdefault(", ".join(map(shown, sentence.places)), []).append(number)
+            mark, sentence = self._mark(number), by_start.get(start)
+            if sentence and sentence.places:
+                said = ", ".join(map(shown, sentence.places))
+                placed[said] = placed.get(said, "") + mark
+            elif sentence and not sentence.found:
+                missing += mark
         noted = {cited for one in by_start.values() for cited in one.places}
         unknown = dict.fromkeys(self._text[start:end] for one in by_start.values() for start, end in one.unknown)
-        marks = {said: "".join(map(self._mark, own)) for said, own in numbers.items()}
-        missing = [f"{marks.pop('')} not found in the code shown"] if "" in marks else []
-        cited = [f"{own} {said}" for said, own in marks.items()]
+        cited = [f"{marks} {said}" for said, marks in placed.items()]
         cited += [shown(one) for one in citations if one not in noted]
-        return cited, [*missing, *(f"{code(name)} is no name in this workspace" for name in unknown)]
+        notes = [f"{missing} not found in the code shown"] if missing else []
+        return cited, [*notes, *(f"{code(name)} is no name in this workspace" for name in unknown)]
 
     def _marked(self, piece: str, before: int, ended: Iterator[tuple[int, int]]) -> str:
         marked, done = "", 0

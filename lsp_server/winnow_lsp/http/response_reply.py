@@ -34,7 +34,9 @@ class ResponseReply:
         items = [_item_of("reasoning_text", thought.text, "completed")] if thought else []
         items += [_item_of("output_text", text, "completed")] if text else []
         items += [self._function_call(call, "completed") for call in completion.calls]
-        return self._ended(completion, items)
+        response = self._ended(completion, items)
+        items[-1:] = [last | {"status": response["status"]} for last in items[-1:]]
+        return response
 
     def first(self) -> bytes:
         """As `ApiReply` says."""
@@ -116,7 +118,6 @@ class ResponseReply:
     def _ended(self, completion: Completion, items: list[dict[str, Any]]) -> dict[str, Any]:
         cut = completion.generation.finish == "length"
         status, why = ("incomplete", {"reason": "max_output_tokens"}) if cut else ("completed", None)
-        items[-1:] = [last | {"status": status} for last in items[-1:]]
         return self._response(status, items) | {"usage": _usage(completion), "incomplete_details": why}
 
     def _response(self, status: str, items: list[dict[str, Any]]) -> dict[str, Any]:

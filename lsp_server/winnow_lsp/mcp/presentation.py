@@ -16,16 +16,7 @@ from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Cursor
 from winnow_engine.selection.ranking import Selection
 from winnow_lsp.mcp.arguments import Arguments
-from winnow_lsp.mcp.results import (
-    CodePlace,
-    CodeSpan,
-    Explained,
-    FoundCode,
-    Outlined,
-    OutlineEntry,
-    Related,
-    fitted,
-)
+from winnow_lsp.mcp.results import CodePlace, CodeSpan, Explained, FoundCode, Outlined, OutlineEntry, Related, fitted
 
 _NAMES_A_FILE = 12  # in the outline of a folder
 _LEAST_LINE_TOKENS = 3  # its number, a colon, and the end of the line
