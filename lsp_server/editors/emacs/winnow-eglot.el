@@ -35,6 +35,7 @@
 (defvar winnow--count 0 "Number of requests so far; their tokens contain it.")
 (defvar-local winnow--conversation nil "The conversation that the buffer shows.")
 (defvar-local winnow--turns nil "Questions and answers of that conversation, in order, as `:earlier' wants them.")
+(defvar-local winnow--turn nil "The turn that is being answered, with its answer so far.")
 (defvar-local winnow--kept nil "Start of the list of kept code as long as it may be listed anew, or nil.")
 (defvar-local winnow--token nil "Work-done token of the request that writes into the buffer, or nil.")
 
@@ -160,6 +161,7 @@
         (setq winnow--turns nil))
       (setq default-directory (car (rassq server winnow--servers))
             winnow--conversation conversation
+            winnow--turn (list :question heading :answer "")
             winnow--token token
             winnow--kept nil
             start (goto-char (point-max))
@@ -265,8 +267,12 @@
     (winnow--end nil)))
 
 (defun winnow--fail (token error)
-  "Add ERROR, an LSP ResponseError, below the answer of TOKEN."
-  (winnow--writing token (winnow--end error)))
+  "Add ERROR, an LSP ResponseError, below the answer of TOKEN.  A follow-up of one that was cancelled knows it so far."
+  (winnow--writing token
+    (when (and (eql (plist-get error :code) -32800) (not (string-empty-p (plist-get winnow--turn :answer))))
+      (setq winnow--conversation (or winnow--conversation token)
+            winnow--turns (append winnow--turns (list winnow--turn))))
+    (winnow--end error)))
 
 ;;; Requests and notifications
 
@@ -296,6 +302,7 @@ INSERT puts a result there that is no answer.  A running question is cancelled, 
         (unless (string-empty-p (plist-get value :text)) ; empty while a model thinks
           (winnow--writing (string-remove-suffix "/answer" token)
             (setq winnow--kept nil)
+            (plist-put winnow--turn :answer (concat (plist-get winnow--turn :answer) (plist-get value :text)))
             (insert (plist-get value :text))))
       (cl-call-next-method))))
 

@@ -141,6 +141,8 @@ class AcpAgent:
             cancellation.check()
         except BaseException:
             updates.abandon()
+            if cancellation.cancelled and (said := updates.notes.text):  # a follow-up knows what was shown
+                session.turns.append(Turn(question.text, said))
             raise
         updates.end(reply)
         session.turns.append(Turn(question.text, reply.answer))

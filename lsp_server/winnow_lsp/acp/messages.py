@@ -197,7 +197,7 @@ class Updates:
         self._update, self._folder = update, folder
         self._search = _ToolCall(update, f"{turn}-search", "search")
         self._read = _ToolCall(update, f"{turn}-read", "read")
-        self._said, self._said_s, self._notes = "", 0.0, FootnoteStream()
+        self._said, self._said_s, self.notes = "", 0.0, FootnoteStream()
 
     def begin(self) -> None:
         """Say that the search has begun."""
@@ -230,7 +230,7 @@ class Updates:
 
     def text(self, text: str) -> None:
         """Stream more of the answer."""
-        self._say(self._notes.feed(text))
+        self._say(self.notes.feed(text))
 
     def _say(self, text: str) -> None:
         self._has_read()
@@ -243,10 +243,10 @@ class Updates:
 
     def end(self, reply: Reply) -> None:
         """Close the answer with the lines it cites, and with what the user should know."""
-        cited, notes = self._notes.lines(reply.sentences, reply.citations, self._link)
+        cited, notes = self.notes.lines(reply.sentences, reply.citations, self._link)
         sources = "\n".join(["\n\n**Sources**\n", *(f"- {one}" for one in cited)]) if cited else ""
         notices = "".join(f"\n\n*Note: {notice}*" for notice in (*notes, *reply.notices))
-        if said := f"{self._notes.end()}{sources}{notices}":
+        if said := f"{self.notes.end()}{sources}{notices}":
             self._say(f"{said}\n" if sources or notices else said)
         self.abandon()
 

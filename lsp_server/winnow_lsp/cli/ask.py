@@ -164,11 +164,7 @@ def spans(question: str | None, **options: Any) -> None:
 
     asked = question_of(question, options, reads_input=True)
     config, as_json = config_of(options), options["as_json"]
-    with (
-        cancel_on_interrupt() as cancellation,
-        assistant(config) as helper,
-        ProgressView(as_json) as view,
-    ):
+    with cancel_on_interrupt() as cancellation, assistant(config) as helper, ProgressView(as_json) as view:
         selection = helper.select(sources_of(options), asked, config.budget, view, cancellation)
     best_first, stats = sorted(selection.spans, key=lambda span: -span.score), flat_stats(selection.stats)
     if as_json:

@@ -28,20 +28,20 @@ def raised(number: int) -> str:
 
 
 class FootnoteStream:
-    """Puts numbers into an answer that comes in pieces."""
+    """Puts numbers into an answer that comes in pieces; `text` is the answer so far, without them."""
 
     def __init__(self, mark: Mark = bracketed) -> None:
-        self._mark, self._splitter, self._text = mark, SentenceSplitter(), ""
+        self._mark, self._splitter, self.text = mark, SentenceSplitter(), ""
         self._starts: list[int] = []  # of the numbered sentences
 
     def feed(self, piece: str) -> str:
         """The next piece, with the numbers of the sentences that have ended."""
-        before, self._text = len(self._text), self._text + piece
+        before, self.text = len(self.text), self.text + piece
         return self._marked(piece, before, self._splitter.feed(piece))
 
     def end(self) -> str:
         """The number of the last sentence, if the answer stops with it."""
-        return self._marked("", len(self._text), self._splitter.end())
+        return self._marked("", len(self.text), self._splitter.end())
 
     def lines(
         self, sentences: Sequence[Sentence], citations: Iterable[Citation], shown: Callable[[Citation], str] = place
@@ -56,7 +56,7 @@ class FootnoteStream:
             elif sentence and not sentence.found:
                 missing += mark
         noted = {cited for one in by_start.values() for cited in one.places}
-        unknown = dict.fromkeys(self._text[start:end] for one in by_start.values() for start, end in one.unknown)
+        unknown = dict.fromkeys(self.text[start:end] for one in by_start.values() for start, end in one.unknown)
         cited = [f"{marks} {said}" for said, marks in placed.items()]
         cited += [shown(one) for one in citations if one not in noted]
         notes = [f"{missing} not found in the code shown"] if missing else []
@@ -65,7 +65,7 @@ class FootnoteStream:
     def _marked(self, piece: str, before: int, ended: Iterator[tuple[int, int]]) -> str:
         marked, done = "", 0
         for start, end in ended:
-            if states_something(self._text[start:end]):
+            if states_something(self.text[start:end]):
                 self._starts.append(start)
                 at = max(end - before, done)
                 marked, done = marked + piece[done:at] + self._mark(len(self._starts)), at

@@ -225,6 +225,11 @@
   (winnow-cancel)
   (e2e-wait (lambda () e2e-outcome))
   (e2e-check "cancel-while-answering" (equal -32800 (plist-get (cdr e2e-outcome) :code)) e2e-outcome)
+  (let ((turns (buffer-local-value 'winnow--turns (get-buffer "*winnow*"))))
+    (e2e-check "a-follow-up-knows-the-cancelled-answer"
+               (and (= 1 (length turns)) (e2e-shown-p (plist-get (car turns) :answer))
+                    (buffer-local-value 'winnow--conversation (get-buffer "*winnow*")))
+               turns))
   (e2e-check "no-question-runs-after-cancel-while-answering" (e2e-wait (lambda () (e2e-idle-p server)))))
 
 (defun e2e-unsaved (name server)

@@ -152,13 +152,15 @@ def test_a_follow_up_knows_the_turns_of_its_own_session(client: Callable[[Answer
 
     def answer(folder: Path, question: Question, listener: Listener, cancellation: Cancellation) -> Reply:
         asked.append(question)
+        if question.text == "Stop":
+            cancellation.cancel()
         return at_once(folder, question, listener, cancellation)
 
     one = client(answer)
     first, second = one.session(tmp_path), one.session(tmp_path)
-    for session, words in ((first, "Why?"), (first, "And how?"), (second, "Who?")):
+    for session, words in ((first, "Why?"), (first, "And how?"), (second, "Stop"), (second, "Who?")):
         one.request("session/prompt", prompt(session, words))
-    assert [question.earlier for question in asked] == [(), (Turn("Why?", "So."),), ()]
+    assert [question.earlier for question in asked] == [(), (Turn("Why?", "So."),), (), (Turn("Stop", "So."),)]
 
 
 def test_cancelling_stops_one_session_and_no_other(client: Callable[[Answerer], Client], tmp_path: Path) -> None:

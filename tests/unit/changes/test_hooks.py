@@ -21,8 +21,7 @@ with open({out!r}, "w") as out:
 
 @pytest.mark.parametrize("worktree", [False, True])
 @pytest.mark.parametrize(
-    ("arguments", "staged"),
-    [(["-a"], "a.py b.py"), (["a.py"], "a.py"), (["-i", "a.py"], "a.py b.py"), ([], "b.py")],
+    ("arguments", "staged"), [(["-a"], "a.py b.py"), (["a.py"], "a.py"), (["-i", "a.py"], "a.py b.py"), ([], "b.py")]
 )
 def test_a_hook_sees_what_is_to_be_committed(worktree: bool, arguments: list[str], staged: str, tmp_path: Path) -> None:
     top, other = git.new(tmp_path / "top"), git.new(tmp_path / "other")

@@ -29,10 +29,10 @@ export class History {
     return this.exchanges;
   }
 
-  /** The answered questions of a conversation, for a server that does not know them. */
+  /** The questions of a conversation with their answers, cancelled ones as far as they came, for a server that does not know them. */
   turns(conversation: string): Turn[] {
     return this.exchanges
-      .filter((exchange) => exchange.conversation === conversation && exchange.outcome === 'answered')
+      .filter((exchange) => exchange.conversation === conversation && (exchange.outcome === 'answered' || (exchange.outcome === 'cancelled' && exchange.answer !== '')))
       .map(({ question, answer }) => ({ question, answer }));
   }
 

@@ -32,10 +32,10 @@ test('earlier versions called the features of a span its evidence', () => {
   expect(new History(shared).all()).toEqual([exchange('a')]);
 });
 
-test('only the answered questions of a conversation are its turns', async () => {
+test('the answered questions of a conversation are its turns, and cancelled ones as far as their answers came', async () => {
   const history = new History(store());
-  for (const one of [exchange('a'), exchange('b', { conversation: 'd' }), exchange('c', { outcome: 'cancelled' }), exchange('e', { outcome: 'failed' }), exchange('f')]) await history.add(one);
-  expect(history.turns('c')).toEqual([{ question: 'a?', answer: 'a!' }, { question: 'f?', answer: 'f!' }]);
+  for (const one of [exchange('a'), exchange('b', { conversation: 'd' }), exchange('c', { outcome: 'cancelled', answer: '' }), exchange('g', { outcome: 'cancelled' }), exchange('e', { outcome: 'failed' }), exchange('f')]) await history.add(one);
+  expect(history.turns('c')).toEqual([{ question: 'a?', answer: 'a!' }, { question: 'g?', answer: 'g!' }, { question: 'f?', answer: 'f!' }]);
   expect(history.turns('unknown')).toEqual([]);
 });
 

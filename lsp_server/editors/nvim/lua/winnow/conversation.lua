@@ -60,8 +60,9 @@ end
 function M._ask(view, asked, place)
   view.client = place.client
   view:show(place.mods)
-  view:heading(asked.question or require("winnow.explain").title(asked), place)
-  local turn = { view = view, start = { view:last() }, pieces = {} }
+  local question = asked.question or require("winnow.explain").title(asked)
+  view:heading(question, place)
+  local turn = { view = view, question = question, start = { view:last() }, pieces = {} }
   view:stage("asking")
   local params = vim.tbl_extend("error", place.params, asked, { conversation = view.conversation })
   -- For a server that was restarted.
@@ -71,6 +72,7 @@ end
 
 ---@class winnow.Turn
 ---@field view winnow.View
+---@field question string as the heading has it
 ---@field start [integer, integer] row and column where the answer starts
 ---@field pieces string[] the deltas so far
 ---@field waits? boolean the kept code is listed and may be listed anew
@@ -92,6 +94,9 @@ function M._listener(turn)
       turn.view:stage(message)
     end,
     on_end = function(outcome)
+      if outcome.cancelled and #turn.pieces > 0 then -- a follow-up knows what was shown
+        table.insert(turn.view.turns, { question = turn.question, answer = table.concat(turn.pieces) })
+      end
       turn.view:settle(outcome, function(result)
         M._complete(turn, result)
       end)

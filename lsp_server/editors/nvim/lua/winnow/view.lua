@@ -6,7 +6,7 @@ local api = vim.api
 ---@field client vim.lsp.Client
 ---@field locations lsp.Location[] every location shown so far
 ---@field conversation? string the id of the conversation that the view holds, if any
----@field turns { question: string, answer: string }[] the conversation's answered turns, in order
+---@field turns { question: string, answer: string }[] the conversation's turns with an answer, whole or cancelled, in order
 ---@field request? winnow.Request the request that is filling the buffer
 ---@field private _listed table<integer, lsp.Location> the location of a line, by extmark
 ---@field private _stage? string
