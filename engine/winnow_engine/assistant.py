@@ -135,7 +135,7 @@ class Assistant:
             ranked = self._rank(sources, question, budget, clock, progress, cancellation, on_kept, loading)
             with clock.stage("load_target"):
                 if not loading.over:
-                    on_kept(Kept.of(self._selected(ranked, budget).spans, None))
+                    on_kept(Kept.of(self._selected(ranked, budget).spans, None, ranked.question.at_cursor))
                 target = loading.wait_for(cancellation)
             with clock.stage("select"):
                 answer = sampling.max_tokens + target.thinking_tokens(sampling)
@@ -145,7 +145,8 @@ class Assistant:
 
         ranked, target, fitted, attribution = begun_again(fitting, cancellation)
         throughput = target.prefill_tokens_per_s
-        on_kept(Kept.of(fitted.selection.spans, target.seconds_to_read(fitted.prompt)))
+        seconds = target.seconds_to_read(fitted.prompt)
+        on_kept(Kept.of(fitted.selection.spans, seconds, ranked.question.at_cursor))
         before = clock.elapsed
         with StreamedAttribution(attribution, on_text, on_sentence, cancellation) as streamed:
             if fitted.has_code:

@@ -131,7 +131,7 @@ def ignore(_: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Code, best first, that an answer will rest on, and the seconds to the first token, None if unknown.
+    """Code that an answer will rest on, at the cursor, then best first; seconds to the first token, None if unknown.
 
     It is `provisional` if the drafter has not scored it: the answer may rest on other code.
     """
@@ -141,9 +141,16 @@ class Kept:
     provisional: bool = False
 
     @classmethod
-    def of(cls, spans: Iterable[Span], seconds: float | None, *, provisional: bool = False) -> Kept:
-        """The spans in order of their scores."""
-        return cls(tuple(sorted(spans, key=lambda span: -span.score)), seconds, provisional)
+    def of(
+        cls,
+        spans: Iterable[Span],
+        seconds: float | None,
+        first: Callable[[Span], object] = ignore,
+        *,
+        provisional: bool = False,
+    ) -> Kept:
+        """The spans in order of their scores, but those that come `first` before all others."""
+        return cls(tuple(sorted(spans, key=lambda span: (not first(span), -span.score))), seconds, provisional)
 
 
 KeptSink = Callable[[Kept], None]

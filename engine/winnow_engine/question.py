@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Scores
+from winnow_engine.core import Scores, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,10 @@ class Cursor:
     def __post_init__(self) -> None:
         if not 1 <= self.start_line <= self.end_line:
             raise ValueError(f"lines {self.start_line}-{self.end_line} are not a range of 1-based lines")
+
+    def overlaps(self, span: Span) -> bool:
+        """True if they have lines in common."""
+        return self.path == span.path and span.start_line <= self.end_line and self.start_line <= span.end_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +199,10 @@ class Question:
     def search_text(self) -> str:
         """The text to search for. "And who calls it?" needs the question before it to mean something."""
         return "\n".join([*(turn.question for turn in self.earlier[-1:]), without_pleasantries(self.text)])
+
+    def at_cursor(self, span: Span) -> bool:
+        """True if the span has lines at the cursor."""
+        return self.cursor is not None and self.cursor.overlaps(span)
 
     @property
     def is_about_cursor(self) -> bool:

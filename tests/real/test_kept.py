@@ -7,16 +7,17 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import FileRules, TargetOptions
-from winnow_engine.core import Budget, Cancellation, Folder, Kept, Sampling
+from winnow_engine.core import Budget, Cancellation, Folder, Kept, Sampling, ignore
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources
-from winnow_engine.question import Question
+from winnow_engine.question import Cursor, Question
 from winnow_engine.storage.store import Store, default_path
 from winnow_engine.targets.base import Target
 from winnow_engine.targets.local.target import LlamaTarget
@@ -85,6 +86,10 @@ def test_the_kept_code_is_told_before_the_answer_and_while_the_target_still_load
     learned = assistant.target.wait_for(Cancellation())._unloadable.throughput
     tokens = generation.prompt_tokens
     assert kept[-1].seconds == pytest.approx(learned.seconds(tokens - 1, tokens, 1 / throughput))
+    told.clear()
+    elsewhere = replace(QUESTION, cursor=Cursor("bm25.py", 1, 1))
+    assistant.ask(SOURCES, elsewhere, Budget(keep_tokens=300), Sampling(max_tokens=2), ignore, on_kept=on_kept)
+    assert told[-1].spans[0].path == "bm25.py", "the code at the cursor comes first"
 
 
 def test_a_terminal_shows_them_until_the_answer_begins(smollm2: Path, tmp_path: Path) -> None:

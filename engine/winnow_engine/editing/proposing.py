@@ -7,16 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.core import (
-    Budget,
-    Cancellation,
-    Kept,
-    KeptSink,
-    ProgressSink,
-    Sampling,
-    Span,
-    ignore,
-)
+from winnow_engine.core import Budget, Cancellation, Kept, KeptSink, ProgressSink, Sampling, Span, ignore
 from winnow_engine.editing.changes import FileEdit, is_sound
 from winnow_engine.editing.documenting import documenting
 from winnow_engine.editing.fixing import fixing
@@ -26,7 +17,6 @@ from winnow_engine.errors import BudgetError, CutOffError, NoCodeError
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.prompting.layout import code_of
 from winnow_engine.prompting.messages import Message
-from winnow_engine.question import Cursor
 from winnow_engine.selection.ranking import Selection, SelectionStats
 from winnow_engine.targets.base import Generation, Request, Target
 
@@ -88,7 +78,7 @@ def _answer_tokens(target: Target, task: EditTask) -> int:
 def _fitted(selection: Selection, task: EditTask, target: Target, sampling: Sampling) -> tuple[tuple[Span, ...], Any]:
     """The prompt with as many of the kept spans, best first, as the context holds. BudgetError if it holds none."""
     room = target.context_limit - sampling.max_tokens - target.thinking_tokens(sampling)
-    spans = [span for span in selection.spans if not any(_overlaps(span, lines) for lines in task.shown)]
+    spans = [span for span in selection.spans if not any(lines.overlaps(span) for lines in task.shown)]
     best = sorted(spans, key=lambda span: -span.score)
     while True:
         kept = tuple(span for span in spans if span in best)
@@ -109,17 +99,8 @@ def _messages(workspace: Workspace, spans: Sequence[Span], task: EditTask) -> li
     return [Message("system", _SYSTEM), Message("user", f"{around}{task.prompt}")]
 
 
-def _overlaps(span: Span, lines: Cursor) -> bool:
-    return span.path == lines.path and span.start_line <= lines.end_line and lines.start_line <= span.end_line
-
-
 def _generated(
-    target: Target,
-    prompt: Any,
-    sampling: Sampling,
-    task: EditTask,
-    progress: ProgressSink,
-    cancellation: Cancellation,
+    target: Target, prompt: Any, sampling: Sampling, task: EditTask, progress: ProgressSink, cancellation: Cancellation
 ) -> Generation:
     """The answer as far as its first block that changes something: what models say below it takes as long again."""
     stop, heard = cancellation.part(), [""]

@@ -82,7 +82,7 @@ def first_places(question: Question, workspace: Workspace) -> Kept:
     asked = without_drafter(workspace, question)
     scores, units = fuse(asked, _WEIGHTS), WorkspaceUnits(workspace, _sizes(workspace), len)
     best = map(units.whole, _best(question, asked, scores, _FIRST_PLACES_TOKENS))
-    return Kept.of(units.spans(list(best), scores), None, provisional=True)
+    return Kept.of(units.spans(list(best), scores), None, question.at_cursor, provisional=True)
 
 
 def _best(question: Question, asked: ScoringInput, scores: FusedScores, tokens: int) -> list[int]:

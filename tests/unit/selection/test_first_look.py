@@ -72,6 +72,7 @@ def test_the_first_places_need_no_drafter(assistant: Assistant, root: Path, draf
     places = first_places(question, workspace)
     assert places.provisional
     assert {"add_tax", "step_3_1"} <= {span.name for span in places.spans}
+    assert places.spans[0].name == "step_3_1", "the code at the cursor is never below the fold"
     assert sum(span.tokens for span in places.spans) <= _FIRST_PLACES_TOKENS
     assert drafter.encoded == []
     assistant.index(sources)
