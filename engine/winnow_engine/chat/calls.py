@@ -33,6 +33,7 @@ _HEADED = [form for form in FORMS if form.head]
 _HEAD = re.compile("|".join(form.head for form in _HEADED))
 _NONE, _PYTHON = re.compile(r"\bNone\b"), {"True": "true", "False": "false", "None": "null"}  # as templates write them
 _QUOTED_KEY, _KEY = re.compile(r'\{\s*"'), re.compile(r'([{,]\s*)([^\s{}\[\],:"]+)\s*:')
+_BEGUN = re.compile(r'\{\s*"name"\s*:\s*"([^"]*)"\s*,\s*"(?:arguments|parameters)"\s*:\s*(\{.*)', re.DOTALL)
 
 
 def opens(text: str, leads: Iterable[str]) -> bool | None:
@@ -75,6 +76,17 @@ def decoded(body: str, tools: Tools) -> tuple[str, str] | None:
     if not isinstance(name, str) or tools.parameters(name) is None or not isinstance(arguments, dict):
         raise ValueError("no call of a tool on offer")
     return name, json.dumps(arguments, ensure_ascii=False)
+
+
+def begun(body: str, tools: Tools) -> tuple[str, str] | None:
+    """The function and arguments of a body that was cut off, as far as they are JSON; None if it names no function."""
+    found, said = headed(body), _BEGUN.match(body)
+    if found is not None:
+        form, name, start = found
+        arguments = "{" if form.tags or form.quote else body[start:] or "{"
+    else:
+        name, arguments = said.groups() if said else ("", "")
+    return None if tools.parameters(name) is None else (name, arguments)
 
 
 def _named(body: str, form: CallForm, name: str, start: int, tools: Tools) -> tuple[str, Any]:
@@ -142,8 +154,11 @@ class CallReader:
         while self._step():
             pass
 
-    def end(self) -> None:
-        """Pass on what is held back: there is no more text."""
+    def end(self, *, cut: bool = False) -> None:
+        """Pass on what is held back: there is no more text. A call that was `cut` off has its arguments so far."""
+        if cut and self._step == self._call and (call := begun(self._held[frame(self._held)[0] :], self._tools)):
+            self._tried = len(self._held)
+            self._pass_on(*call)
         while self._held.strip() and self._step != self._close:
             self._give_up()
             self.feed("")

@@ -87,5 +87,5 @@ def _generated(
     reader = CallReader(asked.tools, turn.say, turn.call)
     reader.feed(target.forced_prefix(asked.tools))
     generation = target.generate(replace(request, on_text=reader.feed, on_call=turn.go_on))
-    reader.end()
+    reader.end(cut=generation.finish == "length")
     return generation

@@ -17,17 +17,7 @@ import numpy as np
 from winnow_cuda.blas_threads import one_blas_thread
 from winnow_cuda.ops.elementwise import standardise
 from winnow_cuda.ops.scoring import maxsim, unit_products
-from winnow_cuda.shapes import (
-    Batch,
-    Encoder,
-    Float16,
-    Float32,
-    Int32,
-    Int64,
-    KeyHead,
-    Readout,
-    runs_between,
-)
+from winnow_cuda.shapes import Batch, Encoder, Float16, Float32, Int32, Int64, KeyHead, Readout, runs_between
 from winnow_engine.encoder.low_rank import BAD_FILE, LowRankUpdates, Tensors, hash_of, read_tensors
 from winnow_engine.encoder.profile import Arrays, QuestionStates, ReadArrays
 from winnow_engine.encoder.weights import Merge

@@ -79,11 +79,7 @@ class KeyCache:
         self._locks = [FairLock(1) for _ in range(_LOCKS)]  # one workspace has always the same, others mostly another
 
     def of(
-        self,
-        workspace: Workspace,
-        progress: ProgressSink,
-        cancellation: Cancellation,
-        first: Sequence[str] = (),
+        self, workspace: Workspace, progress: ProgressSink, cancellation: Cancellation, first: Sequence[str] = ()
     ) -> WorkspaceKeys:
         """The keys of every unit; `first` are paths to encode first. A cancelled run stores what it has encoded."""
         names = workspace.units_keys
@@ -97,11 +93,7 @@ class KeyCache:
             return last[1]
 
     def _complete(
-        self,
-        workspace: Workspace,
-        progress: ProgressSink,
-        cancellation: Cancellation,
-        first: Sequence[str],
+        self, workspace: Workspace, progress: ProgressSink, cancellation: Cancellation, first: Sequence[str]
     ) -> KeyLookup:
         """The keys of all files, after encoding those missing. WorkspaceError if these do not stay."""
         found = locate(self._store, self._namespace, workspace)

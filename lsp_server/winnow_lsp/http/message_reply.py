@@ -33,7 +33,7 @@ class MessageReply:
         text, thought = completion.generation.text, completion.generation.thought
         blocks: list[dict[str, Any]] = [_thought(thought.text)] if thought else []
         blocks += [{"type": "text", "text": text}] if text else []
-        blocks += [_tool_use(call.id, call.name, _arguments(call)) for call in completion.calls]
+        blocks += [_tool_use(call.id, call.name, _arguments(call, completion)) for call in completion.calls]
         return self._message(blocks) | self._end(completion) | {"usage": _usage(completion)}
 
     def first(self) -> bytes:
@@ -112,11 +112,12 @@ def _tool_use(call_id: str, name: str, arguments: dict[str, Any]) -> dict[str, A
     return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
 
 
-def _arguments(call: ToolCall) -> dict[str, Any]:
+def _arguments(call: ToolCall, completion: Completion) -> dict[str, Any]:
+    """A call's arguments; none of one that was cut off. Raises TargetProtocolError for others that are no object."""
     found = json_object(call.arguments)
-    if found is None:
+    if found is None and completion.generation.finish != "length":
         raise TargetProtocolError(f"the target calls {call.name} with arguments that are no JSON object")
-    return found
+    return found or {}
 
 
 def _usage(completion: Completion) -> dict[str, Any]:

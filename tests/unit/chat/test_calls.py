@@ -21,13 +21,13 @@ PARIS = '{"name": "weather", "arguments": {"city": "Paris"}}'
 CALLED = [("weather", {"city": "Paris"})]
 
 
-def read(*pieces: str, tools: Tools = TOOLS) -> tuple[str, list[tuple[str, Any]]]:
-    """All that is said, and all that is called."""
-    said, called = list[str](), list[tuple[str, Any]]()
-    reader = CallReader(tools, said.append, lambda name, arguments: called.append((name, json.loads(arguments))))
+def read(*pieces: str, tools: Tools = TOOLS, cut: bool = False) -> tuple[str, list[tuple[str, Any]]]:
+    """All that is said, and all that is called; the arguments of a text that is `cut` are as they were written."""
+    said, called, parsed = list[str](), list[tuple[str, Any]](), str if cut else json.loads
+    reader = CallReader(tools, said.append, lambda name, arguments: called.append((name, parsed(arguments))))
     for piece in pieces:
         reader.feed(piece)
-    reader.end()
+    reader.end(cut=cut)
     return "".join(said), called
 
 
@@ -74,6 +74,13 @@ def test_text_before_a_call_stays_and_the_space_between_goes(form: str) -> None:
     text = f"I look, if a < b:\n{{}}\n\n{FORMS[form]}"
     for at in range(len(text) + 1):
         assert read(text[:at], text[at:]) == ("I look, if a < b:\n{}", CALLED)
+
+
+@pytest.mark.parametrize(
+    ("form", "arguments"), [("llama", '{"city": "Pa'), ("devstral", '{"city": "Pa'), ("tags", "{")]
+)
+def test_a_call_that_is_cut_off_has_its_arguments_so_far(form: str, arguments: str) -> None:
+    assert read(FORMS[form].partition("ris")[0], cut=True) == ("", [("weather", arguments)])
 
 
 def test_several_calls_and_text_between_and_behind() -> None:

@@ -49,29 +49,23 @@ def test_a_conversation_of_messages_is_read() -> None:
         system=[{"type": "text", "text": "Be brief.", **cached}],
         messages=[
             HELLO[0],
-            {
-                "role": "assistant",
-                "content": [
-                    {"type": "thinking", "thinking": "Hm.", "signature": "x"},
-                    {"type": "text", "text": "I call."},
-                    {"type": "tool_use", "id": "1", "name": "f", "input": {"a": 1}},
-                    {"type": "tool_use", "id": "2", "name": "f", "input": {}},
-                ],
-            },
-            {
-                "role": "user",
-                "content": [
-                    {"type": "tool_result", "tool_use_id": "1", "content": [{"type": "text", "text": "one"}]},
-                    {"type": "tool_result", "tool_use_id": "2", "content": "two", "is_error": True},
-                    {"type": "text", "text": "And?"},
-                ],
-            },
+            {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "Hm.", "signature": "x"},
+                {"type": "text", "text": "I call."},
+                {"type": "tool_use", "id": "1", "name": "f", "input": {"a": 1}},
+                {"type": "tool_use", "id": "2", "name": "f", "input": {}},
+            ]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "1", "content": [{"type": "text", "text": "one"}]},
+                {"type": "tool_result", "tool_use_id": "2", "content": "two", "is_error": True},
+                {"type": "text", "text": "And?"},
+            ]},
         ],
         tools=[{"name": "f", "description": "F.", "input_schema": {"type": "object"}, "strict": True, **cached}],
         tool_choice={"type": "tool", "name": "f", "disable_parallel_tool_use": True},
         temperature=0.5,
         stop_sequences=["END"],
-    )
+    )  # fmt: skip
     assert found.asked.messages == SAID
     strict = {"type": "function", "function": {**FUNCTION, "strict": True}}
     assert found.asked.tools == Tools((strict,), required=True, only="f", parallel=False)

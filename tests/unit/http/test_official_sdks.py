@@ -139,13 +139,9 @@ async def test_a_streamed_message_is_what_the_helper_puts_together() -> None:
 
 @pytest.mark.parametrize(
     ("finish", "stops", "reason", "stopped"),
-    [
-        ("eos", [], "end_turn", None),
-        ("length", [], "max_tokens", None),
-        ("stop", ["END"], "stop_sequence", "END"),
-        ("stop", ["A", "B"], "stop_sequence", None),
-    ],
-)
+    [("eos", [], "end_turn", None), ("length", [], "max_tokens", None), ("stop", ["END"], "stop_sequence", "END"),
+     ("stop", ["A", "B"], "stop_sequence", None)],
+)  # fmt: skip
 async def test_what_ended_a_message(finish: Finish, stops: list[str], reason: str, stopped: str | None) -> None:
     fake = Fake("Hel")
     fake.finish = finish
@@ -259,9 +255,7 @@ async def test_a_client_that_leaves_stops_the_work(path: str, stream: bool) -> N
 
 async def test_what_is_ignored_is_named_in_a_header() -> None:
     async with serving(Fake("a")) as client:
-        chat = await client.post(
-            "/v1/chat/completions", json={"messages": HELLO, "store": True, "metadata": {"a": "b"}}
-        )
+        chat = await client.post(CHAT, json={"messages": HELLO, "store": True, "metadata": {"a": "b"}})
         response = await client.post("/v1/responses", json={"input": "Hi", "store": True, "truncation": "auto"})
         told = await client.post("/v1/messages?beta=true", json=message(metadata={"user_id": "u"}, stream=True))
         counted = await client.post("/v1/messages/count_tokens", json=message(service_tier="auto"))
@@ -311,3 +305,6 @@ async def test_arguments_that_are_no_object_are_an_error_of_the_target() -> None
     fake.calls = (ToolCall("1", "look", "[1"),)
     with pytest.raises(anthropic.InternalServerError, match="no JSON object"):
         await ask_anthropic(fake, lambda sdk: sdk.messages.create(**message()))
+    fake.finish = "length"
+    cut = await ask_anthropic(fake, lambda sdk: sdk.messages.create(**message()))
+    assert (cut.content[-1].input, cut.stop_reason) == ({}, "max_tokens")
