@@ -34,7 +34,7 @@ _FIELDS: Mapping[Role, Fields] = {
 
 def read_messages(document: Mapping[str, Any], ignored: set[str]) -> tuple[Message, ...]:
     """The conversation of a chat completion request. Raises ApiError, which names the field."""
-    given = typed(document, "messages", list, [])
+    given = typed(document, "messages", list, None)
     messages = [_message(value, f"messages[{number}]", ignored) for number, value in enumerate(given)]
     places = [f"messages[{number}].tool_call_id" for number in range(len(messages))]
     return checked(messages, places, "messages")
@@ -55,13 +55,13 @@ def checked(messages: Sequence[Message], places: Sequence[str], name: str) -> tu
 
     Raises ApiError if the user says nothing in them, or for the result of a call that no earlier message made.
     """
-    if not any(message.role == "user" and message.content.strip() for message in messages):
-        raise ApiError(400, "no user message contains text", name)
     made = set[str]()
     for message, place in zip(messages, places, strict=True):
         if message.role == "tool" and message.call_id not in made:
             raise ApiError(400, f"{place} names no call of a message before it", place)
         made |= {call.id for call in message.calls}
+    if not any(message.role == "user" and message.content.strip() for message in messages):
+        raise ApiError(400, "no user message contains text", name)
     return tuple(messages)
 
 

@@ -68,11 +68,12 @@ def _too_long(error: BudgetError) -> ApiError:
 
 
 def typed(document: Mapping[str, Any], name: str, kind: type | tuple[type, ...], default: Any, place: str = "") -> Any:
-    """A field's value, `default` where it is missing. Raises ApiError, which names the field in its `place`."""
+    """A field's value; `default` where it is missing, None if it must be there. Raises ApiError, naming the field."""
     value = document.get(name)
     value = default if value is None else value
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise ApiError(400, f"{place}{name} must be {_KINDS[kind]}", f"{place}{name}")
+        problem = "is missing" if value is None else f"must be {_KINDS[kind]}"
+        raise ApiError(400, f"{place}{name} {problem}", f"{place}{name}")
     return value
 
 

@@ -103,7 +103,7 @@ def _messages(document: Mapping[str, Any], ignored: set[str]) -> tuple[Message, 
     if document.get("system"):
         blocks = _blocks(document["system"], "system", ("text",), ignored)
         found.append((Message("system", "\n".join(block["text"] for _, block in blocks)), "system"))
-    for number, value in enumerate(typed(document, "messages", list, [])):
+    for number, value in enumerate(typed(document, "messages", list, None)):
         found += _turn(value, f"messages[{number}]", ignored)
     if found and found[-1][0].role == "assistant":
         raise ApiError(

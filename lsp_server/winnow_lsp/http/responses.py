@@ -92,8 +92,8 @@ def read_request(body: bytes, model: ServedModel) -> ChatRequest:
 
 
 def _messages(document: Mapping[str, Any], ignored: set[str]) -> tuple[Message, ...]:
-    given = document.get("input", [])
-    items = [{"role": "user", "content": given}] if isinstance(given, str) else typed(document, "input", list, [])
+    given = document.get("input")
+    items = [{"role": "user", "content": given}] if isinstance(given, str) else typed(document, "input", list, None)
     said = list[tuple[Message, list[ToolCall], str]]()
     for number, item in enumerate(items):
         place = f"input[{number}]"

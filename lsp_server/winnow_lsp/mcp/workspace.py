@@ -40,10 +40,7 @@ def workspace_place(folders: Sequence[Folder], written: str) -> tuple[str, Lines
     text = _without_scheme(written.strip())
     for plain in dict.fromkeys((text, text.replace("\\", "/"))):
         found = _LINES.search(plain)
-        for path, lines in (
-            (plain, None),
-            *([(plain[: found.start()], _lines(found))] if found else []),
-        ):
+        for path, lines in ((plain, None), *([(plain[: found.start()], _lines(found))] if found else [])):
             inside = _inside(folders, path, written)
             if _exists(folders, inside):
                 return inside, lines

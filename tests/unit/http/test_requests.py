@@ -132,7 +132,9 @@ def test_what_cannot_be_done_is_refused_by_name(fields: dict[str, Any], param: s
     ("fields", "message"),
     [
         ({"messages": "Hello"}, "messages must be an array"),
+        ({"messages": None}, "messages is missing"),
         ({"messages": []}, "no user message contains text"),
+        ({"messages": [RESULT]}, r"messages\[0\].tool_call_id names no call of a message before it"),
         ({"tool_choice": "required"}, "but tools does not have one that could be called"),
         ({"temperature": "hot"}, "temperature must be a number"),
     ],
