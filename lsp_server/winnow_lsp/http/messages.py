@@ -78,7 +78,7 @@ def read_count(body: bytes, model: ServedModel) -> ChatRequest:
     length = answer_length(document, "max_tokens")
     asked = CompletionRequest(
         messages=_messages(document, ignored),
-        sampling=_thinking(document, read_sampling(document, length, "stop_sequences"), ignored),
+        sampling=_thinking(document, read_sampling(document, length, "stop_sequences", 1), ignored),
         limited=length is not None,
         tools=_tools(document, ignored),
         # `output_format` is the older name, from when this was a beta.

@@ -226,9 +226,11 @@ def _whole(document: Mapping[str, Any], name: str, default: int) -> int:
     return int(value)
 
 
-def read_sampling(document: Mapping[str, Any], length: int | None, stop: str) -> Sampling:
+def read_sampling(document: Mapping[str, Any], length: int | None, stop: str, hottest: int = 2) -> Sampling:
     """The request's sampling; `stop` names the field of the stop strings. Raises ApiError."""
     temperature = typed(document, "temperature", (int, float), 0.0)
+    if temperature > hottest:
+        raise ApiError(400, f"temperature must be at most {hottest}", "temperature")
     seed = _whole(document, "seed", UNLIMITED)
     seed = secrets.randbelow(_MOST_SEED) if seed == UNLIMITED else seed % _MOST_SEED
     stops = _stops(document.get(stop, []), stop)

@@ -249,11 +249,7 @@ def _listed(assistant: Assistant, sources: Sources, asked: Arguments, cancellati
 
 
 def _on_known_paths(
-    ask: Callable[[Question], T],
-    question: Question,
-    assistant: Assistant,
-    sources: Sources,
-    cancellation: Cancellation,
+    ask: Callable[[Question], T], question: Question, assistant: Assistant, sources: Sources, cancellation: Cancellation
 ) -> tuple[T, tuple[str, ...]]:
     """The result without paths that do not exist, and a notice about these: small models make them up."""
     try:

@@ -114,7 +114,7 @@ REFUSED_MESSAGES: list[tuple[dict[str, Any], str | None, int]] = [
     ({"output_config": {"format": {"type": "json_schema"}}}, "output_config.format.schema", 400),
     ({"output_format": {"type": "xml"}}, "output_format.type", 400),
     ({"max_tokens": None}, "max_tokens", 400),
-    ({"max_tokens": 0}, "max_tokens", 400),
+    ({"max_tokens": 0}, "max_tokens", 400), ({"temperature": 1.1}, "temperature", 400),
     ({"model": "claude"}, "model", 404),
     ({"messages": [*HELLO, {"role": "assistant", "content": "Well,"}]}, "messages", 400),
     ({"messages": [{"role": "tool", "content": "a"}]}, "messages[0].role", 400),

@@ -107,6 +107,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"max_tokens": 1.5}, "max_tokens"),
     ({"max_tokens": True}, "max_tokens"),
     ({"temperature": -1}, "temperature"),
+    ({"temperature": 2.1}, "temperature"),
     ({"temperature": float("nan")}, "temperature"),
     ({"temperature": 10**400}, "temperature"),
     ({"temperature": "hot"}, "temperature"),
