@@ -42,10 +42,7 @@ from winnow_lsp.cli.terminal import cancel_on_interrupt
 )
 @click.option("--name", metavar="NAME", help="The repository's name in that index [the folder's].")
 @click.option(
-    "--workers",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Encode with N workers, one a GPU; needs winnow-lsp[ray].",
+    "--workers", type=click.IntRange(1), metavar="N", help="Encode with N workers, one a GPU; needs winnow-lsp[ray]."
 )
 @click.option("--address", metavar="ADDRESS", help="Have the Ray cluster there run the workers.")
 @json_option

@@ -69,7 +69,8 @@ class ServedModel:
             return self.name
         if isinstance(name, str) and any(fnmatchcase(name, alias) for alias in self.aliases):
             return name
-        raise ApiError(404, f"there is no model {name!r} here, only {self.name!r}", "model", "model_not_found")
+        told = f"there is no model {name!r} here, only {self.name!r}: name that, or serve with --model-alias NAME"
+        raise ApiError(404, told, "model", "model_not_found")
 
     def entry(self, name: str, context: int | None) -> dict[str, Any]:
         """The model as OpenAI and Anthropic describe one, with vLLM's field for the context once that is known."""

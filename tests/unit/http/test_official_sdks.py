@@ -191,9 +191,8 @@ async def test_an_error_in_a_stream_is_an_exception_too() -> None:
 async def test_older_completions_are_read_whole_and_streamed() -> None:
     async def ask(sdk: openai.AsyncOpenAI) -> Any:
         whole = await sdk.completions.create(model="m", prompt=["Say hello."], max_tokens=9)
-        usage: Any = {"include_usage": True}
-        stream = await sdk.completions.create(model="m", prompt="Say hello.", stream=True, stream_options=usage)
-        return whole, [chunk async for chunk in stream]
+        sent = await sdk.completions.create(model="m", prompt="Hi", stream=True, stream_options={"include_usage": True})
+        return whole, [chunk async for chunk in sent]
 
     whole, chunks = await ask_openai(Fake("Hel", ThoughtDelta("Hm."), "lo"), ask)
     assert (whole.object, whole.choices[0].text, whole.choices[0].finish_reason) == ("text_completion", "Hello", "stop")

@@ -138,6 +138,7 @@ def test_what_cannot_be_done_is_refused_by_name(fields: dict[str, Any], param: s
         ({"messages": [RESULT]}, r"messages\[0\].tool_call_id names no call of a message before it"),
         ({"tool_choice": "required"}, "but tools does not have one that could be called"),
         ({"temperature": "hot"}, "temperature must be a number"),
+        ({"model": "gpt-5"}, "no model 'gpt-5' here, only 'm': name that, or serve with --model-alias"),
     ],
 )
 def test_a_refusal_says_what_is_needed(fields: dict[str, Any], message: str) -> None:
