@@ -22,7 +22,7 @@ from .click_sources import fetch
 
 pytestmark = pytest.mark.real_weights
 
-RULES = FileRules(include=("exceptions.py", "globals.py", "parser.py", "_textwrap.py"))
+RULES = FileRules(include=("exceptions.py", "globals.py", "_textwrap.py"))
 PUSH_AND_POP = [("globals.py", 44, 48), ("globals.py", 49, 53)]
 FORMAT_MESSAGE = [("exceptions.py", 276, 281)]
 
