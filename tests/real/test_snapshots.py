@@ -30,7 +30,7 @@ from winnow_engine.targets.snapshots.files import default_folder
 
 pytestmark = pytest.mark.real_weights
 
-CODE = Path(textwrap.__file__).read_text(encoding="utf-8")[:1600]
+CODE = Path(textwrap.__file__).read_text(encoding="utf-8")[:1200]
 LONG = Path(textwrap.__file__).read_text(encoding="utf-8")[:2400]
 FIRST = "What does this module do?"
 SECOND = "Which class is in it?"
