@@ -165,12 +165,15 @@ async def test_the_clients_roots_are_what_is_searched(user: User, tmp_path: Path
     (root / "tax.py").write_text("def add_tax(amount):\n    return amount * 1.2\n")
 
     async def roots(_: Any) -> types.ListRootsResult:
-        return types.ListRootsResult(roots=[types.Root(uri=root.as_uri())])  # type: ignore[arg-type]
+        uris = root.as_uri(), (tmp_path / "gone").as_uri()
+        return types.ListRootsResult(roots=[types.Root(uri=uri) for uri in uris])  # type: ignore[arg-type]
 
     async with client(user, *MODELS, "-w", str(WORKSPACE), list_roots_callback=roots) as session:
         assert [entry["path"] for entry in (await call(session, "outline"))["entries"]] == ["tax.py"]
         (root / "later.py").write_text("LATER = 1\n")
-        assert [entry["path"] for entry in (await call(session, "outline"))["entries"]] == ["later.py", "tax.py"]
+        outlined = await call(session, "outline")
+        assert [entry["path"] for entry in outlined["entries"]] == ["later.py", "tax.py"]
+        assert "out of bounds: file:///" in outlined["notices"][0]
 
 
 async def test_progress_is_told_and_a_cancelled_call_stops(user: User) -> None:

@@ -8,6 +8,7 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, closing, suppress
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from threading import Thread
@@ -104,7 +105,9 @@ async def _call(
     if tool is None:
         return _failed(f"there is no tool {params.name!r}, but {', '.join(TOOLS)}")
     asked = read_arguments(_SCHEMAS[params.name], params.arguments or {})
-    sources = await workspaces.sources(context.session)
+    notices = list(asked.notices)
+    sources = await workspaces.sources(context.session, notices)
+    asked = replace(asked, notices=tuple(notices))
     async with Reports(lambda number, line: context.session.report_progress(number, None, line)) as reports:
         result = await attended(context.request, tool(repository, sources, asked, reports))
     text = types.TextContent(type="text", text=result.page())

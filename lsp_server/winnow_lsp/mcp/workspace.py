@@ -10,7 +10,7 @@ import os
 import posixpath
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.index.files import enters
 from winnow_engine.index.workspace import Sources
 from winnow_engine.untrusted import printable
-from winnow_lsp.host.roots import below, file_at, file_path, is_everything, named_folders
+from winnow_lsp.host.roots import below, file_at, file_path, is_everything, local_path, named_folders
 
 _LINES = re.compile(r"(?::|#L)(\d{1,9})(?:-L?(\d{1,9})|:\d+)?$")
 _WILDCARD = re.compile(r"[*?\[{]")
@@ -115,37 +115,39 @@ class Workspaces:
         self._default, self._rules, self._within = default, rules, within
         self._silent: list[object] = []  # parameters of clients that did not answer, each of one connection
 
-    async def sources(self, session: ServerSession) -> Sources:
-        """The folders of a call. Raises WorkspaceError if there is none."""
+    async def sources(self, session: ServerSession, notices: list[str] | None = None) -> Sources:
+        """The folders of a call; `notices` get a line about roots that are none. WorkspaceError if there is none."""
         roots = await self._roots(session)
-        allowed = [root for root in roots if self._allows(root)]
+        allowed = {uri: root for uri, root in roots.items() if root and self._allows(root)}
         if roots and not allowed:
             raise WorkspaceError(
                 f"the client's roots lie outside of {self._within}, which this server is for, or are left out of it"
             )
-        named = {root: root.name for root in map(_sensible, allowed or [self._default])}
+        if notices is not None and (others := [printable(uri) for uri in roots if uri not in allowed]):
+            notices.append(f"roots left out, as missing here or out of bounds: {', '.join(others)}")
+        named = {root: root.name for root in map(_sensible, allowed.values() or [self._default])}
         return Sources(tuple(named_folders(named)), self._rules)
 
     def changed(self, session: ServerSession) -> None:
         """Ask a client for its roots again that did not answer before."""
         self._silent = [one for one in self._silent if one is not session.client_params]
 
-    async def _roots(self, session: ServerSession) -> list[Path]:
-        """The client's roots that are folders; none if it does not say. WorkspaceError if it names others only."""
+    async def _roots(self, session: ServerSession) -> dict[str, Path | None]:
+        """The client's roots, with folders where they are some; {} if it does not say. WorkspaceError if none is."""
         capabilities, client = session.client_capabilities, session.client_params
         if capabilities is None or capabilities.roots is None or any(one is client for one in self._silent):
-            return []
+            return {}
         try:
             return await _asked_roots(session)
         except TimeoutError:
             self._silent = [*self._silent[-_MOST_SILENT:], client]
-            return []
+            return {}
 
     def _allows(self, root: Path) -> bool:
         return self._within is None or root == self._within or enters(self._within, root, self._rules)
 
 
-async def _asked_roots(session: ServerSession) -> list[Path]:
+async def _asked_roots(session: ServerSession) -> dict[str, Path | None]:
     """As `_roots`. TimeoutError if the client does not answer."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # deprecated in the protocol, but what today's clients have
@@ -153,22 +155,16 @@ async def _asked_roots(session: ServerSession) -> list[Path]:
     try:
         listed = await asyncio.wait_for(asking, _ROOTS_S)
     except (MCPError, ValidationError):
-        return []
-    named = [str(root.uri) for root in listed.roots]
-    found = list(_folders(named))
-    if named and not found:
-        raise WorkspaceError(f"no root that the client names is a folder here: {', '.join(map(printable, named))}")
+        return {}
+    found = {str(root.uri): _folder(str(root.uri)) for root in listed.roots}
+    if found and not any(found.values()):
+        raise WorkspaceError(f"no root that the client names is a folder here: {', '.join(map(printable, found))}")
     return found
 
 
-def _folders(uris: Iterable[str]) -> Iterable[Path]:
-    for uri in uris:
-        try:
-            path = file_path(uri)
-        except PositionError:
-            continue
-        if path.is_dir():
-            yield path.resolve()
+def _folder(uri: str) -> Path | None:
+    path = local_path(uri)
+    return path.resolve() if path and path.is_dir() else None
 
 
 def _sensible(folder: Path) -> Path:

@@ -25,11 +25,9 @@ async def test_calls_of_tools_are_fields_of_a_whole_answer(text: str, content: s
     async with serving(calling(text)) as client:
         (choice,) = (await client.post(CHAT, json=HELLO)).json()["choices"]
     assert (choice["finish_reason"], choice["message"]["content"]) == ("tool_calls", content)
-    assert [call["function"] for call in choice["message"]["tool_calls"]] == FUNCTIONS
-    assert [(call["id"], call["type"]) for call in choice["message"]["tool_calls"]] == [
-        ("call_1", "function"),
-        ("call_2", "function"),
-    ]
+    calls = choice["message"]["tool_calls"]
+    assert [call["function"] for call in calls] == FUNCTIONS
+    assert [(call["id"], call["type"]) for call in calls] == [("call_1", "function"), ("call_2", "function")]
 
 
 async def test_calls_stream_with_id_and_name_first_and_arguments_after() -> None:

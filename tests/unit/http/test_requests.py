@@ -51,14 +51,9 @@ def test_tools_calls_and_results_are_read() -> None:
 
 @pytest.mark.parametrize(
     ("choice", "tools"),
-    [
-        ("auto", Tools((TOOL,))),
-        (None, Tools((TOOL,))),
-        ("none", NO_TOOLS),
-        ("required", Tools((TOOL,), required=True)),
-        (TOOL, Tools((TOOL,), required=True, only="f")),
-    ],
-)
+    [("auto", Tools((TOOL,))), (None, Tools((TOOL,))), ("none", NO_TOOLS), ("required", Tools((TOOL,), required=True)),
+     (TOOL, Tools((TOOL,), required=True, only="f"))],
+)  # fmt: skip
 def test_the_choice_of_a_tool(choice: Any, tools: Tools) -> None:
     assert read(tools=[TOOL], tool_choice=choice).asked.tools == tools
 

@@ -49,7 +49,11 @@ async def test_the_clients_roots_or_else_the_default(folders: tuple[Path, Path, 
     assert await roots(default, Session(["http://host/a", one.as_uri()])) == (Folder(default),)
     assert await roots(default, Session([one.as_uri()])) == (Folder(one),)
     both = [one.as_uri(), one.as_uri(), other.as_uri(), "file:///nowhere/at/all", (one / "file.py").as_uri()]
-    assert await roots(default, Session(both)) == (Folder(one, "a"), Folder(other, "a'"))
+    session: Any = Session(both)
+    assert await roots(default, session) == (Folder(one, "a"), Folder(other, "a'"))
+    notices = list[str]()
+    await Workspaces(default, FileRules(), other.parent).sources(session, notices)
+    assert notices == [f"roots left out, as missing here or out of bounds: {', '.join([both[0], *both[3:]])}"]
 
 
 async def test_a_client_that_does_not_answer_is_asked_again_when_its_roots_change(
