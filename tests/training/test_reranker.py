@@ -1,6 +1,7 @@
 """A reranker on a small model with random weights: what it is shown, that it learns, resumes and repeats itself."""
 
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,8 @@ from winnow_research import training
 from winnow_research.cli.train import train as command
 from winnow_research.training.dataset import Dataset
 from winnow_research.training.network import LowRank
+from winnow_research.training.reranker.further import loss_of
+from winnow_research.training.reranker.judging import Record
 from winnow_research.training.reranker.lists import ListRecipe, Lists, lists_of
 from winnow_research.training.reranker.model import ReadBatch, TrainableReranker, batch_of
 from winnow_research.training.reranker.trainer import RerankerRecipe, RerankerTrainer, new_reranker
@@ -137,13 +140,39 @@ def test_the_command_writes_a_reader_that_scores_as_the_trained_one(
     assert (record["lists"]["turns"]["name"], record["recipe"]["learning_rate"]) == (3, 0.001)
     units = [UnitText(0, data.headers[0], data.units[n]) for n in range(3)]
     agree(drafter, out, 2, 4, data.prefix, data.questions[0], units)
-    more = tmp_path / "more.safetensors"
-    options = [str(tmp_path / "data.npz"), str(more), *options, "--from", str(out), "--steps", "1", "--rank", "8"]
-    CliRunner().invoke(command, ["reranker", *options, "--learning-rate", "1e-9"], catch_exceptions=False)
-    first, further = (read_reranker(path, read_header(drafter)) for path in (out, more))
-    for name, value in first.updates.tensors.items():  # the head's statistics, too
-        np.testing.assert_allclose(further.updates.tensors[name], value, atol=1e-5)
-    assert json.loads(more.with_suffix(".json").read_text())["recipe"]["start"] == first.identity
+
+
+def _asked(shares: np.ndarray | None) -> Record:
+    """A question, or a list of two, about six units, of which the fourth answers."""
+    parts, texts = (1 if shares is None else 2), {n: UnitText(0, _ids(256), _ids(*[70 + n] * 40)) for n in range(6)}
+    ways, total = {16_000: [np.arange(1, 6)] * parts}, np.linspace(0, -2, 6, dtype=np.float32)
+    tokens = np.array([40, 400, 90, 60, 33, 20], np.int32)
+    return Record("real", "r", 0, (_ids(80),) * parts, total, shares, tokens, np.array([3]), (), (), ways, texts)
+
+
+def test_further_training_wants_the_golds_above_all_else_by_both_scores() -> None:
+    listed = np.log(np.full((3, 6), 0.1, np.float32) * np.arange(1, 4)[:, None] / 2)
+    said = np.random.default_rng(0).normal(size=15).astype(np.float32)
+    wanted = []
+    for record, own in ((_asked(None), [said[:5]]), (_asked(listed), [said[5:10], said[10:]])):
+        record.said[16_000] = own
+        for exponent in (0, 0.8):
+            by = record.with_said(16_000, 1.0) - exponent * np.log(np.maximum(record.tokens, 32))
+            wanted.append(np.log(np.exp(by).sum()) - by[3])
+    examples = [(record, record.ways[16_000]) for record in (_asked(None), _asked(listed))]
+    assert loss_of(torch.from_numpy(said), examples).item() == pytest.approx(np.mean(wanted), abs=1e-5)
+
+
+def test_the_command_trains_a_reader_further(drafter: Path, tmp_path: Path) -> None:
+    texts = [_asked(None).texts[n] for n in range(6)]
+    file = written(drafter, 2, 4, tmp_path / "reranker.safetensors", _ids(256), _ids(80), texts)
+    options = ["judge", "further", str(tmp_path), "--reranker", str(file), "--model", str(drafter), "--minutes", "0.02"]
+    (tmp_path / "records-calibration.pickle").write_bytes(pickle.dumps([_asked(None)]))
+    done = CliRunner().invoke(command, [*options, "--out", str(tmp_path / "more.safetensors")], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    before, after = (read_reranker(path, read_header(drafter)) for path in (file, tmp_path / "more.safetensors"))
+    assert np.abs(after.head.votes - before.head.votes).max() > 0
+    np.testing.assert_allclose(after.head.mu, before.head.mu, atol=1e-6)
 
 
 @pytest.mark.real_weights

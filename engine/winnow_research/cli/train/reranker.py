@@ -27,7 +27,6 @@ from winnow_research.training.dataset import Dataset
 @click.option("--projects", default=0, show_default=True, help="Of these so many; 0: all.")
 @click.option("--batch", type=click.IntRange(1), help="Questions in a batch, two batches a step [the recipe's].")
 @click.option("--learning-rate", type=click.FloatRange(0, min_open=True), help="The highest [the recipe's].")
-@click.option("--from", "start", type=DATA, help="A reranker to train further, instead of a new one.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--adapter", type=DATA, help="The first stage [the one that ships].")
 @click.option("--model", help="Whose layers it has, of the drafter's vocabulary [the drafter].")
@@ -45,7 +44,6 @@ def reranker(
     projects: int,
     batch: int | None,
     learning_rate: float | None,
-    start: Path | None,
     seed: int,
     adapter: Path | None,
     model: str | None,
@@ -73,5 +71,4 @@ def reranker(
         lambda text: click.echo(text, err=True),
         adapter,
         None if model is None else locate(model),
-        start,
     )

@@ -50,8 +50,9 @@ from winnow_research.evaluation.tasks import all_tasks
 from winnow_research.training.reranker.judging import WAYS, Record, compared
 
 _SPLITS = (Split.CALIBRATION, Split.DEVELOPMENT)
-_TOKENS, _QUESTIONS = 128_000, 4  # of a workspace, for tasks made by rule
-_TASKS = ("real", "bug", "describe", "doc", "multi", "cursor", "usage")
+_TOKENS = 128_000  # of a workspace, for tasks made by rule
+_ASKED = {"describe": 14, "multi": 14, "bug": 12, "doc": 12, "phrase": 6, "cursor": 5, "usage": 5}  # of a repository
+_TASKS = ("real", "languages", *_ASKED)
 _BEST = 600
 _NEVER = Cancellation()
 
@@ -66,7 +67,8 @@ class Recorder:
 
     def of_item(self, item: WorkItem) -> list[Record]:
         """The questions of a task about one repository."""
-        scenes = all_tasks()[item.task].scenes(replace(self.corpus, asked=item.repository), item.tokens)
+        corpus = replace(self.corpus, asked=item.repository, questions=_ASKED.get(item.task, 0))
+        scenes = all_tasks()[item.task].scenes(corpus, item.tokens)
         return [one for scene in scenes if scene.cases for one in self._of_scene(scene)]
 
     def _of_scene(self, scene: Scene) -> Iterator[Record]:
@@ -163,12 +165,12 @@ def compare(folder: Path, name: str) -> list[dict[str, Any]]:
 def _items(split: Split) -> Iterator[WorkItem]:
     for task in _TASKS:
         size = _TOKENS if all_tasks()[task].sized else 0
-        yield from (WorkItem(task, size, one.name) for one in repositories(split, task))
+        yield from (WorkItem(task, size, one.name) for one in repositories(split, None if task in _ASKED else task))
 
 
 def _opened(split: Split) -> Recorder:
     file, store = locate(DEFAULT_DRAFTER), Store(cache_path())
-    return Recorder(corpus_of(split, file, _QUESTIONS), KeyCache(store, Drafter(file)), store)
+    return Recorder(corpus_of(split, file, questions=0), KeyCache(store, Drafter(file)), store)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +13,6 @@ import torch
 
 from winnow_engine.encoder.profiles import fingerprint_of, shipped_profile
 from winnow_engine.errors import TrainingError
-from winnow_engine.models.gguf_header import read_header
-from winnow_engine.reranker.file import read_reranker
 from winnow_research.training.dataset import Dataset, Rows
 from winnow_research.training.processes import device_of_process, team
 from winnow_research.training.reranker.lists import ListRecipe, Lists, lists_of
@@ -33,14 +31,12 @@ def train_reranker(
     say: Callable[[str], None],
     adapter: Path | None = None,
     model: Path | None = None,
-    start: Path | None = None,
 ) -> None:
     """Write the reranker `out` and its record beside it (JSON), within so many minutes from now.
 
-    The reranker has the layers of `model`, which has the drafter's vocabulary, else those of the drafter; with a
-    reranker to `start` from, its layers and rank. The first stage is `adapter`, else the one that ships. `out`.lists
-    and `out`.checkpoint are written on the way; where they exist, work resumes there. Raises TrainingError for a
-    checkpoint of another recipe, and the errors of the drafter and of `start`.
+    The reranker has the layers of `model`, which has the drafter's vocabulary, else those of the drafter. The first
+    stage is `adapter`, else the one that ships. `out`.lists and `out`.checkpoint are written on the way; where they
+    exist, work resumes there. Raises TrainingError for a checkpoint of another recipe, and the drafter's errors.
     """
     started, device, processes = time.monotonic(), device_of_process(), team()
     torch.set_float32_matmul_precision("high")
@@ -49,10 +45,6 @@ def train_reranker(
         if processes.leads:
             say(f"{time.monotonic() - started:.0f} s: {text}")
 
-    base = model or drafter
-    if start is not None:
-        file = read_reranker(start, read_header(base))
-        recipe = replace(recipe, layers=file.layers, rank=file.updates.rank, start=file.identity)
     kept = out.with_suffix(".lists")
     if kept.is_file():
         listed = load(kept)
@@ -61,9 +53,7 @@ def train_reranker(
         if processes.leads:
             save(listed, kept)
     told(f"{len(listed):,} questions have lists")
-    reranker = new_reranker(base, recipe, device)
-    if start is not None:
-        reranker.load(start)
+    reranker = new_reranker(model or drafter, recipe, device)
     trainer = RerankerTrainer(reranker, data, listed, data.headers[0][:1], recipe)
     told("training begins")
     steps = trainer.run(60 * minutes - (time.monotonic() - started), told, out.with_suffix(".checkpoint"))

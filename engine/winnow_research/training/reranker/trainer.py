@@ -37,8 +37,7 @@ class RerankerRecipe:
     """How a reranker is trained.
 
     A step adds up the gradients of `accumulate` batches of `questions` questions, each in `segments` segments. The
-    learning rate falls with the steps or the time that have passed, whichever is further on. `start` is the identity of
-    the reranker that is trained further, if one is.
+    learning rate falls with the steps or the time that have passed, whichever is further on.
     """
 
     layers: int = 24
@@ -50,7 +49,6 @@ class RerankerRecipe:
     segment_tokens: int = 2_048
     learning_rate: float = 3e-4
     seed: int = 0
-    start: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,6 +84,17 @@ def new_reranker(model: Path, recipe: RerankerRecipe, device: torch.device) -> T
     return reranker.to(device)
 
 
+def optimiser_of(reranker: TrainableReranker, recipe: RerankerRecipe) -> torch.optim.Optimizer:
+    """An optimiser of what is trained, with the highest rates of the recipe."""
+    head = reranker.head
+    described = [
+        {"params": list(reranker.network.parameters()), "peak": recipe.learning_rate},
+        {"params": [head.votes], "peak": recipe.learning_rate * _HEAD_FASTER},
+        {"params": [head.length], "peak": recipe.learning_rate * _SCALE_FASTER},
+    ]
+    return torch.optim.AdamW(described, lr=0.0, betas=(0.9, 0.98), weight_decay=0.01)
+
+
 class RerankerTrainer:
     """Trains a reranker step by step. Under `torchrun`, each process takes its share of a step's batches."""
 
@@ -97,13 +106,7 @@ class RerankerTrainer:
         self._share = self._team.share(recipe.accumulate)
         self._reranker, self._recipe, self._lists = reranker, recipe, lists
         self._chooser = Chooser(data, lists, closing, recipe.segments, recipe.segment_tokens)
-        head = reranker.head
-        described = [
-            {"params": list(reranker.network.parameters()), "peak": recipe.learning_rate},
-            {"params": [head.votes], "peak": recipe.learning_rate * _HEAD_FASTER},
-            {"params": [head.length], "peak": recipe.learning_rate * _SCALE_FASTER},
-        ]
-        self._optimiser = torch.optim.AdamW(described, lr=0.0, betas=(0.9, 0.98), weight_decay=0.01)
+        self._optimiser = optimiser_of(reranker, recipe)
         self._done, self._spent = 0, 0.0
 
     def run(self, seconds: float, say: Say, checkpoint: Path | None = None, every: int = 100) -> list[dict[str, Any]]:
@@ -122,7 +125,7 @@ class RerankerTrainer:
                 passed = self._team.agreed(time.monotonic() - started)
                 if self._done >= self._recipe.steps or passed >= seconds:
                     break
-                if self._done == 0 and not self._recipe.start:
+                if self._done == 0:
                     self._measure()
                 seen.append(self._step(batches, passed / seconds))
                 self._done += 1
