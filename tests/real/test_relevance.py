@@ -3,6 +3,7 @@
 Development repositories in three languages, 12K tokens each; a minute of encoding on one free core.
 """
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from winnow_engine.index.workspace import Sources, read_workspace
 from winnow_engine.question import Question
 from winnow_engine.storage.store import Store
 from winnow_research.evaluation.corpus import Corpus
-from winnow_research.evaluation.figures import BUDGETS, RelevanceFigure, figures
+from winnow_research.evaluation.figures import BUDGETS, figures
 from winnow_research.evaluation.methods.base import Subject
 from winnow_research.evaluation.methods.lexical import Bm25
 from winnow_research.evaluation.methods.minilm import MiniLm
@@ -29,6 +30,7 @@ pytestmark = pytest.mark.real_weights
 
 REPOSITORIES = ("tornado", "wandb-core", "cordova-android")
 TOKENS = 12_000
+METHODS = ("BM25", "Winnow")
 RECORDED = 0.88  # describe, kept whole within 500 tokens: 23 of 26
 
 
@@ -39,16 +41,13 @@ def test_recall_has_not_dropped_beyond_noise(qwen_small: Path, store: Store) -> 
         Corpus(chosen, drafter.count, questions=24), [Bm25(), Winnow(lambda: drafter)], store, print
     )
     outcomes = list(evaluation.run([all_tasks()["describe"]], [TOKENS]))
-    bm25, winnow = (figure for figure in figures(outcomes) if figure.group == "all")
+    winnow = next(figure for figure in figures(outcomes) if (figure.method, figure.group) == ("Winnow", "all"))
     assert winnow.cases >= 25
-    assert kept(winnow, 500)[1] >= RECORDED, winnow
-    assert kept(winnow, 1000)[0] > kept(bm25, 1000)[1], (winnow, bm25)
-
-
-def kept(figure: RelevanceFigure, budget: int) -> tuple[float, float]:
-    """The 95% interval of the share kept within a budget."""
-    estimate = figure.kept[BUDGETS.index(budget)]
-    return estimate.low, estimate.high
+    assert winnow.kept[BUDGETS.index(500)].high >= RECORDED, winnow
+    bm25, ours = ([one.kept[BUDGETS.index(1000)] for one in outcomes if one.method == name] for name in METHODS)
+    parted = [mine for mine, other in zip(ours, bm25, strict=True) if mine != other]
+    by_chance = sum(math.comb(len(parted), wins) for wins in range(sum(parted), len(parted) + 1)) / 2 ** len(parted)
+    assert by_chance < 0.025, parted  # the sign test of the questions that only one method keeps
 
 
 @pytest.mark.parametrize("split", Split)
