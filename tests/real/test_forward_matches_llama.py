@@ -8,7 +8,6 @@ import gguf
 import llama_cpp
 import numpy as np
 import pytest
-from gguf.quants import dequantize
 from random_models import write_all
 
 from winnow_cuda.cpu.encoder import CpuEncoder
@@ -21,18 +20,22 @@ from winnow_engine.models.gguf_header import GgufHeader, read_header
 
 pytestmark = pytest.mark.real_weights
 POSITIONS = 256
+TYPES = {int: gguf.GGUFValueType.UINT32, float: gguf.GGUFValueType.FLOAT32, str: gguf.GGUFValueType.STRING}
 
 
 @pytest.fixture(params=["smollm2", "qwen_small"])
-def model(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
-    file = write_float32(request.getfixturevalue(request.param), tmp_path / "float32.gguf")
-    yield file
+def models(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Path, Path]]:
+    """A model, and the same with its weights as float32."""
+    source: Path = request.getfixturevalue(request.param)
+    file = write_float32(source, tmp_path / "float32.gguf")
+    yield source, file
     file.unlink()
 
 
-def test_hidden_states_and_argmax_match(model: Path) -> None:
+def test_hidden_states_and_argmax_match(models: tuple[Path, Path]) -> None:
+    source, model = models
     header = read_header(model)
-    ids = Vocabulary(LlamaModel(model, vocabulary_only=True)).tokenize(Path(__file__).read_text() * 2)[:POSITIONS]
+    ids = Vocabulary(LlamaModel(source, vocabulary_only=True)).tokenize(Path(__file__).read_text() * 2)[:POSITIONS]
     hidden, logits = ours(model, header, ids)
     their_hidden, their_logits = theirs(model, ids, hidden.shape[1], logits.shape[1])
     cosine = (hidden * their_hidden).sum(1) / np.linalg.norm(hidden, axis=1) / np.linalg.norm(their_hidden, axis=1)
@@ -82,18 +85,14 @@ def context(path: Path, tokens: int) -> Iterator[llama_cpp.llama_context_p]:
 
 
 def write_float32(source: Path, destination: Path) -> Path:
-    """With quantised weights llama.cpp also rounds every activation to eight bits; this takes that away."""
-    reader = gguf.GGUFReader(source)
-    architecture = reader.fields["general.architecture"].contents()
-    writer = gguf.GGUFWriter(destination, architecture)
-    for name, field in reader.fields.items():
-        if name.startswith("GGUF.") or name == "general.architecture":
-            continue
-        if field.types[0] is gguf.GGUFValueType.ARRAY:
-            writer.add_array(name, field.contents())
-        else:
-            writer.add_key_value(name, field.contents(), field.types[0])
-    for tensor in reader.tensors:
-        writer.add_tensor(tensor.name, dequantize(tensor.data, tensor.tensor_type).astype(np.float32))
+    """With quantised weights llama.cpp also rounds activations to eight bits; not with these. No vocabulary."""
+    header = read_header(source)
+    tensors, writer = GgufTensors(source, header), gguf.GGUFWriter(destination, header.architecture)
+    own = {name: value for name, value in header.values.items() if name.startswith(f"{header.architecture}.")}
+    size = {f"{header.architecture}.vocab_size": header.tensors["token_embd.weight"].shape[0]}
+    for name, value in {**own, **size, "tokenizer.ggml.model": "none"}.items():
+        writer.add_key_value(name, value, TYPES[type(value)])
+    for name in header.tensors:
+        writer.add_tensor(name, tensors.read(name))
     write_all(writer)
     return destination
