@@ -8,7 +8,7 @@ from unittest.mock import Mock
 import pytest
 
 from winnow_engine.core import Cancellation
-from winnow_engine.question import Cursor, Question
+from winnow_engine.question import Cursor, Question, Turn
 from winnow_lsp.server.features import asking
 from winnow_lsp.server.render.progress_bars import ProgressBars
 from winnow_lsp.server.session.editor import EditorState, Questions
@@ -27,13 +27,16 @@ class Engine:
     def assistant(self) -> "Engine":
         return self
 
-    def ask(self, _sources: object, question: Question, *_: object) -> None:
+    def ask(self, _sources: object, question: Question, *more: Any) -> None:
         self.came.append(question.text)
+        for on_text in more[2:3]:
+            on_text("So")
 
     select = ask
 
     async def question(self, prepare: Any, *_: object) -> None:
         prepare()(Cancellation())
+        await asyncio.sleep(0)  # what was said arrives
         raise asyncio.CancelledError
 
 
@@ -98,12 +101,17 @@ async def test_one_that_is_cancelled_lets_the_next_one_pass(server: Any, monkeyp
     assert server.engine.came == ["And why?"]
 
 
+async def test_a_cancelled_answer_is_a_turn_as_far_as_it_came(server: Any) -> None:
+    with pytest.raises(asyncio.CancelledError):
+        await asking.answer(server, AskParams.read({"question": "Why?", "conversation": "c"}))
+    assert server.conversations == {"c": [Turn("Why?", "So")]}
+
+
 async def test_one_whose_turn_has_come_says_what_it_waits_for(server: Any) -> None:
     for read, state, said in (
-        (None, "loading", "reading the workspace"),
-        ("read", "loading", "loading models"),
+        (None, "loading", "reading the workspace"), ("read", "loading", "loading models"),
         ("read", "ready", "searching"),
-    ):
+    ):  # fmt: skip
         engine, bar = Mock(drafter=Mock(state=state), latest=Mock(return_value=read)), Mock()
         asking.Queued(server, engine, server.editor.folders, bar)._moved(0)
         bar.say.assert_called_once_with(said)

@@ -90,14 +90,9 @@ def test_any_file_name_survives_its_uri(name: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("at", "first", "last"),
-    [
-        (lines(3, 3, 0), 4, 4),
-        (lines(3, 3, 9), 4, 4),
-        (lines(3, 5, 2), 4, 6),
-        (lines(3, 5, 0), 4, 5),
-        (lines(3, 4, 0), 4, 4),
-    ],
-)
+    [(lines(3, 3, 0), 4, 4), (lines(3, 3, 9), 4, 4), (lines(3, 5, 2), 4, 6), (lines(3, 5, 0), 4, 5),
+     (lines(3, 4, 0), 4, 4)],
+)  # fmt: skip
 def test_ranges_become_whole_lines(tmp_path: Path, at: types.Range, first: int, last: int) -> None:
     assert folders(tmp_path).cursor((tmp_path / "a.py").as_uri(), at) == Cursor("a.py", first, last)
 

@@ -150,14 +150,10 @@ async def test_what_is_no_request_is_not_found_and_an_unknown_notification_is_ig
 @pytest.mark.parametrize("method", ["winnow/ask", "winnow/spans"])
 @pytest.mark.parametrize(
     ("params", "words"),
-    [
-        (None, "params must be an object"),
-        ([], "params must be an object"),
-        ({}, "give a question"),
-        ({"question": ["?"]}, "question must be a string"),
-        ({"question": "?", "range": {"start": 5}}, "start must be an object"),
-    ],
-)
+    [(None, "params must be an object"), ([], "params must be an object"), ({}, "give a question"),
+     ({"question": ["?"]}, "question must be a string"),
+     ({"question": "?", "range": {"start": 5}}, "start must be an object")],
+)  # fmt: skip
 async def test_bad_parameters_are_explained(started: Talk, method: str, params: object, words: str) -> None:
     (answer,) = await started.say(request(method, params)).hear()
     assert answer["error"]["code"] == INVALID_PARAMS

@@ -138,6 +138,10 @@ async def answered_in(server: WinnowServer, params: AskParams, conversation: str
 
         try:
             answered = await request.run(make, lambda answer: answer.stats.selection)
+        except asyncio.CancelledError:
+            if deltas.text:  # a follow-up knows what was shown
+                server.conversations.setdefault(conversation, []).append(Turn(question.text, deltas.text))
+            raise
         finally:
             deltas.close()
         server.conversations.setdefault(conversation, []).append(Turn(question.text, answered.text))

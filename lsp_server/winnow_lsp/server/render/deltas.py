@@ -48,7 +48,7 @@ _INTERVAL_S = 1 / 60
 
 
 class Deltas:
-    """Sends it as numbered `$/progress` deltas, joined to at most 60 a second; the first goes out at once."""
+    """Sends it as numbered `$/progress` deltas, at most 60 a second, the first at once; `text` is the answer so far."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Deltas:
         self._loop = asyncio.get_running_loop()
         self._pending: dict[str, list[str]] = {"text": [], "thinking": []}
         self._sentences: list[dict[str, Any]] = []
-        self._sequence = 0
+        self._sequence, self.text = 0, ""
         self._throttle = Throttle(self._send, _INTERVAL_S)
 
     def kept(self, kept: dict[str, Any]) -> None:
@@ -91,6 +91,7 @@ class Deltas:
         if begin := self._begins.pop(field, None):
             begin()
         self._pending[field].append(text)
+        self.text += text if field == "text" else ""
         self._throttle.want()
 
     def _attributed(self, sentence: dict[str, Any]) -> None:

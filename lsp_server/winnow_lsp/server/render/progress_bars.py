@@ -24,10 +24,7 @@ class ProgressBar:
     """One bar, nothing without a token. It belongs to the event loop, but for `report` and `kept`."""
 
     def __init__(
-        self,
-        notifications: Notifications,
-        token: types.ProgressToken | None,
-        said: Callable[[ProgressBar], None],
+        self, notifications: Notifications, token: types.ProgressToken | None, said: Callable[[ProgressBar], None]
     ) -> None:
         """`said` is called with each new message."""
         self._notifications, self._token, self._said = notifications, token, said
