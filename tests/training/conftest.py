@@ -37,21 +37,11 @@ def drafter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     writer.add_head_count_kv(KV_HEADS)
     writer.add_feed_forward_length(2 * WIDTH)
     add_tokenizer(writer, ["<|im_start|>", "<|im_end|>", "<|file_sep|>"])
-    narrow = WIDTH * KV_HEADS // HEADS
-    layer = {
-        "attn_norm.weight": (WIDTH,),
-        "ffn_norm.weight": (WIDTH,),
-        "attn_q.weight": (WIDTH, WIDTH),
-        "attn_k.weight": (narrow, WIDTH),
-        "attn_v.weight": (narrow, WIDTH),
-        "attn_q.bias": (WIDTH,),
-        "attn_k.bias": (narrow,),
-        "attn_v.bias": (narrow,),
-        "attn_output.weight": (WIDTH, WIDTH),
-        "ffn_gate.weight": (2 * WIDTH, WIDTH),
-        "ffn_up.weight": (2 * WIDTH, WIDTH),
-        "ffn_down.weight": (WIDTH, 2 * WIDTH),
-    }
+    narrow, square, wide = WIDTH * KV_HEADS // HEADS, (WIDTH, WIDTH), (2 * WIDTH, WIDTH)
+    layer: dict[str, tuple[int, ...]] = dict.fromkeys(("attn_norm.weight", "ffn_norm.weight"), (WIDTH,))
+    layer |= {"attn_q.weight": square, "attn_k.weight": (narrow, WIDTH), "attn_v.weight": (narrow, WIDTH)}
+    layer |= {"attn_q.bias": (WIDTH,), "attn_k.bias": (narrow,), "attn_v.bias": (narrow,), "attn_output.weight": square}
+    layer |= {"ffn_gate.weight": wide, "ffn_up.weight": wide, "ffn_down.weight": wide[::-1]}
     shapes = {f"blk.{index}.{name}": shape for index in range(LAYERS) for name, shape in layer.items()}
     random = np.random.default_rng(7)
     for name, shape in {"token_embd.weight": (259, WIDTH), "output_norm.weight": (WIDTH,), **shapes}.items():

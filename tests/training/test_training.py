@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -142,17 +143,22 @@ def test_training_resumes_at_its_checkpoint_as_if_it_had_never_stopped(
     assert (tmp_path / "resumed").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
+@pytest.mark.parametrize(("kind", "warm_up", "other"), [("name", 60, "WrittenEpoch"), ("written", 25, "Epoch")])
 def test_the_command_trains_and_writes_the_adapter_with_its_losses(
-    drafter: Path, data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, warm_up: int, other: str, drafter: Path, data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("winnow_research.training.trainer.TrainingRecipe", lambda **changes: recipe(**changes))
-    data.save(tmp_path / "data.npz")
+    monkeypatch.delattr(f"winnow_research.training.trainer.{other}")
+    warm_ups: list[int] = []
+    monkeypatch.setattr("winnow_research.training.trainer.cosine", lambda *given: warm_ups.append(given[2]) or 1.0)
+    replace(data, kinds=(kind,)).save(tmp_path / "data.npz")
     out = tmp_path / "adapter.safetensors"
     arguments = ["run", str(tmp_path / "data.npz"), str(out), "--drafter", str(drafter), "--steps", "2"]
-    result = CliRunner().invoke(command, [*arguments, "--turns", "name=3"], catch_exceptions=False)
+    result = CliRunner().invoke(command, [*arguments, "--turns", f"{kind}=3"], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     assert AdapterProfile(out).layers == 2
     record = json.loads((tmp_path / "adapter.json").read_text())
     assert [step["step"] for step in record["steps"]] == [1, 2]
+    assert warm_ups == [warm_up] * 2
     assert record["recipe"]["rank"] == 4
-    assert record["recipe"]["mixture"]["turns"]["name"] == 3
+    assert record["recipe"]["mixture"]["turns"][kind] == 3

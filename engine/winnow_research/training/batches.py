@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,7 +27,10 @@ class Mixture:
     code_questions: int = 56
     """The most questions with code at the cursor, which are five times as long as the others."""
     turns: Mapping[str, int] = field(default_factory=lambda: dict(_TURNS))
-    """How many questions of a kind each round takes until a batch is full; one if the kind is not named."""
+    """How many questions of a kind each round takes until a batch is full; one if the kind is not named.
+
+    Naming `written` chooses `WrittenEpoch`.
+    """
     bare_share: float = 0.6
     """The share of quoted units that are shown without the quoted lines, so that those questions can be asked."""
     together: float = 0.9
@@ -56,8 +59,8 @@ class Epoch:
         self._data, self._mixture, self._seed = data, mixture, (seed, number)
         rng = np.random.default_rng(self._seed)
         self._bare = (np.diff(data.bare.offsets) > 0) & (rng.random(len(data.units)) < mixture.bare_share)
-        self._asked = _questions_by_unit(data, self._bare)
-        self._groups = [group for group in _groups(data, mixture, rng) if self._askable(group)]
+        self._asked = questions_by_unit(data, self._bare)
+        self._groups = [group for group in grouped(_chunks(data, mixture, rng), mixture) if self._askable(group)]
 
     def __len__(self) -> int:
         return len(self._groups)
@@ -65,23 +68,21 @@ class Epoch:
     def batch(self, index: int) -> TrainingBatch:
         """Build a batch, which has at least one question."""
         data, rng = self._data, np.random.default_rng([*self._seed, index])
-        segments, columns, unit_of = _shown(data, self._groups[index], self._bare)
+        segments, columns, unit_of = segments_of(data, self._groups[index], self._bare)
         found = (question for unit in np.unique(unit_of).tolist() for question in self._asked.get(unit, ()))
-        questions = _chosen(data, list(dict.fromkeys(found)), self._mixture, rng)
-        positives, ignored = _pairs(data, questions, unit_of)
-        texts = tuple(data.questions[question] for question in questions)
-        return TrainingBatch(tuple(segments), columns, texts, positives, ignored)
+        questions = choose(data, list(dict.fromkeys(found)), self._mixture, rng)
+        return batch_of(data, segments, columns, unit_of, questions)
 
     def _askable(self, files: Sequence[int]) -> bool:
         starts = self._data.file_units
         return any(unit in self._asked for file in files for unit in range(int(starts[file]), int(starts[file + 1])))
 
 
-def _groups(data: Dataset, mixture: Mixture, rng: Generator) -> Iterator[list[int]]:
-    """The files of each batch. What is left at the end is less than a batch, and dropped."""
+def grouped(chunks: Iterable[tuple[list[int], int]], mixture: Mixture) -> Iterator[list[int]]:
+    """The chunks of each batch, joined. What is left at the end is less than a batch, and dropped."""
     group: list[int] = []
     tokens = 0
-    for chunk, size in _chunks(data, mixture, rng):
+    for chunk, size in chunks:
         group += chunk
         tokens += size
         if tokens >= mixture.tokens:
@@ -142,7 +143,7 @@ def _linked_files(data: Dataset) -> dict[int, Counter[int]]:
     return links
 
 
-def _questions_by_unit(data: Dataset, bare: NDArray[np.bool_]) -> dict[int, list[int]]:
+def questions_by_unit(data: Dataset, bare: NDArray[np.bool_]) -> dict[int, list[int]]:
     """By unit, the questions it answers that can be asked. If a question quotes, all its golds must be shown bare."""
     asked: dict[int, list[int]] = defaultdict(list)
     for question in range(len(data.questions)):
@@ -153,7 +154,7 @@ def _questions_by_unit(data: Dataset, bare: NDArray[np.bool_]) -> dict[int, list
     return asked
 
 
-def _shown(data: Dataset, files: Sequence[int], bare: NDArray[np.bool_]) -> tuple[list[Segment], Int64, Int64]:
+def segments_of(data: Dataset, files: Sequence[int], bare: NDArray[np.bool_]) -> tuple[list[Segment], Int64, Int64]:
     """The segments of the files, and the tokens and the unit of each column."""
     segments: list[Segment] = []
     lengths: list[int] = []
@@ -171,7 +172,7 @@ def _shown(data: Dataset, files: Sequence[int], bare: NDArray[np.bool_]) -> tupl
     return segments, np.array(lengths, np.int64), np.array(units, np.int64)
 
 
-def _chosen(data: Dataset, candidates: list[int], mixture: Mixture, rng: Generator) -> list[int]:
+def choose(data: Dataset, candidates: list[int], mixture: Mixture, rng: Generator) -> list[int]:
     """At most as many questions as the mixture allows. Kinds take turns."""
     queues: dict[int, list[int]] = defaultdict(list)
     code_left = mixture.code_questions
@@ -188,6 +189,14 @@ def _chosen(data: Dataset, candidates: list[int], mixture: Mixture, rng: Generat
             chosen += queue[:turns]
             del queue[:turns]
     return chosen[: mixture.questions]
+
+
+def batch_of(
+    data: Dataset, segments: Iterable[Segment], column_tokens: Int64, unit_of: Int64, questions: list[int]
+) -> TrainingBatch:
+    """The batch that asks these questions about segments, whose columns belong to the units `unit_of`."""
+    texts = tuple(data.questions[question] for question in questions)
+    return TrainingBatch(tuple(segments), column_tokens, texts, *_pairs(data, questions, unit_of))
 
 
 def _pairs(data: Dataset, questions: list[int], unit_of: Int64) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

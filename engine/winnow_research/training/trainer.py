@@ -22,8 +22,10 @@ from winnow_research.training.drafter import TrainableDrafter
 from winnow_research.training.heads import HEADS, loss_of
 from winnow_research.training.processes import device_of_process, team
 from winnow_research.training.schedule import cosine, set_rates
+from winnow_research.training.written_batches import WrittenEpoch
 
 _WARM_UP = 60  # steps
+_WRITTEN_WARM_UP = 25
 _HEADS_FASTER = 2.0
 _SCALE_FASTER = 10.0
 _CLIP = 1.0
@@ -154,7 +156,8 @@ class Trainer:
 
     def _step(self, batches: list[TrainingBatch]) -> Tensor:
         """Make one update. Returns what `_backward` returns for each batch, [batches, 4]."""
-        set_rates(self._optimiser, cosine(self._done, self._recipe.steps, _WARM_UP))
+        warm_up = _WRITTEN_WARM_UP if "written" in self._recipe.mixture.turns else _WARM_UP
+        set_rates(self._optimiser, cosine(self._done, self._recipe.steps, warm_up))
         self._optimiser.zero_grad(set_to_none=True)
         results = torch.stack([self._backward(batch) for batch in batches])
         trained = [p for group in self._optimiser.param_groups for p in group["params"]]
@@ -194,8 +197,9 @@ def _reported(step: int, results: Tensor, seconds: float) -> Step:
 
 def _batches(data: Dataset, recipe: TrainingRecipe) -> Iterator[Callable[[], TrainingBatch]]:
     """A function for each batch that builds it, epoch after epoch."""
+    kind = WrittenEpoch if "written" in recipe.mixture.turns else Epoch
     for number in count():
-        epoch = Epoch(data, recipe.mixture, recipe.seed, number)
+        epoch = kind(data, recipe.mixture, recipe.seed, number)
         if not len(epoch):
             raise TrainingError("the data set is smaller than one batch: prepare it from more projects")
         yield from (partial(epoch.batch, index) for index in range(len(epoch)))

@@ -16,6 +16,7 @@ from winnow_research.training.examples import commits
 from winnow_research.training.heldout import SeenLines, seen_in
 from winnow_research.training.prepare import without_copies
 from winnow_research.training.projects import LICENCES, load
+from winnow_research.training.written_batches import WrittenEpoch
 
 LINES = [b"def account_%d(balance): return balance + %d\n" % (n, n) for n in range(12)]
 # Public benchmarks of repositories (SWE-bench, its kin in other languages, SWE-QA, RepoQA) take questions from these.
@@ -134,6 +135,27 @@ def test_a_batch_pairs_each_question_with_its_unit_and_asks_what_quotes_only_whe
             number, quotes = batch.questions[row]
             assert shown[ends[column] - 1] == number + 10
             assert not quotes or batch.column_tokens[column] == 25
+
+
+def test_all_written_questions_are_asked_each_where_all_its_golds_are_shown() -> None:
+    parts = [part(name, 3, 40, 100) for name in "ab"]  # of six segments each
+    ours = [sorted({n, (7 * n + 50) % 120}) for n in range(120)]
+    for one in parts:
+        one.kinds[::2], one.golds[::2] = ["written"] * 120, ours
+    data = joined(parts, PREFIX)
+    mixture = Mixture(tokens=8000, chunk_tokens=8000, turns={"written": 100})
+    epoch, again = (WrittenEpoch(data, mixture, 5, 1) for _ in range(2))
+    batches, asked = [epoch.batch(index) for index in range(len(epoch))], set()
+    for batch in batches:
+        units = np.concatenate([one.ids for one in batch.segments])[np.cumsum(batch.column_tokens) - 1] - 10
+        for row, (number, quotes) in enumerate(batch.questions):
+            answers = units[batch.positives[1, batch.positives[0] == row]].tolist()
+            assert sorted(answers) == ([number] if quotes else ours[number])
+        numbers = [number for number, quotes in batch.questions if not quotes]
+        assert 0 < len(batch.questions) - len(numbers) <= len(numbers) <= 100
+        asked |= {(data.project_of[batch.segments[0].file], number) for number in numbers}
+    assert len(asked) == 240
+    assert [flat(batch) for batch in batches] == [flat(again.batch(index)) for index in range(len(again))]
 
 
 def test_copies_of_the_answer_and_the_unit_asked_from_are_ignored(data: Dataset) -> None:

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from random_models import write_model
 
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
@@ -12,18 +11,13 @@ from winnow_research.training.examples.base import ProjectTree
 
 
 @pytest.fixture
-def target(tmp_path: Path) -> Path:
-    return write_model(tmp_path / "tiny.gguf")
-
-
-@pytest.fixture
-def data(target: Path, tree: ProjectTree, cache: Path) -> PromptData:
+def data(drafter: Path, tree: ProjectTree, cache: Path) -> PromptData:
     one = [tree.haystack.repository]
-    return prepare(one, one, target, PromptRecipe(most_tokens=4000), lambda _: None, directory=cache)
+    return prepare(one, one, drafter, PromptRecipe(most_tokens=4000), lambda _: None, directory=cache)
 
 
-def test_prompts_ask_about_functions_and_show_them(data: PromptData, target: Path) -> None:
-    vocabulary = Vocabulary(LlamaModel(target, vocabulary_only=True))
+def test_prompts_ask_about_functions_and_show_them(data: PromptData, drafter: Path) -> None:
+    vocabulary = Vocabulary(LlamaModel(drafter, vocabulary_only=True))
     texts = [vocabulary.text(data.asked[number]) for number in range(len(data.asked))]
     assert {name for name in ("save_accounts", "monthly_summary", "PushItem") for text in texts if name in text}
     assert any("ledger/ledger/store.py" in text for text in texts)
@@ -33,10 +27,10 @@ def test_prompts_ask_about_functions_and_show_them(data: PromptData, target: Pat
     assert data.ends == (511,)
 
 
-def test_equal_seeds_give_equal_prompts_within_the_limit(target: Path, tree: ProjectTree, cache: Path) -> None:
+def test_equal_seeds_give_equal_prompts_within_the_limit(drafter: Path, tree: ProjectTree, cache: Path) -> None:
     one = [tree.haystack.repository]
     made = [
-        prepare(one, [], target, PromptRecipe(most_tokens=1500, seed=seed), lambda _: None, directory=cache)
+        prepare(one, [], drafter, PromptRecipe(most_tokens=1500, seed=seed), lambda _: None, directory=cache)
         for seed in (0, 0, 1)
     ]
     assert made[0].asked.values.tolist() == made[1].asked.values.tolist() != made[2].asked.values.tolist()

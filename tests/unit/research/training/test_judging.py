@@ -11,21 +11,9 @@ WAYS = {16_000: [np.array([0, 1, 2])], 32_000: [np.array([0, 1, 2, 3])]}
 
 
 def _record(**changes: object) -> Record:
-    record = Record(
-        "real",
-        "repo",
-        0,
-        (NOTHING,),
-        np.array([4.0, 3.0, 2.0, 1.0], np.float32),
-        None,
-        np.full(4, 400, np.int32),
-        np.array([2]),
-        (),
-        (),
-        WAYS,
-        {},
-        {16_000: [np.array([-2.0, -1.0, 6.0], np.float32)], 32_000: [np.zeros(4, np.float32)]},
-    )
+    total, sizes = np.array([4.0, 3.0, 2.0, 1.0], np.float32), np.full(4, 400, np.int32)
+    said = {16_000: [np.array([-2.0, -1.0, 6.0], np.float32)], 32_000: [np.zeros(4, np.float32)]}
+    record = Record("real", "repo", 0, (NOTHING,), total, None, sizes, np.array([2]), (), (), WAYS, {}, said)
     return replace(record, **changes)  # type: ignore[arg-type]
 
 
