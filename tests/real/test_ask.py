@@ -57,7 +57,7 @@ def test_ask_prints_one_json_object_with_everything(run) -> None:
     assert answer["answer"].strip()
     assert set(answer["stats"]) >= KEYS
     assert answer["stats"]["kept_tokens"] <= 300 < answer["stats"]["workspace_tokens"]
-    assert answer["stats"]["ttft_s"] == pytest.approx(sum(answer["stats"]["stages"].values()), abs=0.1)
+    assert answer["stats"]["ttft_s"] == pytest.approx(sum(answer["stats"]["stages"].values()), abs=0.1, rel=0.02)
     for item in answer["spans"] + answer["citations"]:
         lines = (REPOSITORY / "winnow_engine" / "encoder" / item["path"]).read_text().splitlines()
         assert 1 <= item["start_line"] <= item["end_line"] <= len(lines)
