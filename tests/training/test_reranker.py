@@ -97,7 +97,7 @@ def test_lists_have_the_scores_that_training_sees(drafter: Path, data: Dataset, 
 
 def test_it_learns_to_find_the_golds(drafter: Path, data: Dataset, lists: Lists) -> None:
     reranker = new_reranker(drafter, RECIPE, CPU)
-    trainer = RerankerTrainer(reranker, data, lists, data.headers[0][:1], RECIPE)
+    trainer = RerankerTrainer(reranker, data, lists, RECIPE)
     told = trainer.run(600, lambda _: None)
     assert told[-1]["loss"] < 0.5 * told[0]["loss"]
     assert told[-1]["rank"] > 0.8
@@ -106,7 +106,6 @@ def test_it_learns_to_find_the_golds(drafter: Path, data: Dataset, lists: Lists)
 
 def test_it_resumes_at_its_checkpoint(drafter: Path, data: Dataset, lists: Lists, tmp_path: Path) -> None:
     recipe = RerankerRecipe(layers=1, rank=2, steps=6, accumulate=1, questions=2, segments=1, segment_tokens=256)
-    closing = data.headers[0][:1]
 
     def stop(text: str) -> None:
         if "'step': 3" in text:
@@ -115,10 +114,10 @@ def test_it_resumes_at_its_checkpoint(drafter: Path, data: Dataset, lists: Lists
     checkpoint = tmp_path / "checkpoint"
     reranker = new_reranker(drafter, recipe, CPU)
     with pytest.raises(KeyboardInterrupt):
-        RerankerTrainer(reranker, data, lists, closing, recipe).run(1e9, stop, checkpoint, every=2)
+        RerankerTrainer(reranker, data, lists, recipe).run(1e9, stop, checkpoint, every=2)
     resumed, whole = new_reranker(drafter, recipe, CPU), new_reranker(drafter, recipe, CPU)
-    RerankerTrainer(resumed, data, lists, closing, recipe).run(1e9, lambda _: None, checkpoint, every=2)
-    RerankerTrainer(whole, data, lists, closing, recipe).run(1e9, lambda _: None)
+    RerankerTrainer(resumed, data, lists, recipe).run(1e9, lambda _: None, checkpoint, every=2)
+    RerankerTrainer(whole, data, lists, recipe).run(1e9, lambda _: None)
     for name, value in whole.state_dict().items():
         torch.testing.assert_close(resumed.state_dict()[name], value, atol=1e-5, rtol=1e-4)
 

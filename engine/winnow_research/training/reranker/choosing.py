@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,8 +31,8 @@ class RerankerExample:
 class Chooser:
     """Makes examples: equal data, lists, rows and seeds give equal ones."""
 
-    def __init__(self, data: Dataset, lists: Lists, closing: Int32, segments: int, segment_tokens: int) -> None:
-        self._data, self._lists, self._closing = data, lists, closing
+    def __init__(self, data: Dataset, lists: Lists, segments: int, segment_tokens: int) -> None:
+        self._data, self._lists = data, lists
         self._segments, self._segment_tokens = segments, segment_tokens
         self._uses = _uses(data)
 
@@ -44,17 +44,9 @@ class Chooser:
         units = np.concatenate([rng.permutation(golds), self._drawn(row, rng)])
         known = dict(zip(self._lists.units[row].tolist(), self._lists.first(row), strict=True))
         bare = bool(self._lists.bare[self._project(int(golds[0]))])
-        opening = len(data.prefix) + len(data.questions[question])
-        room = self._segments * (self._segment_tokens - min(opening, self._segment_tokens // 2))
-        sizes = np.array([min(len(tokens_of(data, unit, bare)), MOST_UNIT_TOKENS) for unit in units.tolist()])
-        count = max(int(np.searchsorted(np.cumsum(sizes + 4), room, "right")), 1)
-        while True:
-            shown = np.sort(units[:count])
-            texts = [self._text(unit, bare) for unit in shown.tolist()]
-            laid = tuple(segments_of(data.prefix, data.questions[question], texts, self._closing, self._segment_tokens))
-            if len(laid) <= self._segments or count == 1:
-                break
-            count = max(count - max(count // 16, 1), 1)
+        texts = {unit: self._text(unit, bare) for unit in units.tolist()}
+        asked = data.prefix, data.questions[question]
+        laid, shown = fitting(units, texts, *asked, self._segments, self._segment_tokens)
         nothing = np.zeros(2, np.float32)
         first = np.stack([known.get(unit, nothing) for unit in shown.tolist()]).astype(np.float32)
         return RerankerExample(laid, np.flatnonzero(np.isin(shown, golds)).astype(np.int64), first)
@@ -91,6 +83,24 @@ class Chooser:
 
     def _project(self, unit: int) -> int:
         return int(self._data.project_of[np.searchsorted(self._data.file_units, unit, "right") - 1])
+
+
+def fitting(
+    order: Int64, texts: Mapping[int, UnitText], prefix: Int32, question: Int32, segments: int, segment_tokens: int
+) -> tuple[tuple[RerankerSegment, ...], Int64]:
+    """As many units, in this order, as at most so many segments show, or one; the units shown, in ascending order."""
+    opening = len(prefix) + len(question)
+    room = segments * (segment_tokens - min(opening, segment_tokens // 2))
+    sizes = np.array([min(len(texts[unit].ids), MOST_UNIT_TOKENS) for unit in order.tolist()])
+    count = max(int(np.searchsorted(np.cumsum(sizes + 4), room, "right")), 1)
+    while True:
+        shown = np.sort(order[:count])
+        units = [texts[unit] for unit in shown.tolist()]
+        closing = units[0].header[:1] if units else prefix[:0]
+        laid = tuple(segments_of(prefix, question, units, closing, segment_tokens))
+        if len(laid) <= segments or count == 1:
+            return laid, shown
+        count = max(count - max(count // 16, 1), 1)
 
 
 def _uses(data: Dataset) -> dict[int, list[int]]:

@@ -27,9 +27,11 @@ from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.reranker.file import read_reranker
-from winnow_engine.reranker.layout import RerankerSegment, segments_of
+from winnow_engine.reranker.layout import RerankerSegment
 from winnow_engine.runtime import mapped_ahead
+from winnow_engine.selection.budget import density
 from winnow_research.training.processes import device_of_process
+from winnow_research.training.reranker.choosing import fitting
 from winnow_research.training.reranker.judging import WAYS, Record
 from winnow_research.training.reranker.model import ReadBatch, batch_of
 from winnow_research.training.reranker.trainer import RerankerRecipe, new_reranker, optimiser_of
@@ -52,7 +54,6 @@ _QUESTIONS, _BATCHES, _SEGMENTS, _SEGMENT_TOKENS = 4, 2, 4, 2_048  # in a batch,
 _WARM_UP, _CLIP, _AHEAD = 20, 1.0, 8
 _LEADS_OFTENER = 4  # times as often as the rest are those units shown that lead
 _EXPONENTS = (0.0, 0.8)  # of the units' tokens
-_SMALL = 32  # tokens, below which a unit's size does not count
 
 Example = tuple[Record, list[Int64]]
 """A question, and by part the places of the units that are shown of it."""
@@ -117,12 +118,11 @@ def loss_of(said: Tensor, examples: Sequence[Example]) -> Tensor:
         score = _tensor(np.where(known, record.total, 0), said) + (
             added[0] if record.log_shares is None else _gained(_tensor(record.log_shares, said), torch.stack(added))
         )
-        size = _tensor(np.log(np.maximum(record.tokens, _SMALL)), said)
         golds = np.intersect1d(record.golds, np.concatenate(shown))
         known[[*record.golds[record.golds >= 0], *record.focus, *record.companions]] = False
         others, gold = (torch.from_numpy(part).to(said.device) for part in (np.flatnonzero(known), golds))
         for exponent in _EXPONENTS:
-            value = score - exponent * size
+            value = score + _tensor(density(np.zeros_like(record.total), record.tokens, exponent), said)
             misses = functional.softplus(torch.logsumexp(value[others], 0) - value[gold])
             total = total + misses.mean() / len(_EXPONENTS)
     return total / len(examples)
@@ -177,24 +177,14 @@ def _batch(
     return read, [(record, [places for _, places in parts]) for record, parts in made]
 
 
-def _shown(record: Record, prefix: Int32, rng: Generator) -> list[tuple[list[RerankerSegment], Int64]]:
+def _shown(record: Record, prefix: Int32, rng: Generator) -> list[tuple[tuple[RerankerSegment, ...], Int64]]:
     """By part, segments of its golds and of units drawn from those read, and these units' places in ascending order."""
+    most = _SEGMENTS if len(record.questions) == 1 else 1
     found = []
     for question, read in zip(record.questions, record.ways[WAYS[0]], strict=True):
-        most = _SEGMENTS if len(record.questions) == 1 else 1
-        room = most * (_SEGMENT_TOKENS - len(prefix) - len(question))
         leads = np.argsort(np.argsort(-record.total[read])) < len(read) / 2
         drawn = np.log(np.where(leads, _LEADS_OFTENER, 1)) + rng.gumbel(size=len(read))
         drawn[np.isin(read, record.golds)] = np.inf
-        order = np.argsort(-drawn, kind="stable")
-        sizes = np.array([min(len(record.texts[place].ids), _SEGMENT_TOKENS // 4) + 4 for place in read.tolist()])
-        count = int(np.searchsorted(np.cumsum(sizes[order]), room, "right"))
-        laid: list[RerankerSegment] = []
-        while count := max(count, min(len(read), 1)):
-            texts = [record.texts[place] for place in np.sort(read[order[:count]]).tolist()]
-            laid = list(segments_of(prefix, question, texts, texts[0].header[:1], _SEGMENT_TOKENS))
-            if len(laid) <= most or count == 1:
-                break
-            count -= max(count // 16, 1)
-        found.append((laid, np.sort(read[order[:count]])))
+        order = read[np.argsort(-drawn, kind="stable")]
+        found.append(fitting(order, record.texts, prefix, question, most, _SEGMENT_TOKENS))
     return found

@@ -54,7 +54,7 @@ def train_reranker(
             save(listed, kept)
     told(f"{len(listed):,} questions have lists")
     reranker = new_reranker(model or drafter, recipe, device)
-    trainer = RerankerTrainer(reranker, data, listed, data.headers[0][:1], recipe)
+    trainer = RerankerTrainer(reranker, data, listed, recipe)
     told("training begins")
     steps = trainer.run(60 * minutes - (time.monotonic() - started), told, out.with_suffix(".checkpoint"))
     if not processes.leads:

@@ -13,7 +13,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from winnow_cuda.shapes import Int32
 from winnow_engine.runtime import mapped_ahead
 from winnow_research.training import checkpoint as checkpoints
 from winnow_research.training.dataset import Dataset
@@ -98,14 +97,12 @@ def optimiser_of(reranker: TrainableReranker, recipe: RerankerRecipe) -> torch.o
 class RerankerTrainer:
     """Trains a reranker step by step. Under `torchrun`, each process takes its share of a step's batches."""
 
-    def __init__(
-        self, reranker: TrainableReranker, data: Dataset, lists: Lists, closing: Int32, recipe: RerankerRecipe
-    ) -> None:
+    def __init__(self, reranker: TrainableReranker, data: Dataset, lists: Lists, recipe: RerankerRecipe) -> None:
         """Raises TrainingError if there are more processes than a step has batches."""
         self._team = team()
         self._share = self._team.share(recipe.accumulate)
         self._reranker, self._recipe, self._lists = reranker, recipe, lists
-        self._chooser = Chooser(data, lists, closing, recipe.segments, recipe.segment_tokens)
+        self._chooser = Chooser(data, lists, recipe.segments, recipe.segment_tokens)
         self._optimiser = optimiser_of(reranker, recipe)
         self._done, self._spent = 0, 0.0
 
