@@ -38,7 +38,7 @@ if _WORKER is not None and sys.platform == "linux":
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With `-n 2`, what takes minutes comes first; editors last of that, as CI builds VS Code's extension meanwhile."""
     if _WORKER is not None:
-        items.sort(key=lambda item: next((n for n, folder in enumerate(_LONG) if item.nodeid.startswith(folder)), 9))
+        items.sort(key=lambda item: [not item.nodeid.startswith(folder) for folder in _LONG])
 
 
 @pytest.hookimpl(optionalhook=True)
