@@ -98,6 +98,7 @@ def test_a_name_as_long_as_its_file_is_read_in_linear_time() -> None:
     [
         ("class MYLIB_API Widget : public Base {", "Widget"),
         ("class MYLIB_API EXPORT_IF(X) Widget final\n{", "Widget"),
+        ("        ROUND(x, y)\n" * 20 + "class MYLIB_API Widget {", "Widget"),
         ("struct my_export Widget\n    : public Base\n    , Other {", "Widget"),
         ("template <typename T>\nclass [[nodiscard]] MYLIB_API Widget<T*> : Base<T> {", "Widget<T*>"),
         ("class alignas(16) MYLIB_API Outer::Widget {", "Outer.Widget"),

@@ -62,14 +62,14 @@ def _packed(name: str, files: str, documentation: DocComment | None = None, **ke
 
 
 # Macros that a grammar takes for names: `class MYLIB_API Widget : public Base {`, also with attributes; Qt's sections;
-# and lines of their own before a class, namespace or section.
+# and lines of their own before a class or section, possessive: else their indentation is divided in every way.
 _MACROS = re.compile(
     rb"\b(?:class|struct|union)\s+"
     rb"((?:(?:[A-Z_][A-Z0-9_]+|\w+_(?:api|export))\b(?:\s*\([^()\n]{0,200}\))?\s*"
     rb"|(?:alignas|__declspec)\s*\([^()\n]{0,200}\)\s*|\[\[[^\]\n]{0,200}\]\]\s*){1,6})"
     rb"(?!final\b)[A-Za-z_][\w:]*(?:\s*<[^;{}]{0,200}>)?\s*(?:\bfinal\s*)?(?:\{|:(?!:))"
     rb"|\b(?:public|protected|private)\s+(Q_SLOTS|slots)\b|^[ \t]*((?:Q_SIGNALS|signals)[ \t]*:)"
-    rb"|^((?:[ \t]*[A-Z][A-Z0-9_]{2,}(?:\([^\n]{0,200}\))?[ \t]*\n\s*){1,9})"
+    rb"|^((?:[ \t]*+[A-Z][A-Z0-9_]{2,}+(?:\([^\n]{0,200}\))?[ \t]*+\n\s*+){1,9}+)"
     rb"(?=(?:class|struct|union|enum|template|namespace|public|protected|private)\b)",
     re.MULTILINE,
 )
