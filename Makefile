@@ -16,7 +16,7 @@ check:  ## every static check: ruff, mypy, import-linter, the limits of house.to
 	bash .ci/check
 
 test:  ## the tests; make test ARGS="tests/unit -k languages" runs some
-	pytest $(or $(ARGS),-n 2)
+	pytest $(or $(ARGS),-n 3)
 
 vscode:  ## build and check the VS Code extension; make test then also runs its tests in a real VS Code
 	bash .ci/vscode

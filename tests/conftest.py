@@ -24,30 +24,49 @@ os.environ["WINNOW_SERVER"] = "0"
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
-_LONG = ("tests/real/", "tests/training/", "tests/editors/")  # folders of tests that take minutes a file
+_EDITORS = "tests/editors/"
+_LONG = ("tests/real/", "tests/training/", _EDITORS)  # folders of tests that take minutes a file
 _WORKER = os.environ.get("PYTEST_XDIST_WORKER")
 
-# With `-n 2` each of the two processes has half of the cores, and so has what it starts: threads that wait for one
-# another spin, and with more of them than cores that takes ten times as long, not twice.
+
+def _sharing(processes: int) -> int:
+    """How many of them share the cores: of three or more the last runs the editors' tests, which mostly wait."""
+    return processes - (processes > 2)
+
+
+# Those that share the cores have equal parts of them, and so has what they start: threads that wait for one another
+# spin, and with more of them than cores that takes ten times as long, not twice.
 if _WORKER is not None and sys.platform == "linux":
-    _cores, _count = sorted(os.sched_getaffinity(0)), int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
-    os.sched_setaffinity(0, _cores[int(_WORKER.removeprefix("gw")) :: _count] or _cores)
+    _number, _count = int(_WORKER.removeprefix("gw")), _sharing(int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
+    if _number < _count:
+        _cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, _cores[_number::_count] or _cores)
     threadpool_limits(len(os.sched_getaffinity(0)))  # of OpenBLAS, whose threads were started before
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With `-n 2`, what takes minutes comes first; editors last of that, as CI builds VS Code's extension meanwhile."""
+    """With several processes, what takes minutes comes first."""
     if _WORKER is not None:
         items.sort(key=lambda item: [not item.nodeid.startswith(folder) for folder in _LONG])
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With `-n 2` two processes take a file each in turn."""
+    """Several processes take a file each in turn; the last of three or more takes those of editors, and no other."""
     from xdist.scheduler import LoadFileScheduling
 
+    class Scheduling(LoadFileScheduling):
+        def _assign_work_unit(self, node: Any) -> None:
+            edits = int(node.gateway.id.removeprefix("gw")) >= _sharing(self.numnodes)
+            for file in self.workqueue:
+                if self.numnodes < 3 or file.startswith(_EDITORS) == edits:
+                    self.workqueue.move_to_end(file, last=False)
+                    super()._assign_work_unit(node)
+                    return
+            node.shutdown()
+
     config.option.loadscopereorder = False
-    return LoadFileScheduling(config, log)
+    return Scheduling(config, log)
 
 
 @pytest.fixture
