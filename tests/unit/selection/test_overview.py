@@ -94,7 +94,7 @@ def test_a_long_file_that_alone_says_how_tests_are_run_is_cut(tmp_path: Path, st
     assert [span.path for span in selection.spans] == ["Makefile"]
 
 
-@pytest.mark.parametrize("text", lines(SPECIFIC))
+@pytest.mark.parametrize("text", [*lines(SPECIFIC), "使用" * 40 + "鬱"])
 def test_questions_that_name_something(text: str) -> None:
     assert not asks_for_overview(Question(text))
 
