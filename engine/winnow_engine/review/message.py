@@ -14,7 +14,7 @@ _RECENT = 40  # commits that show the manner
 _LONGEST = 72  # characters of a subject, unless the repository's own are longer
 _CONVENTIONAL = re.compile(r"(?P<type>[a-z]+)(\([^)]*\))?!?: ")
 _CITATION = re.compile(
-    r"\s*[(\[]?`?(?!\w+://)[\w./-]*[A-Za-z_][\w-]*[./][A-Za-z][\w./-]*:\d+(-\d+)?\b(?![.:]\d)`?[)\]]?"
+    r"\s*[(\[]?`?(?<![\w./-])(?!\w+://)[\w./-]*[A-Za-z_][\w-]*[./][A-Za-z][\w./-]*:\d+(-\d+)?\b(?![.:]\d)`?[)\]]?"
 )
 _LABEL = re.compile(r"^(subject|commit message|message|title)\s*:\s*", re.IGNORECASE)
 _MOST_BODY = 1_200

@@ -50,6 +50,7 @@ def test_the_question_says_the_form_and_quotes_nothing_to_copy(tmp_path: Path) -
         ("**Fix it**", "Fix it"),
         ("word " * 30, " ".join(["Word", *["word"] * 13])),
         ("x" * 100, "X" + "x" * 71),
+        ("_" * 4_000, "_" * 72),
     ],
 )
 def test_the_subject_has_the_usual_form(answer: str, expected: str) -> None:
