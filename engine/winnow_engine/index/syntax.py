@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from functools import cache
+from functools import cache, cached_property
 
 import tree_sitter
 from tree_sitter import Node, Query, QueryCursor
@@ -19,7 +19,7 @@ _MAX_ERROR_CHILDREN = 20_000
 # Queries take time quadratic in the depth as well: 60 s for 100,000 levels. Real code has under 200.
 _MAX_DEPTH = 2000
 
-_CHUNK, _END = 1 << 14, (1 << 32) - 1  # bytes to read at once; after every text
+_CHUNK = 1 << 14  # bytes to read at once
 
 Captures = dict[str, list[Node]]
 
@@ -60,9 +60,11 @@ class Syntax:
         """Every identifier of the text."""
         return self._captured(self.language.references, "reference")
 
-    def statements(self, start_byte: int, end_byte: int) -> list[Node]:
-        """The statements that overlap these bytes, at any depth, in no particular order."""
-        return self._captured(self.language.statements, "statement", start_byte, end_byte)
+    @cached_property  # a query of a part takes almost as long as one of the whole text
+    def statements(self) -> list[tuple[int, int]]:
+        """(first byte, −end) of each statement at any depth, in order: one that holds another comes first."""
+        nodes = self._captured(self.language.statements, "statement")
+        return sorted((node.start_byte, -node.end_byte) for node in nodes)
 
     def bodies(self) -> list[Node]:
         """The bodies of all definitions in order of position, where the language documents inside of them."""
@@ -78,12 +80,9 @@ class Syntax:
             open_.extend(child for child in node.children if child.has_error or child.is_missing)
         return count
 
-    def _captured(self, query: str, name: str, start_byte: int = 0, end_byte: int = _END) -> list[Node]:
-        if not query:  # it would walk the whole tree all the same
-            return []
-        cursor = self._cursor(query)
-        cursor.set_byte_range(start_byte, end_byte)
-        return cursor.captures(self._root).get(name, [])
+    def _captured(self, query: str, name: str) -> list[Node]:
+        # Without a query it would walk the whole tree all the same.
+        return self._cursor(query).captures(self._root).get(name, []) if query else []
 
     def _cursor(self, query: str) -> QueryCursor:
         cursor = QueryCursor(_query(self.language, query))

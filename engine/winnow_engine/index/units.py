@@ -53,15 +53,15 @@ def statement_lines(parsed: ParsedFile, first: int, last: int) -> dict[int, int]
     if parsed.syntax is None:
         return {}
     start, end = parsed.lines.span(first, last)
-    nodes = parsed.syntax.statements(start, end)
-    spans = sorted((node.start_byte, -node.end_byte) for node in nodes if node.start_byte >= start)
+    spans = parsed.syntax.statements
+    spans = spans[bisect_left(spans, (start,)) : bisect_left(spans, (end,))]
     depths: dict[int, int] = {}
     ends: list[int] = []  # of the statements around this one
     for node_start, negative_end in spans:
         while ends and node_start >= ends[-1]:
             ends.pop()
         line = parsed.lines.line_of(node_start)
-        if line <= last and _BLANK.fullmatch(parsed.text, parsed.lines.starts[line - 1], node_start):
+        if _BLANK.fullmatch(parsed.text, parsed.lines.starts[line - 1], node_start):
             depths.setdefault(line, len(ends))
         ends.append(-negative_end)
     return {line: depth for line, depth in depths.items() if line - 1 not in parsed.outline.leading}
