@@ -64,7 +64,7 @@ def _placed(lines: Sequence[str], sources: Sequence[Sequence[str]]) -> list[int]
 def _stands_at(lines: Sequence[str], at: int, source: Sequence[str]) -> bool:
     if not _SOURCE.fullmatch(lines[at]) or at + len(source) >= len(lines):
         return False
-    return all(_is_string(line, text) for line, text in zip(lines[at + 1 :], source, strict=False))
+    return all(_is_string(line, text) for line, text in zip(lines[at + 1 : at + 1 + len(source)], source, strict=True))
 
 
 def _is_string(line: str, text: str) -> bool:
@@ -134,7 +134,8 @@ def _strictly(data: bytes, name: str) -> str | None:
 
 def _declared(data: bytes) -> str | None:
     """The encoding that a file says it is in, as in PEP 263, XML and HTML, if its bytes can be so."""
-    for name in _DECLARED.findall(b"\n".join(data.split(b"\n", _HEAD_LINES)[:_HEAD_LINES])):
+    head = b"\n".join(data.split(b"\n", _HEAD_LINES)[:_HEAD_LINES])
+    for name in dict.fromkeys(map(bytes.lower, _DECLARED.findall(head))):
         try:
             found = codecs.lookup(name.decode()).name
         except LookupError:
