@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import UnitKind
-from winnow_engine.index.name_rules import is_test
+from winnow_engine.index.name_rules import is_test, module_of
 
 SAMPLE_UNITS = 512  # a mean they give is off by 1/23 of a deviation, less what candidates tell
 _DEFINITIONS = [list(UnitKind).index(kind) for kind in (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)]
@@ -45,6 +45,14 @@ class FileTable:
         found: dict[str, list[int]] = defaultdict(list)
         for number, path in enumerate(self.paths):
             found[path.rpartition("/")[2]].append(number)
+        return found
+
+    @cached_property
+    def by_module(self) -> Mapping[str, Sequence[tuple[str, str]]]:
+        """(module, path) of files by the last part of their modules (`module_of`)."""
+        found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for path in self.paths:
+            found[(module := module_of(path)).rpartition("/")[2]].append((module, path))
         return found
 
     @cached_property

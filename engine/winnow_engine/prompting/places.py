@@ -101,9 +101,9 @@ class PlaceReader:
         parts = re.split(r"\.|::|\$", dotted.replace("crate::", "src::"))
         names = [folder] if folder else ["/".join(parts[:end]) for end in range(len(parts), 1, -1)]
         names += [name.replace("/", "/src/", 1) for name in names if "::" in dotted]  # a crate's
-        paths, having = self._workspace.file_table.paths, self._workspace.paths.having_all
-        ends = [(test, name) for name in names for test in (str.__eq__, str.endswith)]
-        found = ([one for n in having(end) if test(module_of(one := paths[n]), module_of(end))] for test, end in ends)
+        ends = [(test, module_of(name)) for name in names for test in (str.__eq__, str.endswith)]
+        near = (self._workspace.file_table.by_module.get(end.rpartition("/")[2], ()) for _, end in ends)
+        found = ([path for module, path in of if test(module, end)] for (test, end), of in zip(ends, near, strict=True))
         return next((files[0] for files in found if len(files) == 1), None)
 
     def _named(self, name: str) -> str | None:
