@@ -219,11 +219,11 @@ async def serve_agent(engines: Engines, reader: asyncio.StreamReader, writer: as
 
 
 def serve_here() -> socket.socket:
-    """A connection to a server on a thread of this process, which ends when the connection does."""
-    ours, theirs = socket.socketpair()
+    """A connection to a server on a thread of this process, which ends with the connection. Raises WorkspaceError."""
+    store, (ours, theirs) = Store(default_path()), socket.socketpair()
 
     async def serve() -> None:
-        with closing(Store(default_path())) as store:
+        with theirs, closing(store):  # whatever fails: the client would wait for ever
             reader, writer = await asyncio.open_connection(sock=theirs, limit=LONGEST_LINE)
             await serve_agent(Engines(store), reader, writer)
 

@@ -1,9 +1,12 @@
 """The process that an agent starts: what it answers itself, and what it passes on."""
 
 import json
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -92,3 +95,15 @@ def test_a_client_that_greets_late_or_never_is_passed_on(agent: Agent) -> None:
 def test_an_agent_that_says_nothing_needs_no_server(agent: Agent) -> None:
     assert agent.communicate()[0] == b""
     assert agent.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "given", "code", "said"),
+    [("--no-server", b"\n", 4, rb"winnow: the index cache .*; make it writable .*\n")],
+)
+def test_how_the_command_ends(arguments: str, given: bytes, code: int, said: bytes, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    environment = {**os.environ, "WINNOW_CACHE_DIR": str(tmp_path / "file")}
+    command = [sys.executable, "-m", "winnow_lsp", "mcp", *arguments.split()]
+    done = subprocess.run(command, input=given, capture_output=True, timeout=120, env=environment, cwd=tmp_path)
+    assert (done.returncode, done.stdout, bool(re.fullmatch(said, done.stderr))) == (code, b"", True)
