@@ -127,8 +127,9 @@ async def test_an_expression_alone_lists_lines_and_with_a_question_bounds_what_i
         scores = [span["score"] for span in ranked["spans"]]
         assert scores == sorted(scores, reverse=True)
         for question in ({}, {"question": QUESTION}):
-            nothing = await call(session, "find_code", pattern="no such thing", **question)
-            assert (nothing["spans"], nothing["notices"][0][:15]) == ([], "no line matches")
+            nothing = await call(session, "find_code", pattern="no such thing", paths=["none.py"], **question)
+            notices = [notice[:15] for notice in nothing["notices"]]
+            assert (nothing["spans"], notices) == ([], ["nothing is call", "no line matches"])
         assert "no look-around" in await failure(session, "find_code", pattern="(?=x)")
         assert "nothing to look for" in await failure(session, "find_code", question=" ")
 

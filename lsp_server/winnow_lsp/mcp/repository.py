@@ -101,7 +101,8 @@ class AgentRepository:
                     return self._ranked(assistant, sources, asked, reports, cancellation)
                 return _listed(assistant, sources, asked, cancellation)
             except NothingMatchesError as error:
-                return FoundCode(spans=[], index_complete=True, notices=[*asked.notices, str(error)])
+                missing = known_paths(assistant.read(sources, cancellation), asked.paths)[1]
+                return FoundCode(spans=[], index_complete=True, notices=[*asked.notices, *missing, str(error)])
 
         found = await self._run(work, reports)
         if not found.index_complete and by_meaning:
@@ -151,16 +152,8 @@ class AgentRepository:
 
         def work(assistant: Assistant, cancellation: Cancellation) -> ModelAnswer:
             def ask(question: Question) -> Answer:
-                return assistant.ask(
-                    sources,
-                    question,
-                    config.budget,
-                    config.sampling,
-                    reports.text,
-                    reports.progress,
-                    cancellation,
-                    reports.kept,
-                )
+                followed = reports.text, reports.progress, cancellation, reports.kept
+                return assistant.ask(sources, question, config.budget, config.sampling, *followed)
 
             answer, notices = _on_known_paths(ask, question, assistant, sources, cancellation)
             kept = Kept.of(answer.spans, None).spans
