@@ -74,14 +74,14 @@ def agents(context: click.Context, /, server: bool, **options: Any) -> None:
 
 def _serve_stdio(agent: AgentRelay, options: dict[str, Any], *, shared_server: bool) -> None:
     def connect() -> socket.socket:
-        found = connected(Cancellation(), agent=True) if shared_server else None
-        if found is not None:
+        if shared_server and (found := connected(Cancellation(), agent=True)):
             return found
         from winnow_lsp.mcp.serving import serve_here
 
         return serve_here()
 
-    agent.serve(connect, Path(options["workspace"]).resolve(), options["settings"])
+    if not agent.serve(connect, Path(options["workspace"]).resolve(), options["settings"]):
+        raise click.ClickException("the server has ended: start `winnow mcp` again")
 
 
 def _serve_http(address: Address, options: dict[str, Any]) -> None:

@@ -44,9 +44,8 @@ language model on the user's machine answer, which takes seconds."""
 CAPABILITIES: dict[str, Any] = {"tools": {"listChanged": False}}
 _SHOW_STRUCTURED = ("claude-code", "Visual Studio Code", "Code - OSS", "VSCodium", "code-server")
 _TABLE = Path(__file__).with_name("tools.json")
-
-
 _CHUNK = 1 << 16
+_CLOSED = {"code": -32000, "message": "Winnow's server has ended: start `winnow mcp` again"}  # as the SDKs number it
 
 
 def reads_text(client: str) -> bool:
@@ -144,6 +143,16 @@ def _is_identity(value: object) -> bool:
     return isinstance(value, int | str) and not isinstance(value, bool)
 
 
+def _identities(line: bytes, *, requests: bool) -> set[int | str]:
+    """The ids of a line's requests, or of its responses."""
+    try:
+        found = read_json(line)
+    except NotJsonError:
+        return set()
+    messages = [one for one in (found if isinstance(found, list) else [found]) if isinstance(one, dict)]
+    return {one["id"] for one in messages if _is_identity(one.get("id")) and ("method" in one) is requests}
+
+
 class AgentRelay:
     """The agent on standard input and output, which is greeted at once. Other output goes to standard error."""
 
@@ -151,6 +160,7 @@ class AgentRelay:
         self._in = os.fdopen(sys.stdin.fileno(), "rb", closefd=False)
         self._out, self._writing = take_standard_output(), Lock()
         self._greeting, self._listed = Greeting(), Event()
+        self._left, self._waiting = False, set[int | str]()  # the ids of requests that the server has to answer
         self._to_server, self._from_agent = socket.socketpair()
         Thread(target=self._listen, daemon=True).start()
 
@@ -158,44 +168,52 @@ class AgentRelay:
         """Wait until the agent has the tools, has asked for something else, or for so long."""
         self._listed.wait(seconds)
 
-    def serve(self, connect: Callable[[], socket.socket], workspace: Path, settings: Mapping[str, Any]) -> None:
-        """Pass messages on until one end leaves. The server behind `connect` gets the folder and settings first."""
+    def serve(self, connect: Callable[[], socket.socket], workspace: Path, settings: Mapping[str, Any]) -> bool:
+        """Pass messages on, the folder and settings first, until one end leaves. False if that is the server's."""
         first = self._from_agent.recv(_CHUNK)
         if not first:
-            return
-        with connect() as server:
+            return True
+        with connect() as server, BufferedReader(SocketIO(server, "r"), _CHUNK) as answers:
             opening = json.dumps({"workspace": str(workspace), "settings": settings})
-            server.sendall(opening.encode() + b"\n" + first)
+            with suppress(ConnectionError):
+                server.sendall(opening.encode() + b"\n" + first)
             Thread(target=pass_on, args=(self._from_agent.makefile("rb"), server), daemon=True).start()
-            with BufferedReader(SocketIO(server, "r"), _CHUNK) as answers, suppress(ConnectionError):
+            with suppress(ConnectionResetError):
                 self._answer(answers)
+        left = self._left
+        while self._waiting and not left:
+            self._say(json.dumps({"jsonrpc": "2.0", "id": self._waiting.pop(), "error": _CLOSED}).encode() + b"\n")
+        return left
 
     def _listen(self) -> None:
         """Answer what needs no server, and hand everything else on."""
         whole = True
-        with self._to_server, suppress(OSError):
-            while part := self._in.readline(_CHUNK):
-                greeted_before = self._greeting.identity is not None
-                answer = self._greeting.answer(part) if whole else None
-                greets = self._greeting.identity is not None and not greeted_before
-                whole = part.endswith(b"\n")
-                if answer is not None:
-                    self._say(answer)
-                # The server has to know who the client is; an empty line has it started.
-                self._to_server.sendall(part if answer is None or greets else b"\n")
-                if self._greeting.listed or (answer is None and b"notifications/initialized" not in part):
-                    self._listed.set()
+        with self._to_server:
+            with suppress(OSError):
+                while part := self._in.readline(_CHUNK):
+                    before = self._greeting.identity
+                    answer = self._greeting.answer(part) if whole else None
+                    if answer is not None:
+                        self._say(answer)
+                    elif whole:
+                        self._waiting |= _identities(part, requests=True)
+                    whole = part.endswith(b"\n")
+                    # The server has to know who the client is; an empty line has it started.
+                    self._to_server.sendall(part if answer is None or self._greeting.identity != before else b"\n")
+                    if self._greeting.listed or (answer is None and b"notifications/initialized" not in part):
+                        self._listed.set()
+            self._left = True
         self._listed.set()
 
     def _answer(self, answers: BufferedReader[SocketIO]) -> None:
         """Pass on what the server says, but its answer to what has been answered."""
         greeted = False
         while line := answers.readline():
-            if not greeted and self._greeting.identity is not None:
-                message = json.loads(line)
-                greeted = message.get("id") == self._greeting.identity and "method" not in message
-                if greeted:
-                    continue
+            answered = _identities(line, requests=False)
+            if not greeted and self._greeting.identity in answered:
+                greeted = True
+                continue
+            self._waiting -= answered
             self._say(line)
 
     def _say(self, line: bytes) -> None:

@@ -29,8 +29,6 @@ _EVERY_S = 0.5
 _MOST_PLACES = 5
 
 Send = Callable[[float, str], Awaitable[None]]  # sends a number that grows and a line to the client
-
-
 T = TypeVar("T")
 _CODE_SHARE = 0.9  # of a result's tokens; the rest names places
 _FIRST_LOOK_TOKENS = 2000  # agents ask often, and the index has more each time

@@ -45,7 +45,8 @@ from winnow_lsp.mcp.workspace import Workspaces
 
 T = TypeVar("T")
 Context = ServerRequestContext[Any, Any]
-
+_Received = SessionMessage | Exception
+Streams = tuple[MemoryObjectReceiveStream[_Received], MemoryObjectSendStream[SessionMessage]]
 
 TOOLS: Mapping[str, Callable[[AgentRepository, Sources, Arguments, Reports], Coroutine[Any, Any, ToolResult]]] = {
     "find_code": AgentRepository.find,
@@ -55,10 +56,6 @@ TOOLS: Mapping[str, Callable[[AgentRepository, Sources, Arguments, Reports], Cor
 }
 """By the names of tools; `tools.json` has what agents read of them."""
 _SCHEMAS = {tool["name"]: tool["inputSchema"] for tool in tools("")}
-
-
-_Received = SessionMessage | Exception
-Streams = tuple[MemoryObjectReceiveStream[_Received], MemoryObjectSendStream[SessionMessage]]
 _log = logging.getLogger(__name__)
 
 

@@ -20,7 +20,9 @@ from winnow_engine.platform import read_regular
 from winnow_engine.storage.folders import temporary
 from winnow_engine.untrusted import read_json
 
+NAME = "winnow"
 Entry = dict[str, Any]
+_LARGEST = 4 << 20
 
 
 class Piece(NamedTuple):
@@ -29,10 +31,6 @@ class Piece(NamedTuple):
     before: str
     text: str
     whole: bool = False
-
-
-NAME = "winnow"
-_LARGEST = 4 << 20
 
 
 class UnknownFormError(ValueError):

@@ -53,12 +53,8 @@ def _claude(body: str) -> str:
 
 
 def _codex(body: str) -> str:
-    fields = {
-        "name": "winnow-explorer",
-        "description": _EXPLORER,
-        "sandbox_mode": "read-only",
-        "developer_instructions": body,
-    }
+    fields = {"name": "winnow-explorer", "description": _EXPLORER}
+    fields |= {"sandbox_mode": "read-only", "developer_instructions": body}
     return "\n".join([f"# {_OURS}", *(f"{name} = {json.dumps(value)}" for name, value in fields.items()), ""])
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-# Its server answers each request with the method and the lines so far, once the agent has said "go".
+# Its server answers each request with the methods so far, once the agent has said "go", and ends at "end".
 PROCESS = """
-import json, socket, threading
+import json, socket, sys, threading
 from pathlib import Path
 from winnow_lsp.mcp.relay import AgentRelay
 
@@ -24,6 +24,8 @@ def server(connection):
             continue
         message = json.loads(line)
         heard.append(message.get("method", "opening"))
+        if message.get("method") == "end":
+            break
         if "id" in message:
             answer = {"jsonrpc": "2.0", "id": message["id"], "result": heard}
             connection.sendall(json.dumps({"method": "note"}).encode() + b"\\n" + json.dumps(answer).encode() + b"\\n")
@@ -40,7 +42,7 @@ agent = AgentRelay()
 agent.wait_for_tools(60)
 print("noise")
 threading.Timer(0.2, go.set).start()
-agent.serve(connect, Path("."), {})
+sys.exit(not agent.serve(connect, Path("."), {}))
 """
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
 Agent = subprocess.Popen[bytes]
@@ -95,6 +97,15 @@ def test_a_client_that_greets_late_or_never_is_passed_on(agent: Agent) -> None:
 def test_an_agent_that_says_nothing_needs_no_server(agent: Agent) -> None:
     assert agent.communicate()[0] == b""
     assert agent.returncode == 0
+
+
+def test_an_agent_is_told_that_the_server_has_ended(agent: Agent) -> None:
+    for identity, method in enumerate(("initialize", "ping", "end")):
+        send(agent, method, identity, HELLO)
+    assert agent.stdout
+    answers = [message for message in map(json.loads, agent.stdout) if "id" in message]
+    assert [message["id"] for message in answers] == [0, 1, 2]
+    assert (answers[-1]["error"]["code"], agent.wait()) == (-32000, 1)
 
 
 @pytest.mark.parametrize(
