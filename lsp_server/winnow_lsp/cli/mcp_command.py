@@ -15,7 +15,7 @@ from winnow_engine.errors import WorkspaceError
 from winnow_engine.targets.remote.address import is_url, parse
 from winnow_lsp.cli.addresses import Address, address_option, bound, guard_for, say_ready
 from winnow_lsp.cli.options import on_command_line, server_option, uses_server, workspace_option
-from winnow_lsp.cli.setting_options import Decorator, config_of, setting_options, shared, written
+from winnow_lsp.cli.setting_options import Decorator, config_of, environment_models, setting_options, shared, written
 from winnow_lsp.cli.shared_server import connected
 from winnow_lsp.mcp import setup
 from winnow_lsp.mcp.relay import AgentRelay
@@ -24,12 +24,8 @@ from winnow_lsp.mcp.setup_files import NAME, Entry
 
 class _Client(click.Choice[str]):
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        names = {
-            _letters(word): name
-            for name, one in setup.AGENTS.items()
-            for word in (name, one.title, one.program)
-            if word
-        }
+        words = {name: (name, one.title, one.program) for name, one in setup.AGENTS.items()}
+        names = {_letters(word): name for name, spelt in words.items() for word in spelt if word}
         if (name := names.get(_letters(value))) is not None:
             return name
         near = get_close_matches(_letters(value), names, n=1)
@@ -65,9 +61,8 @@ def agents(context: click.Context, /, server: bool, **options: Any) -> None:
         for name in on_command_line(context):
             raise click.UsageError(f"{name} goes behind `{context.invoked_subcommand}`")
         return
-    address: Address | None = options["http"]
-    if address is not None:
-        _serve_http(address, options)
+    if options["http"] is not None:
+        _serve_http(options["http"], options)
     else:
         _serve_stdio(context.obj, options, shared_server=uses_server(server, options))
 
@@ -135,8 +130,7 @@ def uninstall(client: str, project: bool) -> None:
     from winnow_lsp.mcp.setup_skill import uninstall_skill
 
     agent, folder = setup.AGENTS[client], Path.cwd() if project else None
-    path = setup.place(agent, folder)
-    outcome = setup.uninstall(agent, folder)
+    path, outcome = setup.place(agent, folder), setup.uninstall(agent, folder)
     if outcome is setup.SetupOutcome.BY_HAND:
         click.echo(f'Take "{NAME}" out of {path}: nothing was changed there.', err=True)
     else:
@@ -152,6 +146,7 @@ def _say(done: str, files: list[Path]) -> None:
 def _entry(context: click.Context, agent: setup.AgentProgram, project: Path | None, options: dict[str, Any]) -> Entry:
     """What an agent's configuration needs, and notices about what it does not get."""
     given, variables = _given(context, options), setup.environment()
+    variables |= {f"WINNOW_{name.upper()}": value for name, value in environment_models().items()}
     for target in filter(is_url, (options["settings"].get("target", ""), variables.get("WINNOW_TARGET", ""))):
         parse(target)  # nor does a file get a password
     for name in [*setup.secrets(), *(variables if project else ())]:

@@ -143,10 +143,15 @@ def written(settings: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def user_settings() -> dict[str, Any]:
-    """The settings in `winnow.toml`, and over them WINNOW_TARGET and WINNOW_DRAFTER. Raises UsageError."""
+def environment_models() -> dict[str, str]:
+    """The models in WINNOW_TARGET and WINNOW_DRAFTER, as settings; files lead there from any folder."""
     given = {name: value for name in _MODELS if (value := os.environ.get(f"WINNOW_{name.upper()}", "").strip())}
-    return _file_settings() | {name: _with_absolute_paths(name, value) for name, value in given.items()}
+    return {name: _with_absolute_paths(name, value) for name, value in given.items()}
+
+
+def user_settings() -> dict[str, Any]:
+    """The settings in `winnow.toml`, and over them those of the environment. Raises UsageError."""
+    return _file_settings() | environment_models()
 
 
 def _file_settings() -> dict[str, Any]:

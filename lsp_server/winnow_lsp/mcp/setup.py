@@ -170,13 +170,13 @@ def secrets() -> list[str]:
 def portable(command: Command, project: Path) -> Iterator[str]:
     """A command for everybody who works on a project. Raises AgentSetupError for a path of this machine only."""
     for argument in command:
-        option, _, value = argument.rpartition("=")
-        if not Path(value).is_absolute():
+        name, _, value = argument.removeprefix("--set=").partition("=")
+        if name.startswith("files.") or not Path(value).is_absolute():  # their patterns may begin with a slash
             yield argument
         elif not Path(value).is_relative_to(project):
             raise AgentSetupError(f"{argument} is of this machine, and a project's configuration is for others as well")
-        elif option != "--workspace" or Path(value) != project:
-            yield f"{option}={Path(value).relative_to(project)}"
+        elif name != "--workspace" or Path(value) != project:
+            yield f"{argument.removesuffix(value)}{Path(value).relative_to(project)}"
 
 
 def snippet(agent: AgentProgram, entry: Entry) -> str:

@@ -137,12 +137,15 @@ def test_a_configuration_gets_the_entry_and_loses_it(
     monkeypatch.setenv("WINNOW_TARGET", "http://user:secret@127.0.0.1:1/v1")
     assert main(["mcp", "install", name]) == 2
     monkeypatch.setenv("WINNOW_TARGET", "http://127.0.0.1:1/v1#b")
+    monkeypatch.setenv("WINNOW_DRAFTER", "bin/one.gguf")
+    program(home, "one.gguf")
     assert main(["mcp", "install", name]) == 0
     entry = entry_of(name, file.read_text())
     [variables] = [entry[key] for key in ("env", "envs", "environment") if key in entry]
-    assert variables == {"WINNOW_MODELS_DIR": str(home / "models"), "WINNOW_TARGET": "http://127.0.0.1:1/v1#b"}
-    monkeypatch.delenv("WINNOW_MODELS_DIR")
-    monkeypatch.delenv("WINNOW_TARGET")
+    models = {"WINNOW_TARGET": "http://127.0.0.1:1/v1#b", "WINNOW_DRAFTER": str(home / "bin" / "one.gguf")}
+    assert variables == {"WINNOW_MODELS_DIR": str(home / "models"), **models}
+    for variable in ("WINNOW_MODELS_DIR", *models):
+        monkeypatch.delenv(variable)
     assert main(["mcp", "install", name]) == 0
     assert file.read_text() == before
     for _ in range(2):
@@ -191,7 +194,7 @@ def test_a_project_is_the_folder_one_is_in(
         return
     monkeypatch.setenv("WINNOW_MODELS_DIR", "/models")
     (home / "model.gguf").touch()
-    options = ["-w", ".", "--target", "model.gguf", "--set", "index.shared=team"]
+    options = ["-w", ".", "--target", "model.gguf", "--set", "index.shared=team", "--set", "files.exclude=/docs"]
     assert main(["mcp", "install", name, "--project", *options]) == 0
     shown = capsys.readouterr()
     assert f"Whoever uses {home / file} needs `winnow` on the PATH" in shown.out
@@ -201,14 +204,18 @@ def test_a_project_is_the_folder_one_is_in(
     assert "/models" not in text
     entry = entry_of(name, text)
     command = entry["command"] if isinstance(entry["command"], list) else [entry["command"], *entry["args"]]
-    assert command == ["winnow", "mcp", "--set=index.shared=team", "--target=model.gguf"]
+    assert command == ["winnow", "mcp", "--set=index.shared=team", "--set=files.exclude=/docs", "--target=model.gguf"]
     assert main(["mcp", "uninstall", name, "--project"]) == 0
     assert [path.name for path in home.iterdir()] == ["model.gguf"]
 
 
-def test_a_project_gets_no_path_of_this_machine(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["mcp", "install", "codex", "--project", "-w", "/"]) == 1
-    assert "--workspace=/ is of this machine" in capsys.readouterr().err
+@pytest.mark.parametrize("name", ["elsewhere", "a=b"])
+def test_a_project_gets_no_path_of_this_machine(
+    name: str, home: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path_factory.mktemp(name)
+    assert main(["mcp", "install", "codex", "--project", "-w", str(folder)]) == 1
+    assert f"--workspace={folder} is of this machine" in capsys.readouterr().err
     assert list(home.iterdir()) == []
 
 
