@@ -10,7 +10,7 @@ from typing import Any
 from winnow_cuda.shapes import Float32
 from winnow_engine.encoder.adapter import unit_length
 from winnow_lsp.http.fields import ApiError, Fields, typed
-from winnow_lsp.http.requests import ServedModel, answer_length, read_document
+from winnow_lsp.http.requests import ServedModel, read_document, read_limit
 
 _REQUEST = Fields(frozenset({"model", "input", "encoding_format", "dimensions"}))
 _MOST_TEXTS, _MOST_CHARACTERS = 2048, 1 << 20
@@ -34,7 +34,7 @@ def read_request(body: bytes, model: ServedModel) -> EmbeddingRequest:
     form = typed(document, "encoding_format", str, "float")
     if form not in ("float", "base64"):
         raise ApiError(400, "encoding_format must be float or base64", "encoding_format", "unsupported_value")
-    dimensions = answer_length(document, "dimensions")
+    dimensions = read_limit(document, "dimensions")
     return EmbeddingRequest(_texts(document), document["model"], dimensions, form == "base64", tuple(sorted(ignored)))
 
 

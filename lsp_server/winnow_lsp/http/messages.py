@@ -25,7 +25,7 @@ from winnow_lsp.http.conversation import (
 from winnow_lsp.http.dialect import Dialect, event
 from winnow_lsp.http.fields import ApiError, Fields, object_at, typed
 from winnow_lsp.http.message_reply import MessageReply, error_document
-from winnow_lsp.http.requests import ChatRequest, ServedModel, answer_length, read_document, read_format, read_sampling
+from winnow_lsp.http.requests import ChatRequest, ServedModel, read_document, read_format, read_limit, read_sampling
 
 _REQUEST = Fields(
     read=frozenset({
@@ -75,11 +75,11 @@ def read_count(body: bytes, model: ServedModel) -> ChatRequest:
         raise ApiError(400, "thread is not supported here: leave it out", "thread", details=unsupported)
     output = typed(document, "output_config", dict, {})
     _OUTPUT.check(output, ignored, "output_config.")
-    length = answer_length(document, "max_tokens")
+    sampling, limited = read_sampling(document, "stop_sequences", "max_tokens", hottest=1)
     asked = CompletionRequest(
         messages=_messages(document, ignored),
-        sampling=_thinking(document, read_sampling(document, length, "stop_sequences", 1), ignored),
-        limited=length is not None,
+        sampling=_thinking(document, sampling, ignored),
+        limited=limited,
         tools=_tools(document, ignored),
         # `output_format` is the older name, from when this was a beta.
         format=read_format(output, "format", "output_config.") or read_format(document, "output_format"),
@@ -94,7 +94,7 @@ def _thinking(document: Mapping[str, Any], sampling: Sampling, ignored: set[str]
     kind = wanted.get("type")
     if not isinstance(kind, str) or kind not in _THOUGHTS:
         raise ApiError(400, f"thinking.type must be one of {', '.join(_THOUGHTS)}", "thinking", "unsupported_value")
-    most = answer_length(wanted, "budget_tokens")
+    most = read_limit(wanted, "budget_tokens")
     return replace(sampling, thinking=_THOUGHTS[kind], thinking_tokens=most or sampling.thinking_tokens)
 
 

@@ -19,7 +19,6 @@ from winnow_lsp.http.requests import (
     GUIDED,
     ChatRequest,
     ServedModel,
-    answer_length,
     read_document,
     read_request,
     read_sampling,
@@ -125,11 +124,11 @@ def read_completion(body: bytes, model: ServedModel) -> ChatRequest:
     """Parse a request for a completion by `model`. Raises ApiError, which names the field."""
     ignored = set[str]()
     document = read_document(body, model, _REQUEST, ignored)
-    length = answer_length(document, "max_tokens")
+    sampling, limited = read_sampling(document, "stop", "max_tokens")
     asked = CompletionRequest(
         messages=checked([Message("user", _prompt(document))], ["prompt"], "prompt"),
-        sampling=read_sampling(document, length, "stop"),
-        limited=length is not None,
+        sampling=sampling,
+        limited=limited,
     )
     return ChatRequest(asked, document["model"], *read_stream(document), tuple(sorted(ignored)))
 

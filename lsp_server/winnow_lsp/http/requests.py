@@ -26,6 +26,7 @@ _MOST_STOPS = 16
 _MOST_LEVELS = 100
 _MOST_SEED = 2**32 - 1
 UNLIMITED = -1  # a number that some clients send for "as many as there are", or for any seed
+_LONGEST_ANSWER = 2**31 - 1  # tokens: the context alone limits it
 _SWITCHES = {"enable_thinking", "thinking"}
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 GUIDED = frozenset({
@@ -135,11 +136,11 @@ def read_request(body: bytes, model: ServedModel) -> ChatRequest:
     """Parse a request for a chat completion by the one `model` being served. Raises ApiError, which names the field."""
     ignored = set[str]()
     document = read_document(body, model, _CHAT, ignored)
-    length = answer_length(document, "max_completion_tokens", "max_tokens")
+    sampling, limited = read_sampling(document, "stop", "max_completion_tokens", "max_tokens")
     asked = CompletionRequest(
         messages=read_messages(document, ignored),
-        sampling=_thinking(document, read_sampling(document, length, "stop"), ignored),
-        limited=length is not None,
+        sampling=_thinking(document, sampling, ignored),
+        limited=limited,
         tools=read_tools(document, ignored),
         format=read_format(document, "response_format"),
     )
@@ -161,7 +162,7 @@ def _thinking(document: Mapping[str, Any], sampling: Sampling, ignored: set[str]
     thinking = with_effort(typed(document, "reasoning_effort", str, ""))
     if told:
         thinking = "on" if all(told.values()) else "off"
-    most = answer_length(document, "thinking_token_budget", "thinking_budget_tokens")
+    most = read_limit(document, "thinking_token_budget", "thinking_budget_tokens")
     return replace(sampling, thinking=thinking, thinking_tokens=most or sampling.thinking_tokens)
 
 
@@ -208,14 +209,14 @@ def _check_characters(document: dict[str, Any]) -> None:
         raise ApiError(400, "the body has half of a surrogate pair (\\ud800 to \\udfff) on its own") from None
 
 
-def answer_length(document: Mapping[str, Any], *names: str) -> int | None:
-    """The most tokens of the answer, from the first field that says it. Raises ApiError."""
+def read_limit(document: Mapping[str, Any], *names: str) -> int | None:
+    """The number in the first field that has a limit, None if there is none. Raises ApiError."""
     for name in names:
         if document.get(name, UNLIMITED) != UNLIMITED:
-            length = _whole(document, name, 0)
-            if length < 1:
-                raise ApiError(400, f"{name} must be at least 1, not {length}", name)
-            return length
+            limit = _whole(document, name, 0)
+            if limit < 1:
+                raise ApiError(400, f"{name} must be at least 1, not {limit}", name)
+            return limit
     return None
 
 
@@ -227,8 +228,13 @@ def _whole(document: Mapping[str, Any], name: str, default: int) -> int:
     return int(value)
 
 
-def read_sampling(document: Mapping[str, Any], length: int | None, stop: str, hottest: int = 2) -> Sampling:
-    """The request's sampling; `stop` names the field of the stop strings. Raises ApiError."""
+def read_sampling(document: Mapping[str, Any], stop: str, *lengths: str, hottest: int = 2) -> tuple[Sampling, bool]:
+    """The request's sampling, and True if it says how long the answer may be. Raises ApiError.
+
+    `stop` names the field of the stop strings, `lengths` those of the answer's most tokens.
+    """
+    limited = any(name in document for name in lengths)
+    most = read_limit(document, *lengths) or (_LONGEST_ANSWER if limited else DEFAULT_ANSWER)
     temperature = typed(document, "temperature", (int, float), 0.0)
     if temperature > hottest:
         raise ApiError(400, f"temperature must be at most {hottest}", "temperature")
@@ -238,7 +244,7 @@ def read_sampling(document: Mapping[str, Any], length: int | None, stop: str, ho
     try:
         top_p = typed(document, "top_p", (int, float), 1.0)
         temperature, top_p = (0.0, 1.0) if top_p == 0 else (temperature, top_p)  # the likeliest token alone
-        return Sampling(temperature, top_p, seed, DEFAULT_ANSWER if length is None else length, stops)
+        return Sampling(temperature, top_p, seed, most, stops), limited
     except ValueError as error:  # its message begins with the name of the field
         raise ApiError(400, str(error), str(error).partition(" ")[0]) from error
 

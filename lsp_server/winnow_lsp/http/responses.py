@@ -26,15 +26,7 @@ from winnow_lsp.http.conversation import (
 )
 from winnow_lsp.http.dialect import Dialect
 from winnow_lsp.http.fields import ApiError, Fields, object_at, typed
-from winnow_lsp.http.requests import (
-    ChatRequest,
-    ServedModel,
-    answer_length,
-    read_document,
-    read_format,
-    read_sampling,
-    with_effort,
-)
+from winnow_lsp.http.requests import ChatRequest, ServedModel, read_document, read_format, read_sampling, with_effort
 from winnow_lsp.http.response_reply import ResponseReply
 
 _REQUEST = Fields(
@@ -78,12 +70,12 @@ def read_request(body: bytes, model: ServedModel) -> ChatRequest:
     thinking = with_effort(typed(reasoning, "effort", str, "", "reasoning."))
     if _UNREADABLE in typed(document, "include", list, []):
         raise ApiError(400, f"include has {_UNREADABLE}, which there is not here", "include", "unsupported_value")
-    length = answer_length(document, "max_output_tokens")
+    sampling, limited = read_sampling(document, "stop", "max_output_tokens")
     tools, namespaces = _tools(document, ignored)
     asked = CompletionRequest(
         messages=_messages(document, ignored),
-        sampling=replace(read_sampling(document, length, "stop"), thinking=thinking),
-        limited=length is not None,
+        sampling=replace(sampling, thinking=thinking),
+        limited=limited,
         tools=tools,
         format=read_format(text, "format", "text."),
     )

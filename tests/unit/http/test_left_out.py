@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from winnow_engine.core import Sampling
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import ToolCall
 from winnow_lsp.http import messages, requests, responses
@@ -53,6 +54,14 @@ def test_what_does_not_change_the_answers_meaning_is_left_out_and_named(
     api: str, fields: dict[str, Any], names: tuple[str, ...]
 ) -> None:
     assert read(api, fields).ignored == names
+
+
+@pytest.mark.parametrize("api", ["chat", "responses", "messages"])
+def test_the_context_alone_limits_an_answer_of_minus_one(api: str) -> None:
+    field = "max_output_tokens" if api == "responses" else "max_tokens"
+    asked = read(api, {field: -1, "thinking_token_budget": -1}).asked
+    assert (asked.limited, asked.sampling.max_tokens) == (True, 2**31 - 1)
+    assert asked.sampling.thinking_tokens == Sampling().thinking_tokens
 
 
 async def test_names_of_clients_are_safe_in_the_header() -> None:
