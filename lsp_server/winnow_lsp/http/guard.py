@@ -22,8 +22,6 @@ from winnow_engine.targets.remote.address import is_loopback
 from winnow_lsp.http.fields import ApiError
 
 _LEAVE_S = 5  # for answers in progress when the server is told to stop
-
-
 _LINE = re.compile(r"(?P<user>\S+)\s+(?P<key>\S+)")
 _SHORTEST = 16  # characters of a key: fewer could be guessed
 _log = logging.getLogger(__name__)
@@ -192,7 +190,11 @@ def _sent(request: Request) -> str:
     scheme, _, sent = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer":
         sent = request.headers.get("x-api-key", "")
-    return sent.strip()
+    found = sent.encode("latin-1").strip()  # as bytes, for as Latin-1 the last byte of "à" is a space
+    try:
+        return found.decode()
+    except UnicodeDecodeError:  # a browser sends Latin-1
+        return found.decode("latin-1")
 
 
 def _check_host(header: str) -> None:

@@ -34,6 +34,14 @@ def test_who_is_added_may_ask_at_once_and_who_is_removed_may_not(path: Path) -> 
     assert (keys.user(ANN), keys.user(BOB)) == (None, "bob")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_a_key_may_have_any_letters(path: Path, encoding: str) -> None:
+    key = "naïve-0123456789à"
+    for guard in (Guard(key), Guard(None, KeyFile(write(path, f"ann {key}")))):
+        headers = [(b"authorization", f"Bearer {key} ".encode(encoding))]
+        guard.check(Request({"type": "http", "headers": headers, "method": "", "path": ""}))
+
+
 HARM: dict[str, Callable[[Path], object]] = {
     "cut": lambda path: path.write_text("ann"),
     "empty": lambda path: path.write_text(""),
