@@ -67,7 +67,7 @@ def agents(context: click.Context, /, server: bool, **options: Any) -> None:
         _serve_stdio(context.obj, options, shared_server=uses_server(server, options))
 
 
-def _serve_stdio(agent: AgentRelay, options: dict[str, Any], *, shared_server: bool) -> None:
+def _serve_stdio(agent: AgentRelay | None, options: dict[str, Any], *, shared_server: bool) -> None:
     def connect() -> socket.socket:
         if shared_server and (found := connected(Cancellation(), agent=True)):
             return found
@@ -75,7 +75,7 @@ def _serve_stdio(agent: AgentRelay, options: dict[str, Any], *, shared_server: b
 
         return serve_here()
 
-    if not agent.serve(connect, Path(options["workspace"]).resolve(), options["settings"]):
+    if not (agent or AgentRelay()).serve(connect, Path(options["workspace"]).resolve(), options["settings"]):
         raise click.ClickException("the server has ended: start `winnow mcp` again")
 
 

@@ -110,7 +110,10 @@ def test_an_agent_is_told_that_the_server_has_ended(agent: Agent) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "given", "code", "said"),
-    [("--no-server", b"\n", 4, rb"winnow: the index cache .*; make it writable .*\n")],
+    [
+        ("--no-server", b"\n", 4, rb"winnow: the index cache .*; make it writable .*\n"),
+        ("-w install", b"", 0, b""),  # a folder of that name
+    ],
 )
 def test_how_the_command_ends(arguments: str, given: bytes, code: int, said: bytes, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
