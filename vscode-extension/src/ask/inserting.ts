@@ -1,20 +1,34 @@
 /** Where and how code of an answer is inserted: on lines of its own, indented as the code around it. */
+import { lastLine } from '../lines';
+import type { Range } from './contract';
 
 export interface Insertion {
   /** The line to insert before, zero-based. */
   line: number;
-  /** Whether the text replaces that line, which is blank. */
-  replaces: boolean;
+  /** How many lines the text replaces, from that line on. */
+  replaced: number;
   /** Ends with a line break. */
   text: string;
 }
 
-/** The insertion at a cursor. `unit` is one level of indentation. */
-export function insertion(code: string, lines: readonly string[], cursor: number, unit: string): Insertion {
-  const current = lines[cursor] ?? '';
-  const replaces = current.trim() === '';
-  const text = reindented(code, indentAt(lines, cursor), unit).join('\n');
-  return { line: replaces ? cursor : cursor + 1, replaces, text: `${text}\n` };
+/**
+ * The insertion at a selection, which may be only a cursor: in place of its lines if they have no text outside of it,
+ * else below them. `unit` is one level of indentation.
+ */
+export function insertion(code: string, lines: readonly string[], selection: Range, unit: string): Insertion {
+  const [first, last] = [selection.start.line, lastLine(selection)];
+  const replaced = coversText(lines, selection) ? last + 1 - first : 0;
+  const old = lines.slice(first, first + replaced).find((line) => line.trim() !== '');
+  const indent = old === undefined ? indentAt(lines, last) : indentOf(old);
+  return { line: last + 1 - replaced, replaced, text: `${reindented(code, indent, unit).join('\n')}\n` };
+}
+
+/** Whether all text of the selection's lines is selected. */
+function coversText(lines: readonly string[], selection: Range): boolean {
+  const { start, end } = selection;
+  const before = lines[start.line]?.slice(0, start.character) ?? '';
+  const after = lastLine(selection) < end.line ? '' : (lines[end.line]?.slice(end.character) ?? '');
+  return before.trim() === '' && after.trim() === '';
 }
 
 /** Lines without their common indentation, after `indent`, with levels of the code's own as `unit`s. */
@@ -35,13 +49,18 @@ function indentAt(lines: readonly string[], cursor: number): string {
   const blank = lines[cursor]?.trim() === '';
   if (blank && lines[cursor] !== '') return lines[cursor] ?? '';
   const near = lines.slice(0, cursor + 1).findLast((line) => line.trim() !== '') ?? '';
-  const own = /^\s*/.exec(near)?.[0] ?? '';
+  const own = indentOf(near);
   const below = lines.slice(cursor + 1).find((line) => line.trim() !== '') ?? '';
-  const deeper = /^\s*/.exec(below)?.[0] ?? '';
+  const deeper = indentOf(below);
   return /[:{([]\s*$/.test(near) && deeper.length > own.length ? deeper : own;
+}
+
+/** Leading white space. */
+function indentOf(line: string): string {
+  return /^\s*/.exec(line)?.[0] ?? '';
 }
 
 /** Columns of leading white space; a tab counts as four. */
 function widthOf(line: string): number {
-  return (/^\s*/.exec(line)?.[0] ?? '').replaceAll('\t', '    ').length;
+  return indentOf(line).replaceAll('\t', '    ').length;
 }

@@ -203,7 +203,7 @@ function place(): HostMessage {
   return { type: 'place', place: currentPlace() };
 }
 
-/** Put code on lines of its own at the cursor, or in place of the selection. */
+/** Put code on lines of its own at the cursor, or in place of the selected lines. */
 async function insert(text: string): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   if (editor !== undefined) await insertInto(editor, text);
@@ -214,11 +214,9 @@ async function insertInto(editor: vscode.TextEditor, code: string): Promise<void
   const { document, selection, options: { insertSpaces, tabSize } } = editor;
   const lines = document.getText().split(/\r?\n/);
   const unit = insertSpaces === false ? '\t' : ' '.repeat(Number(tabSize));
-  const { line, replaces, text } = insertion(code, lines, selection.end.line, unit);
-  const selected = new vscode.Range(selection.start.line, 0, selection.end.line + 1, 0);
-  const place = selection.isEmpty ? new vscode.Range(line, 0, line + (replaces ? 1 : 0), 0) : selected;
-  const atEnd = place.start.line >= document.lineCount;
-  await editor.edit((edit) => { edit.replace(place, atEnd ? `\n${text}` : text); });
+  const { line, replaced, text } = insertion(code, lines, selection, unit);
+  const place = new vscode.Range(line, 0, line + replaced, 0);
+  await editor.edit((edit) => { edit.replace(place, line >= document.lineCount ? `\n${text}` : text); });
 }
 
 /** VS Code asks the user before it opens an address outside of it, unless they trust its domain. */

@@ -1,18 +1,38 @@
 import { expect, test } from 'vitest';
+import type { Range } from '../../src/ask/contract';
 import { insertion } from '../../src/ask/inserting';
 import { titleOf } from '../../src/ask/wording';
+
+function selected(line: number, character: number, lastLine: number, lastCharacter: number): Range {
+  return { start: { line, character }, end: { line: lastLine, character: lastCharacter } };
+}
+
+function cursor(line: number): Range {
+  return selected(line, 0, line, 0);
+}
 
 const CODE = '    for c in codes:\n        if c:\n\n            return c\n';
 const BODY = ['class A:', '    def f(self):', '        if x:', '            raise', '', '        return 1'];
 
 test.each([
-  ['after the line of the cursor', BODY, 3, '    ', { line: 4, replaces: false, text: '            for c in codes:\n                if c:\n\n                    return c\n' }],
-  ['in place of a blank line', BODY, 4, '    ', { line: 4, replaces: true, text: '            for c in codes:\n                if c:\n\n                    return c\n' }],
-  ['inside of a block that opens', BODY, 2, '    ', { line: 3, replaces: false, text: '            for c in codes:\n                if c:\n\n                    return c\n' }],
-  ['with tabs', ['\tfoo()'], 0, '\t', { line: 1, replaces: false, text: '\tfor c in codes:\n\t\tif c:\n\n\t\t\treturn c\n' }],
-  ['into an empty file', [''], 0, '  ', { line: 0, replaces: true, text: 'for c in codes:\n  if c:\n\n    return c\n' }],
-] as const)('code of an answer goes %s, indented as what is around it', (_, lines, cursor, unit, expected) => {
-  expect(insertion(CODE, lines, cursor, unit)).toEqual(expected);
+  ['after the line of the cursor', BODY, cursor(3), '    ', { line: 4, replaced: 0, text: '            for c in codes:\n                if c:\n\n                    return c\n' }],
+  ['in place of a blank line', BODY, cursor(4), '    ', { line: 4, replaced: 1, text: '            for c in codes:\n                if c:\n\n                    return c\n' }],
+  ['inside of a block that opens', BODY, cursor(2), '    ', { line: 3, replaced: 0, text: '            for c in codes:\n                if c:\n\n                    return c\n' }],
+  ['with tabs', ['\tfoo()'], cursor(0), '\t', { line: 1, replaced: 0, text: '\tfor c in codes:\n\t\tif c:\n\n\t\t\treturn c\n' }],
+  ['into an empty file', [''], cursor(0), '  ', { line: 0, replaced: 1, text: 'for c in codes:\n  if c:\n\n    return c\n' }],
+] as const)('code of an answer goes %s, indented as what is around it', (_, lines, selection, unit, expected) => {
+  expect(insertion(CODE, lines, selection, unit)).toEqual(expected);
+});
+
+test.each([
+  ['lines up to the start of the next', selected(2, 0, 4, 0), { line: 2, replaced: 2, text: '        new()\n' }],
+  ['lines up to their end', selected(1, 0, 3, 17), { line: 1, replaced: 3, text: '    new()\n' }],
+  ['the text of a line', selected(5, 8, 5, 16), { line: 5, replaced: 1, text: '        new()\n' }],
+  ['a word', selected(5, 8, 5, 14), { line: 6, replaced: 0, text: '        new()\n' }],
+  ['lines but for the first word', selected(2, 11, 4, 0), { line: 4, replaced: 0, text: '            new()\n' }],
+  ['lines but for the last word', selected(1, 0, 3, 12), { line: 4, replaced: 0, text: '            new()\n' }],
+])('where %s is selected, only whole lines are replaced', (_, selection, expected) => {
+  expect(insertion('new()\n', BODY, selection, '    ')).toEqual(expected);
 });
 
 test.each([
