@@ -46,7 +46,7 @@ export class Asker {
       await this.ask(question);
       return;
     }
-    this.queue.push({ ...question, conversation: question.conversation ?? this.running.started.conversation });
+    this.queue.push({ ...question, conversation: question.conversation ?? this.context.newId() });
     this.context.post(this.queued());
   }
 

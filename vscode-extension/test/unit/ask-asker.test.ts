@@ -104,7 +104,7 @@ describe('an answer on its way', () => {
     const { fake, asker, posted } = setUp();
     void asker.ask({ text: 'first' });
     await tick();
-    for (const text of ['second', 'dropped', 'third']) await asker.enqueue({ text });
+    for (const text of ['second', 'dropped', 'third']) await asker.enqueue({ text, conversation: 'c1' });
     asker.unqueue(1);
     expect(posted.at(-1)).toEqual({ type: 'queued', questions: ['second', 'third'] });
     fake.at(0).end();
@@ -112,6 +112,17 @@ describe('an answer on its way', () => {
     await tick();
     expect(fake.asked.map(({ question }) => [question.text, question.conversation])).toEqual([['first', 'c1'], ['second', 'c1']]);
     expect(asker.replay().at(-1)).toEqual({ type: 'queued', questions: ['third'] });
+  });
+
+  test('a question of a new conversation that waits does not follow up the answer before it', async () => {
+    const { fake, asker } = setUp();
+    void asker.ask({ text: 'first' });
+    await tick();
+    await asker.enqueue({ text: 'new' });
+    fake.at(0).end();
+    await tick();
+    await tick();
+    expect(fake.asked.map(({ question }) => question.conversation)).toEqual(['c1', 'c2']);
   });
 
   test('the history that changed with it is told after it', async () => {
