@@ -56,12 +56,14 @@ export class AskView implements vscode.Disposable, vscode.WebviewViewProvider {
     ];
   }
 
-  resolveWebviewView({ webview, onDidDispose }: vscode.WebviewView): void {
+  resolveWebviewView(view: vscode.WebviewView): void {
+    const { webview } = view;
     this.webview = webview;
     this.ready = false;
     webview.options = { enableScripts: true, localResourceRoots: [this.files] };
     webview.onDidReceiveMessage((message: PageMessage) => this.receive(message));
-    onDidDispose(() => { this.forgetPage(webview); });
+    view.onDidChangeVisibility(() => { if (!view.visible) this.ready = false; }); // VS Code destroys the page of a hidden view
+    view.onDidDispose(() => { this.forgetPage(webview); });
     const address = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(this.files, name)).toString();
     const nonce = randomBytes(16).toString('base64');
     webview.html = pageHtml({ source: webview.cspSource, script: address('ask.js'), style: address('ask.css'), nonce });
