@@ -2,7 +2,7 @@
 import * as vscode from 'vscode';
 import type { AskListener, Location, Place, Question, SpanInfo } from '../ask/contract';
 import { keptLinks } from '../ask/links';
-import { label, plain, relativePath } from '../asking/places';
+import { isInWorkspace, label, plain, relativePath } from '../asking/places';
 import { reason } from '../asking/requests';
 import type { Service } from '../asking/service';
 import { percent } from '../figures';
@@ -145,11 +145,11 @@ function cite(citations: readonly Location[], stream: vscode.ChatResponseStream)
   }
 }
 
-/** The first file or selection attached to the request. */
+/** The first file or selection of the workspace attached to the request; the server refuses others. */
 function at(request: vscode.ChatRequest): { place?: Place } {
   for (const { value } of request.references) {
-    if (value instanceof vscode.Location) return { place: placeOf(value.uri, value.range) };
-    if (value instanceof vscode.Uri) return { place: placeOf(value) };
+    const { uri, range } = value instanceof vscode.Location ? value : { uri: value, range: undefined };
+    if (uri instanceof vscode.Uri && isInWorkspace(uri)) return { place: placeOf(uri, range) };
   }
   return {};
 }
