@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import { megabytes } from '../figures';
 import type { Found } from '../server/finding';
+import type { Status } from '../server/protocol';
 import { lacksModels } from '../server/remedies';
 import type { Session } from '../server/session';
 import { UserError } from '../server/state';
@@ -12,6 +13,8 @@ import { lacking, type Model } from './steps';
 
 export function registerModels(session: Session, find: () => Promise<Found | undefined>, log: vscode.LogOutputChannel): vscode.Disposable {
   let offered = '';
+  /** The failure that was looked into last; empty once no model is lacking. */
+  let lookedInto = '';
   const wanted = async (command: string): Promise<Model[]> => {
     const { drafter, target } = settings();
     return lacking(await listModels(command), drafter, target, () => suggestModels(command));
@@ -44,7 +47,16 @@ export function registerModels(session: Session, find: () => Promise<Found | und
     vscode.commands.registerCommand('winnow.pullModels', () => telling(pull)),
     session.onDidReport((status) => {
       const { state } = session;
-      if (state.kind === 'running' && lacksModels(status)) void telling(() => offer(state.command));
+      if (state.kind !== 'running') return;
+      const failure = lacksModels(status) ? failureOf(status) : '';
+      const known = failure === lookedInto;
+      lookedInto = failure; // before anything is awaited: there are ten reports a second while files are indexed
+      if (failure !== '' && !known) void telling(() => offer(state.command));
     }),
   );
+}
+
+/** What tells one failure of the models from another. */
+function failureOf({ models }: Status): string {
+  return JSON.stringify([models.drafter, models.target].map(({ name, state, kind }) => [name, state, kind]));
 }
