@@ -30,7 +30,7 @@ export class Service implements vscode.Disposable {
     const gather = {
       ...listener,
       delta: (piece: string, found: SentenceInfo[] = []): void => { answer += piece; sentences.push(...found); listener.delta(piece, found); },
-      kept: (kept: SpanInfo[]): void => { spans = kept; listener.kept(kept); },
+      kept: (kept: SpanInfo[], provisional?: boolean): void => { spans = kept; listener.kept(kept, provisional); },
     };
     let exchange: Exchange;
     try {
