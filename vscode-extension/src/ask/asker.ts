@@ -3,7 +3,9 @@ import type { CancellationTokenSource } from 'vscode';
 import type { Service } from '../asking/service';
 import type { Exchange, HostMessage, Question, SentenceInfo } from './contract';
 import { keptLinks, shownExchange, type Relative } from './links';
-import { wording } from './wording';
+import { wording, wordsOf } from './wording';
+
+type AskedQuestion = Question & { conversation: string };
 
 interface CurrentQuestion {
   cancellation: CancellationTokenSource;
@@ -92,7 +94,7 @@ export class Asker {
     return { type: 'history', exchanges: service.history().map((exchange) => shownExchange(exchange, relative)) };
   }
 
-  private start(question: Question & { conversation: string }): CurrentQuestion {
+  private start(question: AskedQuestion): CurrentQuestion {
     const running: CurrentQuestion = {
       cancellation: this.context.cancellation(),
       kept: { type: 'kept', links: [] },
@@ -105,7 +107,7 @@ export class Asker {
     return running;
   }
 
-  private async run(question: Question, running: CurrentQuestion): Promise<Exchange> {
+  private async run(question: AskedQuestion, running: CurrentQuestion): Promise<Exchange> {
     const { service, relative, post } = this.context;
     const listener = {
       kept: (spans: Exchange['spans'], provisional?: boolean): void => {
@@ -122,7 +124,7 @@ export class Asker {
         post({ type: 'progress', message });
       },
     };
-    const exchange = await service.ask(question, listener, running.cancellation.token).catch((error: unknown) => failed(running, error));
+    const exchange = await service.ask(question, listener, running.cancellation.token).catch((error: unknown) => failed(question, running.answer, error));
     running.cancellation.dispose();
     this.running = undefined;
     post({ type: 'finished', exchange: shownExchange(exchange, relative) });
@@ -132,7 +134,8 @@ export class Asker {
 }
 
 /** An exchange that failed because of a fault of the service, which should not reject. */
-function failed({ started: { question, conversation, place }, answer }: CurrentQuestion, error: unknown): Exchange {
-  const known = { id: `failed-${Date.now()}`, conversation, question, place, askedAt: Date.now(), answer, citations: [], spans: [], notices: [] };
+function failed(question: AskedQuestion, answer: string, error: unknown): Exchange {
+  const { conversation, place } = question;
+  const known = { id: `failed-${Date.now()}`, conversation, asked: wordsOf(question), question: wording(question), place, askedAt: Date.now(), answer, citations: [], spans: [], notices: [] };
   return { ...known, outcome: 'failed', error: error instanceof Error ? error.message : String(error) };
 }

@@ -77,12 +77,15 @@ export interface Place {
   label: string;
 }
 
-/** Either `text`, or `about` for a question about the code at `place`. */
-export interface Question {
+/** Either `text`, or `about` for a question about the code at its place. */
+export interface QuestionWords {
   text?: string;
   about?: Topic;
   /** For `about: 'diagnostic'`. */
   diagnostics?: { message: string }[];
+}
+
+export interface Question extends QuestionWords {
   place?: Place;
   /** An id of the asker's choice, which follow-ups repeat; without it a new conversation starts. */
   conversation?: string;
@@ -92,6 +95,8 @@ export interface Question {
 export interface Exchange {
   id: string;
   conversation: string;
+  /** As the user put it, to be asked again; missing in exchanges of earlier versions. */
+  asked?: QuestionWords;
   /** As the server worded it. */
   question: string;
   /** Shown instead of `question`, where the server's words are longer than the user's. */
@@ -172,7 +177,7 @@ export interface Completion {
 /** From the page to the extension. */
 export type PageMessage =
   | { type: 'ready' }
-  | { type: 'ask'; text?: string; about?: Topic; place?: Place; conversation?: string }
+  | ({ type: 'ask' } & Question)
   /** Give up a question that waits for the answer before it. */
   | { type: 'unqueue'; index: number }
   /** Complete the word after `@`; `first`: it begins the question. */

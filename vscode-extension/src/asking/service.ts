@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
 import type { AskListener, Exchange, Question, SentenceInfo, SpanInfo } from '../ask/contract';
-import { titleOf, wording } from '../ask/wording';
+import { titleOf, wording, wordsOf } from '../ask/wording';
 import type { AskParams, AskResult } from '../server/protocol';
 import type { Session } from '../server/session';
 import type { History } from './history';
@@ -76,7 +76,7 @@ export function askParams({ text, about, diagnostics, place }: Question): AskPar
 
 function begin(question: Question): Asked {
   const { conversation = randomUUID(), place } = question;
-  return { id: randomUUID(), conversation, question: wording(question), place, askedAt: Date.now(), citations: [], spans: [], notices: [] };
+  return { id: randomUUID(), conversation, asked: wordsOf(question), question: wording(question), place, askedAt: Date.now(), citations: [], spans: [], notices: [] };
 }
 
 function answered(asked: Asked, { text }: Question, { question, answer, thinking, finish, citations, citedBefore = [], sentences, spans, stats, notices }: AskResult): Exchange {

@@ -148,6 +148,17 @@ describe('the answer', () => {
     expect(await said()).toEqual([{ type: 'ask', text: 'How are prices rounded?', conversation: 'c1' }]);
   });
 
+  test('a question is asked again as the user put it, by button and by ↑', async () => {
+    const { page, answer, said } = await open();
+    const asked = { about: 'diagnostic' as const, diagnostics: [{ message: 'unused' }] };
+    await answer('Up.', { question: 'What could this break?', title: '@changes What could this break?', asked: { text: '@changes What could this break?' } });
+    await answer('Remove it.', { id: 'e2', asked, place: SELECTION });
+    for (const button of await page.getByRole('button', { name: 'Ask again' }).all()) await button.click();
+    expect(await said()).toEqual([{ type: 'ask', text: '@changes What could this break?', conversation: 'c1' }, { type: 'ask', ...asked, place: SELECTION, conversation: 'c1' }]);
+    await page.getByRole('textbox', { name: 'Question' }).press('ArrowUp');
+    expect(await page.getByRole('textbox', { name: 'Question' }).inputValue()).toBe('@changes What could this break?');
+  });
+
   test('errors and notices are told, with what to do', async () => {
     const { page, said, tell } = await open();
     await tell(STARTED, { type: 'finished', exchange: exchange({ outcome: 'failed', answer: '', error: 'No model. Run `winnow models pull`.', notices: ['2 earlier turns left out', 'kept 900 of 4,000 tokens to begin within 10 s (`winnow.patience`)'] }) });

@@ -138,7 +138,7 @@ describe('an answer on its way', () => {
   test('a service that fails leaves no answer hanging', async () => {
     const { fake, asker, posted } = setUp();
     fake.ask = () => Promise.reject(new Error('disk full'));
-    expect(await asker.ask({ text: 'q' })).toMatchObject({ outcome: 'failed', error: 'disk full', question: 'q' });
+    expect(await asker.ask({ text: 'q' })).toMatchObject({ outcome: 'failed', error: 'disk full', question: 'q', asked: { text: 'q' } });
     expect(posted.at(-1)).toMatchObject({ type: 'finished', exchange: { error: 'disk full' } });
     expect(asker.replay()).toHaveLength(1);
   });

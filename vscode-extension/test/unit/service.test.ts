@@ -7,7 +7,7 @@ import { History } from '../../src/asking/history';
 
 const send = vi.hoisted(() => vi.fn<(client: unknown, params: AskParams, listener: AskListener) => Promise<AskResult>>());
 vi.mock('vscode', () => ({ EventEmitter: class { fire = (): undefined => undefined; } }));
-vi.mock('../../src/asking/places', () => ({ cursorIn: () => undefined }));
+vi.mock('../../src/asking/places', () => ({ atCommit: () => undefined, cursorIn: () => undefined }));
 vi.mock('../../src/asking/requests', () => ({ sendAsk: send, reason: String, wasStopped: () => false }));
 const { Service } = await import('../../src/asking/service');
 
@@ -30,4 +30,11 @@ test('code that was found by names and words alone is told as provisional', asyn
   const told: unknown[] = [];
   await service.ask({ text: 'q' }, listener((...all) => { told.push(all); }), TOKEN);
   expect(told).toEqual([[spans, true], [spans, false]]);
+});
+
+test('an exchange keeps what the user asked, whatever the server made of it', async () => {
+  send.mockResolvedValueOnce(RESULT).mockRejectedValueOnce(new Error('no model'));
+  const problem = { about: 'diagnostic' as const, diagnostics: [{ message: 'unused' }] };
+  expect(await service.ask({ text: '@when was it opened?' }, listener(), TOKEN)).toMatchObject({ outcome: 'answered', question: 'Worded?', asked: { text: '@when was it opened?' } });
+  expect(await service.ask(problem, listener(), TOKEN)).toMatchObject({ outcome: 'failed', asked: problem });
 });

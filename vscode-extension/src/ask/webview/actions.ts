@@ -1,10 +1,10 @@
-import type { PageMessage, Place, Topic } from '../contract';
+import type { PageMessage, Place, QuestionWords, Topic } from '../contract';
 import type { Announcer } from './announcer';
 import { targetOf } from './linking';
 import { svg } from './dom';
 import { withLinks } from './markdown/copied';
 import type { Composer } from './parts/composer';
-import { askedPlace, shownExchanges, shownRunning, type PageEvent, type PageState } from './state';
+import { askedPlace, lastTyped, repeated, shownExchanges, shownRunning, type PageEvent, type PageState } from './state';
 
 const DONE_MS = 1500;
 
@@ -41,7 +41,8 @@ export class Actions {
     'send': () => { this.send(); },
     'stop': () => { this.stop(); },
     'suggest': ({ dataset: { text, about } }) => {
-      this.ask(text, about as Topic | undefined, about === undefined ? undefined : askedPlace(this.page.state));
+      if (about === undefined) this.ask({ text }, undefined);
+      else this.ask({ about: about as Topic }, askedPlace(this.page.state));
     },
     'unqueue': ({ dataset: { index } }) => { this.page.tell({ type: 'unqueue', index: Number(index) }); },
     'choose-model': () => { this.page.tell({ type: 'choose-model' }); },
@@ -76,7 +77,7 @@ export class Actions {
       event.preventDefault();
       this.send();
     } else if (event.key === 'ArrowUp' && this.page.composer.box.value === '') {
-      this.page.composer.write(shownExchanges(this.page.state).at(-1)?.question ?? '');
+      this.page.composer.write(lastTyped(this.page.state));
     }
   }
 
@@ -94,21 +95,19 @@ export class Actions {
     if (state.readiness?.blocked) this.page.announcer.say(state.readiness.message);
     else {
       if (state.running) this.page.announcer.say('Asked next.');
-      this.ask(composer.text, undefined, askedPlace(state));
+      this.ask({ text: composer.text }, askedPlace(state));
       composer.write('');
       composer.focus();
     }
   }
 
-  private ask(text: string | undefined, about: Topic | undefined, place: Place | undefined): void {
-    const what = about === undefined ? { text: text ?? '' } : { about };
-    const { shown } = this.page.state;
-    this.page.tell({ type: 'ask', ...what, place, conversation: shown });
+  private ask(words: QuestionWords, place: Place | undefined): void {
+    this.page.tell({ type: 'ask', ...words, place, conversation: this.page.state.shown });
   }
 
   private again(element: HTMLElement): void {
     const exchange = this.exchange(element);
-    if (exchange && !this.page.state.running) this.ask(exchange.question, undefined, exchange.place);
+    if (exchange && !this.page.state.running) this.ask(repeated(exchange), exchange.place);
   }
 
   private show(conversation: string): void {
