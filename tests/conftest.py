@@ -34,8 +34,8 @@ def _sharing(processes: int) -> int:
     return processes - (processes > 2)
 
 
-# Those that share the cores have equal parts of them, and so has what they start: threads that wait for one another
-# spin, and with more of them than cores that takes ten times as long, not twice.
+# Each of those that share the cores gets an equal part of them, as do its child processes: threads that wait for one
+# another spin, and with more of them than cores that takes ten times as long, not twice.
 if _WORKER is not None and sys.platform == "linux":
     _number, _count = int(_WORKER.removeprefix("gw")), _sharing(int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
     if _number < _count:
@@ -52,18 +52,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Several processes take a file each in turn; the last of three or more takes those of editors, and no other."""
+    """Processes take a file each in turn; while three or more run, the last takes those of editors, and no other."""
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
         def _assign_work_unit(self, node: Any) -> None:
-            edits = int(node.gateway.id.removeprefix("gw")) >= _sharing(self.numnodes)
-            for file in self.workqueue:
-                if self.numnodes < 3 or file.startswith(_EDITORS) == edits:
-                    self.workqueue.move_to_end(file, last=False)
-                    super()._assign_work_unit(node)
-                    return
-            node.shutdown()
+            last = max(self.nodes, key=lambda one: int(one.gateway.id.removeprefix("gw")))
+            own = [file for file in self.workqueue if file.startswith(_EDITORS) == (node is last)]
+            if len(self.nodes) > 2 and not own:
+                node.shutdown()
+                return
+            if len(self.nodes) > 2:
+                self.workqueue.move_to_end(own[0], last=False)
+            super()._assign_work_unit(node)
 
     config.option.loadscopereorder = False
     return Scheduling(config, log)
