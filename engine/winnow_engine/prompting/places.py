@@ -7,13 +7,14 @@ that is a file's path, or the end of just one file's; else the name of a module,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from urllib.parse import unquote
 
 from winnow_engine.core import Citation
+from winnow_engine.index.bm25 import stems
 from winnow_engine.index.name_rules import module_of
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
@@ -101,10 +102,14 @@ class PlaceReader:
         parts = re.split(r"\.|::|\$", dotted.replace("crate::", "src::"))
         names = [folder] if folder else ["/".join(parts[:end]) for end in range(len(parts), 1, -1)]
         names += [name.replace("/", "/src/", 1) for name in names if "::" in dotted]  # a crate's
-        ends = [(test, module_of(name)) for name in names for test in (str.__eq__, str.endswith)]
-        near = (self._workspace.file_table.by_module.get(end.rpartition("/")[2], ()) for _, end in ends)
-        found = ([path for module, path in of if test(module, end)] for (test, end), of in zip(ends, near, strict=True))
+        found = (self._in_module(name, test) for name in names for test in (str.__eq__, str.endswith))
         return next((files[0] for files in found if len(files) == 1), None)
+
+    def _in_module(self, name: str, test: Callable[[str, str], bool]) -> list[str]:
+        """Files of the module with this name, or of those that end in it. Their paths have all words of the name."""
+        suffix, words = module_of(name), set(stems(name))
+        candidates = self._workspace.file_table.by_module.get(suffix.rpartition("/")[2], ()) if words else ()
+        return [path for module, path in candidates if test(module, suffix) and words <= set(stems(path))]
 
     def _named(self, name: str) -> str | None:
         """The file with this path, or the only one whose path ends in it."""

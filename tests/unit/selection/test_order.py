@@ -70,6 +70,7 @@ def workspace(tmp_path: Path) -> Workspace:
         ("Pools", ["Pool"]),
         ("What is in pool/core.py:4 or pool.other.Queue:2?", ["Pool.take", "Queue.take"]),
         ("What is in pool_io::tank::main:1 or pool/core:4?", ["main", "Pool.take"]),
+        ("What is in core.index:4?", []),
         ('  File "/usr/lib/pool/other.py", line 6, in refill\nKeyError\n\nwhy??', ["refill"]),
         ("explain pool/other.py, please", ["Queue", "Queue.take", "refill"]),
         ("Was macht das core module?", ["Pool", "Pool.take"]),
