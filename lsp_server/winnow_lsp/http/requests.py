@@ -26,7 +26,7 @@ _MOST_STOPS = 16
 _MOST_LEVELS = 100
 _MOST_SEED = 2**32 - 1
 UNLIMITED = -1  # a number that some clients send for "as many as there are", or for any seed
-_LONGEST_ANSWER = 2**31 - 1  # tokens: the context alone limits it
+LONGEST_ANSWER = 2**31 - 1  # tokens: the context alone limits it
 _SWITCHES = {"enable_thinking", "thinking"}
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 GUIDED = frozenset({
@@ -210,7 +210,7 @@ def _check_characters(document: dict[str, Any]) -> None:
 
 
 def read_limit(document: Mapping[str, Any], *names: str) -> int | None:
-    """The number in the first field that has a limit, None if there is none. Raises ApiError."""
+    """The first limit among these fields, None if all are missing or −1. Raises ApiError."""
     for name in names:
         if document.get(name, UNLIMITED) != UNLIMITED:
             limit = _whole(document, name, 0)
@@ -229,12 +229,12 @@ def _whole(document: Mapping[str, Any], name: str, default: int) -> int:
 
 
 def read_sampling(document: Mapping[str, Any], stop: str, *lengths: str, hottest: int = 2) -> tuple[Sampling, bool]:
-    """The request's sampling, and True if it says how long the answer may be. Raises ApiError.
+    """The request's sampling, and True if a length was given, even −1. Raises ApiError.
 
-    `stop` names the field of the stop strings, `lengths` those of the answer's most tokens.
+    `stop` names the field of the stop strings, `lengths` those with the most tokens of the answer.
     """
     limited = any(name in document for name in lengths)
-    most = read_limit(document, *lengths) or (_LONGEST_ANSWER if limited else DEFAULT_ANSWER)
+    most = read_limit(document, *lengths) or (LONGEST_ANSWER if limited else DEFAULT_ANSWER)
     temperature = typed(document, "temperature", (int, float), 0.0)
     if temperature > hottest:
         raise ApiError(400, f"temperature must be at most {hottest}", "temperature")

@@ -13,7 +13,7 @@ from winnow_engine.errors import TargetProtocolError
 from winnow_engine.prompting.tools import AnswerFormat, CallDelta, ToolCall
 from winnow_lsp.http.dialect import event
 from winnow_lsp.http.fields import ApiError
-from winnow_lsp.http.requests import ChatRequest
+from winnow_lsp.http.requests import LONGEST_ANSWER, ChatRequest
 
 _LOGPROBS: Mapping[str, dict[str, Any]] = {"output_text": {"logprobs": []}, "reasoning_text": {}}
 
@@ -122,12 +122,13 @@ class ResponseReply:
 
     def _response(self, status: str, items: list[dict[str, Any]]) -> dict[str, Any]:
         asked, tools = self._request, self._request.tools
+        most = asked.sampling.max_tokens if asked.sampling.max_tokens < LONGEST_ANSWER else None
         only = {"type": "function", "name": tools.only}
         return {
             "id": self._id, "object": "response", "created_at": self._created, "status": status, "model": self._model,
             "output": items, "error": None, "incomplete_details": None, "instructions": None, "metadata": {},
             "parallel_tool_calls": tools.parallel, "temperature": asked.sampling.temperature,
-            "top_p": asked.sampling.top_p, "max_output_tokens": asked.sampling.max_tokens if asked.limited else None,
+            "top_p": asked.sampling.top_p, "max_output_tokens": most if asked.limited else None,
             "tools": [{"type": "function", **one["function"]} for one in tools.definitions],
             "tool_choice": only if tools.only else "required" if tools.required else "auto",
             "previous_response_id": None, "store": False, "text": {"format": _format(asked.format)}, "usage": None,
