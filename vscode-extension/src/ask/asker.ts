@@ -30,6 +30,8 @@ export interface AskContext {
 export class Asker {
   private running: CurrentQuestion | undefined;
   private queue: Question[] = [];
+  /** The conversation that queued questions without one begin; the page knows its id once the first of them is asked. */
+  private begun?: string;
 
   constructor(private readonly context: AskContext) {}
 
@@ -48,7 +50,7 @@ export class Asker {
       await this.ask(question);
       return;
     }
-    this.queue.push({ ...question, conversation: question.conversation ?? this.context.newId() });
+    this.queue.push({ ...question, conversation: question.conversation ?? (this.begun ??= this.context.newId()) });
     this.context.post(this.queued());
   }
 
@@ -95,6 +97,7 @@ export class Asker {
   }
 
   private start(question: AskedQuestion): CurrentQuestion {
+    if (question.conversation === this.begun) this.begun = undefined;
     const running: CurrentQuestion = {
       cancellation: this.context.cancellation(),
       kept: { type: 'kept', links: [] },

@@ -51,7 +51,7 @@ export function registerModels(session: Session, find: () => Promise<Found | und
       const failure = lacksModels(status) ? failureOf(status) : '';
       const known = failure === lookedInto;
       lookedInto = failure; // before anything is awaited: there are ten reports a second while files are indexed
-      if (failure !== '' && !known) void telling(() => offer(state.command));
+      if (failure !== '' && !known) void telling(() => offer(state.command).catch((error: unknown) => { lookedInto = ''; throw error; }));
     }),
   );
 }

@@ -114,15 +114,18 @@ describe('an answer on its way', () => {
     expect(asker.replay().at(-1)).toEqual({ type: 'queued', questions: ['third'] });
   });
 
-  test('a question of a new conversation that waits does not follow up the answer before it', async () => {
+  test('questions of a new conversation that wait follow up each other, not the answer before them', async () => {
     const { fake, asker } = setUp();
     void asker.ask({ text: 'first' });
     await tick();
     await asker.enqueue({ text: 'new' });
-    fake.at(0).end();
-    await tick();
-    await tick();
-    expect(fake.asked.map(({ question }) => question.conversation)).toEqual(['c1', 'c2']);
+    await asker.enqueue({ text: 'and then?' });
+    for (const number of [0, 1]) {
+      fake.at(number).end();
+      await tick();
+      await tick();
+    }
+    expect(fake.asked.map(({ question }) => question.conversation)).toEqual(['c1', 'c2', 'c2']);
   });
 
   test('the history that changed with it is told after it', async () => {

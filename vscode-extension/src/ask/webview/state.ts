@@ -1,5 +1,6 @@
 /** The state of the page: every change is `reduce(state, event)`, and the page draws the result. */
 import type { HostMessage, KeptLink, Place, QuestionWords, Readiness, SentenceInfo, ShownExchange } from '../contract';
+import { titleOf } from '../wording';
 
 /** The question being answered. */
 export interface RunningQuestion {
@@ -114,7 +115,7 @@ export function shownExchanges(state: PageState): ShownExchange[] {
 
 /** What to send to ask a question again. */
 export function repeated({ asked, title, question }: ShownExchange): QuestionWords {
-  return asked ?? { text: title ?? question };
+  return asked ?? { text: title === undefined || title === titleOf(question) ? question : title };
 }
 
 /** The last question on show that was typed, or empty. */
