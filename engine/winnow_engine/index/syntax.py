@@ -60,7 +60,7 @@ class Syntax:
         """Every identifier of the text."""
         return self._captured(self.language.references, "reference")
 
-    @cached_property  # a query of a part takes almost as long as one of the whole text
+    @cached_property  # querying a part takes almost as long as querying the whole text
     def statements(self) -> list[tuple[int, int]]:
         """(first byte, −end) of each statement at any depth, in order: one that holds another comes first."""
         nodes = self._captured(self.language.statements, "statement")

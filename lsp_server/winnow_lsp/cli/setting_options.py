@@ -144,7 +144,7 @@ def written(settings: Mapping[str, Any]) -> list[str]:
 
 
 def environment_models() -> dict[str, str]:
-    """The models in WINNOW_TARGET and WINNOW_DRAFTER, as settings; files lead there from any folder."""
+    """The models in WINNOW_TARGET and WINNOW_DRAFTER, as settings; paths of files are made absolute."""
     given = {name: value for name in _MODELS if (value := os.environ.get(f"WINNOW_{name.upper()}", "").strip())}
     return {name: _with_absolute_paths(name, value) for name, value in given.items()}
 

@@ -45,7 +45,7 @@ CAPABILITIES: dict[str, Any] = {"tools": {"listChanged": False}}
 _SHOW_STRUCTURED = ("claude-code", "Visual Studio Code", "Code - OSS", "VSCodium", "code-server")
 _TABLE = Path(__file__).with_name("tools.json")
 _CHUNK = 1 << 16
-_CLOSED = {"code": -32000, "message": "Winnow's server has ended: start `winnow mcp` again"}  # as the SDKs number it
+_CLOSED = {"code": -32000, "message": "Winnow's server has ended: start `winnow mcp` again"}  # as MCP's SDKs say it
 
 
 def reads_text(client: str) -> bool:
@@ -169,7 +169,7 @@ class AgentRelay:
         self._listed.wait(seconds)
 
     def serve(self, connect: Callable[[], socket.socket], workspace: Path, settings: Mapping[str, Any]) -> bool:
-        """Pass messages on, the folder and settings first, until one end leaves. False if that is the server's."""
+        """Pass messages on, the folder and settings first, until one end leaves. False if the server left first."""
         first = self._from_agent.recv(_CHUNK)
         if not first:
             return True

@@ -62,7 +62,7 @@ def _packed(name: str, files: str, documentation: DocComment | None = None, **ke
 
 
 # Macros that a grammar takes for names: `class MYLIB_API Widget : public Base {`, also with attributes; Qt's sections;
-# and lines of their own before a class or section, possessive: else their indentation is divided in every way.
+# and lines of their own before a class, namespace or section. Possessive quantifiers: else indented calls hang it.
 _MACROS = re.compile(
     rb"\b(?:class|struct|union)\s+"
     rb"((?:(?:[A-Z_][A-Z0-9_]+|\w+_(?:api|export))\b(?:\s*\([^()\n]{0,200}\))?\s*"
