@@ -13,9 +13,8 @@ from winnow_engine.git.repository import Repository
 _RECENT = 40  # commits that show the manner
 _LONGEST = 72  # characters of a subject, unless the repository's own are longer
 _CONVENTIONAL = re.compile(r"(?P<type>[a-z]+)(\([^)]*\))?!?: ")
-_CITATION = re.compile(
-    r"\s*[(\[]?`?(?<![\w./-])(?!\w+://)[\w./-]*[A-Za-z_][\w-]*[./][A-Za-z][\w./-]*:\d+(-\d+)?\b(?![.:]\d)`?[)\]]?"
-)
+_PLACE = r"(?!\w+://)[\w./-]*[A-Za-z_][\w-]*[./][A-Za-z][\w./-]*:\d++(-\d++\b)?+"  # ++: repeats in one way only
+_CITATION = re.compile(rf"\s*[(\[]?`?(?<![\w./-])(?:{_PLACE})+\b(?![.:]\d)`?[)\]]?")
 _LABEL = re.compile(r"^(subject|commit message|message|title)\s*:\s*", re.IGNORECASE)
 _MOST_BODY = 1_200
 

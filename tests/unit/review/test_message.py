@@ -51,6 +51,9 @@ def test_the_question_says_the_form_and_quotes_nothing_to_copy(tmp_path: Path) -
         ("word " * 30, " ".join(["Word", *["word"] * 13])),
         ("x" * 100, "X" + "x" * 71),
         ("_" * 4_000, "_" * 72),
+        ("Fix src/a.py:3-src/b.py:5 now", "Fix now"),
+        ("a.py:1/b.py:2", ""),
+        ("a.a:11" * 500 + "_", "a.a:11" * 12),
     ],
 )
 def test_the_subject_has_the_usual_form(answer: str, expected: str) -> None:
