@@ -9,10 +9,12 @@ from dataclasses import dataclass
 
 from winnow_engine.git.objects import commits
 from winnow_engine.git.repository import Repository
+from winnow_engine.prompting.markdown import fenced
 
 _RECENT = 40  # commits that show the manner
 _LONGEST = 72  # characters of a subject, unless the repository's own are longer
 _CONVENTIONAL = re.compile(r"(?P<type>[a-z]+)(\([^)]*\))?!?: ")
+_PREAMBLE = re.compile(r"\A[^\n]*:[*\s]*\n\s*")  # "Here is a commit message:"
 _PLACE = r"(?!\w+://)[\w./-]*[A-Za-z_][\w-]*[./][A-Za-z][\w./-]*:\d++(-\d++\b)?+"  # ++: repeats in one way only
 _CITATION = re.compile(rf"\s*[(\[]?`?(?<![\w./-])(?:{_PLACE})+\b(?![.:]\d)`?[)\]]?")
 _LABEL = re.compile(r"^(subject|commit message|message|title)\s*:\s*", re.IGNORECASE)
@@ -63,13 +65,11 @@ def message_question(manner: Manner) -> str:
 
 def message_of(answer: str, manner: Manner) -> str:
     """The message in a model's answer, with the subject in the repository's form; "" if there is none."""
-    lines = [line.rstrip() for line in answer.strip().splitlines() if not line.startswith("```")]
-    while lines and not lines[0].strip():
-        lines.pop(0)
-    if not lines:
-        return ""
-    subject = _subject(lines[0], manner)
-    body = "\n".join(_CITATION.sub("", line) for line in lines[1:]).strip()[:_MOST_BODY]
+    unfenced = _PREAMBLE.sub("", answer.strip())
+    text = next((text for opening, text, _ in fenced(answer.strip()) if opening), unfenced)
+    first, *rest = map(str.rstrip, text.strip().splitlines() or [""])
+    subject = _subject(first, manner) if first else ""
+    body = "\n".join(_CITATION.sub("", line) for line in rest).strip()[:_MOST_BODY]
     return f"{subject}\n\n{body}" if body and manner.bodies and subject else subject
 
 

@@ -54,6 +54,9 @@ def test_the_question_says_the_form_and_quotes_nothing_to_copy(tmp_path: Path) -
         ("Fix src/a.py:3-src/b.py:5 now", "Fix now"),
         ("a.py:1/b.py:2", ""),
         ("a.a:11" * 500 + "_", "a.a:11" * 12),
+        ("Here is a message for this:\n\n```text\nfix it\n\nBecause.\n```\nIt says why.", "Fix it\n\nBecause."),
+        ("Here it is.\n```\nfix it\n\nBecause.", "Fix it\n\nBecause."),
+        ("**Commit message:**\n\nfix it\n\nBecause.", "Fix it\n\nBecause."),
     ],
 )
 def test_the_subject_has_the_usual_form(answer: str, expected: str) -> None:
