@@ -7,6 +7,7 @@ it holds the blob of the index; others are hashed. Files left out of the workspa
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +29,7 @@ from winnow_engine.untrusted import printable
 _SUBMODULE = "160000"
 _LFS = b"version https://git-lfs.github.com/spec/"
 _SIMILAR = 0.5  # lines in common, from which a new file is an old one under another name
-_MOST_COMPARED = 2_500  # pairs of a new and a removed file
+_MOST_COMPARED = 2_500  # pairs of a new and a removed file whose texts differ
 
 
 @dataclass(frozen=True)
@@ -136,17 +137,20 @@ def _is_in_another(root: Path, path: str, inner: set[str]) -> bool:
 def _renames(
     has: _Folder, added: Iterable[str], removed: Iterable[str], contents: Mapping[str, bytes]
 ) -> Iterator[tuple[str, str]]:
-    """Pairs of a new file and a removed one that it was: the most similar first, each file once."""
-    added, removed = list(added), list(removed)
-    if len(added) * len(removed) > _MOST_COMPARED:
+    """Pairs of a new file and a removed one that it was: those of equal text, then the most similar; each file once."""
+    before = {path: contents[has.entries[path].blob] for path in sorted(removed)}
+    after = {path: has.present[path].data for path in sorted(added)}
+    by_text = defaultdict[bytes, list[str]](list)
+    for old in reversed(before):
+        by_text[with_lf(before[old])].append(old)
+    for new, data in list(after.items()):
+        if same := by_text[with_lf(data)]:
+            del after[new], before[same[-1]]
+            yield new, same.pop()
+    if len(after) * len(before) > _MOST_COMPARED:
         return
-    scored = [
-        (similarity(contents[has.entries[old].blob], has.present[new].data), new, old)
-        for new in added
-        for old in removed
-    ]
-    used: set[str] = set()
-    for score, new, old in sorted(scored, key=lambda one: (-one[0], one[1], one[2])):
-        if score >= _SIMILAR and not {f"+{new}", f"-{old}"} & used:
-            used |= {f"+{new}", f"-{old}"}
+    scored = [(-similarity(ours, theirs), new, old) for new, theirs in after.items() for old, ours in before.items()]
+    for score, new, old in sorted(scored):
+        if -score >= _SIMILAR and new in after and old in before:
+            del after[new], before[old]
             yield new, old

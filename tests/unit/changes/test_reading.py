@@ -50,6 +50,13 @@ def test_the_working_tree(top: Path, changes: Of) -> None:
     ]
 
 
+def test_a_folder_of_many_files_that_moved(top: Path, changes: Of) -> None:
+    git.commit(top, "many", {f"old/{n}.py": f"N = {n}\n" * 9 for n in range(60)})
+    (top / "old").rename(top / "new")
+    git.write(top, {"new/0.py": "N = 0\r\n" * 9, "new/1.py": "N = 1\n" * 9 + "MORE = 1\n"})
+    assert summary(changes(top)) == {f"new/{n}.py": f"renamed from old/{n}.py" for n in range(60)}
+
+
 def test_what_is_staged_is_not_what_is_on_disk(top: Path, changes: Of) -> None:
     git.write(top, {"a.py": CODE + "# staged\n"})
     git.git(top, "add", "a.py")
