@@ -51,7 +51,9 @@ class FolderHistory:
         return printable(self.folder.workspace_path(path.removeprefix(prefix)) if inside else path)
 
     def changes(self, commit: Commit) -> list[FileChange]:
-        """The files that a commit changed, all of them for one without a parent; no renames in a partial clone."""
+        """The files that a commit changed: none where a shallow clone ends, and no renames in a partial clone."""
+        if self.repository.shallow and not commit.parents:
+            return []
         before = commit.parents[0] if commit.parents else self.repository.empty_tree
         try:
             return tree_changes(self.repository, before, commit.id)
@@ -93,8 +95,7 @@ def terms_of(question: str) -> Terms:
 
 def effect_on(history: FolderHistory, commit: Commit, terms: Terms) -> CommitEffect:
     """A commit with what it did to what some terms are about, as far as the clone has parents and contents."""
-    known = bool(commit.parents) or not history.repository.shallow
-    changes = history.changes(commit) if known else []
+    changes = history.changes(commit)
     fitting = sorted(
         (one for one in changes if one.regular), key=lambda change: -_score(terms, [history.path(change.path)])
     )

@@ -26,6 +26,7 @@ _HEADING = (
     "removed by the commit, lines with + were added."
 )
 _NONE_FITS = "No commit's message, paths or changed code have a word of the question. These are the newest."
+_CLONE_ENDS = "older commits may have made the lines: the clone ends here; `git fetch --unshallow` gets the rest"
 _BIDDING = (
     "\nAnswer from these commits alone: say which of them answers the question, what it did, and on which day. "
     "Cite each commit by its id."
@@ -133,8 +134,9 @@ def _past_at_cursor(question: Question, sources: Sources, workspace: Workspace, 
         "lines with + were added."
     )
     not_yet = (f"In no commit yet: {counted(uncommitted, 'line')} of these.",) if uncommitted else ()
+    cut = (_CLONE_ENDS,) if repository.shallow and not all(one.commit.parents for one in found) else ()
     bidding = "\nAnswer from the messages of these commits, and cite each by its id. Begin with: Commit {id}"
-    return Past(f"the history of {_place(cursor)}", (heading, *not_yet), tuple(found), bidding)
+    return Past(f"the history of {_place(cursor)}", (heading, *not_yet, *cut), tuple(found), bidding, cut)
 
 
 def _folder(sources: Sources, path: str) -> tuple[Folder, str]:

@@ -82,7 +82,9 @@ def test_a_file_in_no_commit_and_a_repository_without_one_are_said(top: Path) ->
         shaped(top, "bus.py")
 
 
-def test_a_merge_and_a_shallow_clone_end_where_history_does(top: Path, tmp_path: Path) -> None:
+def test_a_merge_and_a_shallow_clone_end_where_history_does(
+    top: Path, tmp_path: Path, read: Callable[..., Workspace]
+) -> None:
     commit(top, "Wait for the bus", {"bus.py": WAIT})
     git(top, "checkout", "--quiet", "-b", "side")
     commit(top, "Wait longer", {"bus.py": WAIT.replace("= 3", "= 5")})
@@ -92,7 +94,13 @@ def test_a_merge_and_a_shallow_clone_end_where_history_does(top: Path, tmp_path:
     assert subjects(shaped(top, "bus.py", 2)) == ["Wait longer", "Wait for the bus"]
     git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{top}", "clone")
     found, _ = shaped(tmp_path / "clone", "bus.py", 2)
-    assert [one.commit.id for one in found] == [head(top)]
+    assert [(one.commit.id, one.lines, one.file, one.hunks, one.others) for one in found] == [
+        (head(top), (2,), None, (), ())
+    ]
+    text = next(asked(tmp_path / "clone", read(tmp_path / "clone"), Cursor("bus.py", 2, 2)))
+    assert "the clone ends here; `git fetch --unshallow` gets the rest\n" in text
+    assert "+    patience" not in text
+    assert "the clone ends" not in next(asked(top, read(top), Cursor("bus.py", 2, 2)))
 
 
 def test_names_that_git_quotes_and_folders_within_a_repository(top: Path) -> None:
