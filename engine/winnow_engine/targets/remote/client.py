@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -53,10 +54,9 @@ class Client:
     def __init__(self, address: Address, key: str | None, policy: RetryPolicy, tls: ssl.SSLContext) -> None:
         self.address, self.policy = address, policy
         self._key = key
-        headers = _headers(key)
         try:
             self._http = httpx.AsyncClient(
-                headers=headers,
+                headers=_headers(key),
                 verify=tls,
                 timeout=httpx.Timeout(None, connect=policy.connect_s),
                 trust_env=not address.loopback,  # a proxy must not get what is meant for this machine
@@ -79,19 +79,24 @@ class Client:
 
     async def post(self, url: str, document: Mapping[str, Any]) -> Any:
         """The JSON that answers `document`."""
-        return await self._whole(self._http.build_request("POST", url, json=document))
+        return await self._whole(self._post(url, document))
 
     @asynccontextmanager
     async def stream(
         self, url: str, document: Mapping[str, Any], framing: Framing
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """Events that answer `document`, to the end or a break. Leaving early closes the connection."""
-        response = await self._sent(self._http.build_request("POST", url, json=document))
+        response = await self._sent(self._post(url, document))
         try:
             self._check_type(response)
             yield framing(_until_broken(response.aiter_bytes()))
         finally:
             await response.aclose()
+
+    def _post(self, url: str, document: Mapping[str, Any]) -> httpx.Request:
+        """The request in ASCII: httpx's own JSON is UTF-8, which cannot hold half a surrogate pair."""
+        content = json.dumps(document).encode()
+        return self._http.build_request("POST", url, content=content, headers={"Content-Type": "application/json"})
 
     async def _whole(self, request: httpx.Request) -> Any:
         try:

@@ -67,6 +67,14 @@ def test_the_request_says_what_to_sample_and_greedy_sends_no_seed(hostile: Hosti
     assert (sampled["temperature"], sampled["top_p"], sampled["seed"], sampled["stop"]) == (0.5, 0.9, 7, ["END"])
 
 
+def test_a_question_with_half_a_surrogate_pair_is_sent(hostile: Hostile) -> None:
+    target = opened(hostile)
+    prompt = target.chat_prompt([Message("user", "a\ud83d ä")])
+    assert target.generate(Request(prompt, Sampling(max_tokens=8))).text == "Hello"
+    assert hostile.chats[0].document["messages"][0]["content"] == "a\ud83d ä"
+    assert hostile.chats[0].headers["Content-Type"] == "application/json"
+
+
 @pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n", b"\r\r"])
 def test_events_may_be_cut_anywhere_and_end_in_any_way(hostile: Hostile, end: bytes) -> None:
     lines = b": a comment" + end + b"".join(GOOD).replace(b"\n\n", end)
