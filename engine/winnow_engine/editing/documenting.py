@@ -49,7 +49,7 @@ def documenting(workspace: Workspace, request: WantedEdit) -> EditTask:
     definition = _around(parsed, cursor.start_line)
     place = _place(file, parsed, definition, language.documentation)
     last = min(definition.last, definition.first + _MOST_SHOWN)
-    code = fenced("".join(f"{line}\n" for line in text_lines(file.text_of_lines(definition.first, last))), language)
+    code = fenced(text_lines(file.text_of_lines(definition.first, last)), language)
     question = Question(f"Document `{definition.name}`: what it does, for whom calls it.", cursor)
     return EditTask(
         f"Document `{definition.name}`",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from winnow_engine.core import UnitKind
@@ -15,6 +16,7 @@ from winnow_engine.index.outline import Definition, ParsedFile, parse, plain
 from winnow_engine.index.syntax import GrammarError
 from winnow_engine.index.units import cut_points
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.prompting.markdown import block
 from winnow_engine.question import Cursor
 
 _MOST_LINES = 150  # of a passage that a target writes anew
@@ -59,12 +61,12 @@ class EditedLines:
     @property
     def fenced(self) -> str:
         """The path, and the lines as a block of Markdown."""
-        return f"{self.file.path}\n{fenced(self.text, for_path(self.file.path))}"
+        return f"{self.file.path}\n{fenced(self.lines, for_path(self.file.path))}"
 
 
-def fenced(code: str, language: Language | None) -> str:
-    """Code that ends with LF as a block of Markdown."""
-    return f"```{language.name if language else ''}\n{code}```"
+def fenced(lines: Sequence[str], language: Language | None) -> str:
+    """Lines of code as a block of Markdown."""
+    return block("\n".join(lines), language.name if language else "")
 
 
 def parsed_file(file: IndexedFile) -> ParsedFile:

@@ -107,7 +107,7 @@ def _generated(
 
     def hear(piece: str) -> None:
         heard[0] += piece
-        if "`" in piece and is_enough(heard[0], task.read):
+        if "`" in piece and is_enough(heard[0], task.read, task.expected):
             stop.cancel()
 
     generation = target.generate(Request(prompt, sampling, hear, stop, progress))
@@ -118,7 +118,7 @@ def _generated(
 def _edit(generation: Generation, task: EditTask) -> FileEdit:
     whole = generation.finish != "length"
     try:
-        return edit_of(generation.text, task.read, whole=whole)
+        return edit_of(generation.text, task.read, task.expected, whole=whole)
     except NoCodeError as error:
         if whole:
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
@@ -10,6 +11,7 @@ from winnow_engine.errors import AmbiguousCodeError, NoCodeError, UnchangedError
 from winnow_engine.index.lines import text_lines
 from winnow_engine.prompting.markdown import fenced
 
+_FENCES = re.compile(r"^ {0,3}(`{3,}|~{3,}).*\n?", re.MULTILINE)
 _WIDTH = 4  # spaces that a tab stands for where nothing tells
 
 
@@ -59,20 +61,27 @@ Read = Callable[[str], FileEdit]
 """Makes an edit, which may be empty, of a block of code. Raises NoCodeError if the block has not what was asked for."""
 
 
-def code_blocks(text: str, *, closed: bool = False) -> Iterator[str]:
-    """The contents of the fenced blocks, each ended by a line end; with `closed` without one that has no end yet."""
-    for opening, code, closing in fenced(text):
-        if opening and (closing or (code and not closed)):
-            yield "".join(f"{line}\n" for line in text_lines(code))
+def code_blocks(text: str, expected: str, *, closed: bool = False) -> Iterator[str]:
+    """The contents of the fenced blocks, each ended by a line end; with `closed` without one that has no end yet.
+
+    A block that fences in `expected` would close goes on to the last fence, and has to hold as many as `expected`.
+    """
+    inner, fences = (list(_FENCES.finditer(one)) for one in (expected, text))
+    if fences and any(fence[1].startswith(fences[0][1]) for fence in inner):
+        whole = not closed and len(fences) == len(inner) + 2
+        blocks = [text[fences[0].end() : fences[-1].start()]] * whole
+    else:
+        blocks = [code for opening, code, closing in fenced(text) if opening and (closing or (code and not closed))]
+    yield from ("".join(f"{line}\n" for line in text_lines(code)) for code in blocks)
 
 
-def edit_of(reply: str, read: Read, *, whole: bool = True) -> FileEdit:
+def edit_of(reply: str, read: Read, expected: str = "", *, whole: bool = True) -> FileEdit:
     """The edit that an answer means: its blocks, or where it has none all of it; if not `whole`, blocks that ended.
 
-    Raises NoCodeError, UnchangedError, AmbiguousCodeError.
+    Fences in `expected` are part of the code. Raises NoCodeError, UnchangedError, AmbiguousCodeError.
     """
-    blocks = list(code_blocks(reply, closed=not whole))
-    edits = list(_edits(blocks or [reply] * whole, read))
+    blocks = list(code_blocks(reply, expected, closed=not whole))
+    edits = list(_edits(blocks or [reply] * (whole and not _FENCES.search(expected)), read))
     changes = list(dict.fromkeys(edit for edit in edits if edit.edits))
     if len(changes) == 1:
         return changes[0]
@@ -85,9 +94,9 @@ def edit_of(reply: str, read: Read, *, whole: bool = True) -> FileEdit:
     raise NoCodeError("the model's answer has no code that could be used; nothing was changed: ask again")
 
 
-def is_enough(text: str, read: Read) -> bool:
+def is_enough(text: str, read: Read, expected: str = "") -> bool:
     """True if the answer so far has a whole block that changes something."""
-    return any(edit.edits for edit in _edits(code_blocks(text, closed=True), read))
+    return any(edit.edits for edit in _edits(code_blocks(text, expected, closed=True), read))
 
 
 def _edits(blocks: Iterator[str] | list[str], read: Read) -> Iterator[FileEdit]:

@@ -103,6 +103,21 @@ def test_a_change_that_would_not_parse_can_still_be_looked_at(reading, answer: s
     assert proposal.edit.diff
 
 
+SECTION, FIXED = (f"# Use\n\n```sh\n{name}\n```\n\nRead it.\n" for name in ("winow", "winnow"))
+
+
+@pytest.mark.parametrize("fence", ["```", "````", "~~~"])
+def test_code_with_fences_of_its_own_is_replaced_whole(reading, fence: str) -> None:
+    target = Scripted(f"Fixed:\n{fence}markdown\n{FIXED}{fence}\n")
+    assistant = Selecting(reading({"a.md": SECTION}), target)
+    request = WantedEdit(EditKind.FIX, Cursor("a.md", 4, 4), ("no `winow`",))
+    assert propose(assistant, None, request, Budget(), Sampling()).edit.after.decode() == FIXED
+    assert f"````markdown\n{SECTION}````" in target.asked[0].prompt[-1].content
+    for target.answer in (FIXED, "winnow\n", "```sh\nwinnow\n```", f"```markdown\n{FIXED}"):
+        with pytest.raises(NoCodeError):
+            propose(assistant, None, request, Budget(), Sampling())
+
+
 def test_two_versions_are_refused(reading) -> None:
     class Deaf(Scripted):
         def generate(self, request):
