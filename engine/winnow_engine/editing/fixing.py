@@ -21,6 +21,12 @@ from winnow_engine.question import Question
 
 _DEFINITIONS = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)
 _COMMENT = re.compile(r"\s*(#|//|/\*|\*|--|@)")
+_ELISION = re.compile(
+    r"(\.{3}|…)(.*(\.{3}|…))?$|(#|//|\{?/\*|\*\s|--|<!--|[%;]|\.{3}|…)\W*"
+    r"(\.{3}|…|.*\bexisting code\b|(the )?(rest|remaining)\b.*\b(code|function|method|class|body|same|unchanged)\b)",
+    re.IGNORECASE,
+)
+_STUB = re.compile(r"^([ \t]*)(\S.*:)\n\1[ \t]+\.{3}$(?!\s*\n\1[ \t]+\S)", re.MULTILINE)  # a body of dots
 _LONGEST_LINE = 120  # characters of the line with the problem
 
 
@@ -31,11 +37,6 @@ class _SnippetUnit:
     kind: UnitKind
     name: str
     lines: tuple[str, ...]
-
-    @property
-    def defines(self) -> bool:
-        """True for a definition."""
-        return self.kind in _DEFINITIONS
 
 
 def fixing(workspace: Workspace, request: WantedEdit) -> EditTask:
@@ -69,8 +70,8 @@ def _edits(passage: EditedLines, code: str) -> Iterator[LineEdit]:
     """The imports that are new, and the lines of the passage that differ. In order: imports stand above functions."""
     pieces = _units_of(code, passage.file.path)
     lines = _of_function(passage, pieces) if passage.definition else text_lines(code)
-    if not any(line.strip() for line in lines):
-        raise NoCodeError("the block is empty")
+    if _is_part(passage, lines):
+        raise NoCodeError("the block is empty, or only part of the code")
     new = _with_kept_head(passage.lines, reindented(lines, passage.lines))
     imports = _new_imports(pieces, passage.file) if passage.definition else ()
     changed = list(replacing(passage.file.data, passage.start_line, passage.end_line, new))
@@ -78,19 +79,25 @@ def _edits(passage: EditedLines, code: str) -> Iterator[LineEdit]:
     yield from changed
 
 
+def _is_part(passage: EditedLines, new: Sequence[str]) -> bool:
+    """True if lines stand for others or there are none; without a definition, also if fewer ones have neither end."""
+    texts = passage.text, "\n".join(new), _STUB.sub(r"\2", "\n".join(new))
+    old, lines, without_stubs = ([line.strip() for line in text_lines(text) if line.strip()] for text in texts)
+    if not lines or ({*without_stubs} - {*old} and any(_ELISION.match(line) for line in lines if line not in old)):
+        return True
+    return not passage.definition and len(lines) < len(old) and {old[0], old[-1]}.isdisjoint(lines)
+
+
 def _of_function(passage: EditedLines, pieces: Sequence[_SnippetUnit]) -> list[str]:
     """The lines of the function that was to be fixed. The last definition of the name counts, as it does when run."""
-    found = [piece for piece in pieces if piece.defines and piece.name == passage.name]
+    found = [piece for piece in pieces if piece.kind in _DEFINITIONS and piece.name == passage.name]
     if found:
         return list(found[-1].lines)
     lines = [line for piece in pieces for line in piece.lines]
-    if re.search(rf"\b{re.escape(passage.name)}\s*\(", "\n".join(lines)) and _is_broken(lines, passage):
+    text = "\n".join(lines)
+    if re.search(rf"\b{re.escape(passage.name)}\s*\(", text) and syntax_errors(passage.file.path, text.encode()):
         return lines  # and so refused as what it is
     raise NoCodeError(f"no {passage.name} in the block")
-
-
-def _is_broken(lines: Sequence[str], passage: EditedLines) -> bool:
-    return bool(syntax_errors(passage.file.path, "\n".join(lines).encode()))
 
 
 def _with_kept_head(old: Sequence[str], new: Sequence[str]) -> list[str]:

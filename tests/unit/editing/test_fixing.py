@@ -91,17 +91,24 @@ def test_a_block_without_the_function_is_refused(reading, answer: str) -> None:
         task(reading).read(answer)
 
 
+@pytest.mark.parametrize("line", ["# ... rest unchanged", "...", "…", "# (existing code)", "/* Rest of the body */"])
+def test_a_block_with_part_of_the_function_is_refused(reading, line: str) -> None:
+    with pytest.raises(NoCodeError):
+        task(reading).read(f"def cents(price):\n    {line}\n    return math.ceil(price * 100)\n")
+    assert after(reading, "def f():\n    ...\n", text="def f():\n    pass\n", line=1) == "def f():\n    ...\n"
+
+
 def test_of_a_very_long_function_the_statements_around_the_problem_are_shown(reading) -> None:
     body = "".join(f"    value_{n} = {n}\n" for n in range(400))
     made = task(reading, text=f"def long():\n{body}", line=202)
     assert "value_200 = 200" in made.prompt
     assert "value_399" not in made.prompt
-    code = "".join(f"    value_{n} = {n + (n == 200)}\n" for n in range(150, 250))
     first, last = made.shown[0].start_line, made.shown[0].end_line
     shown = "".join(f"    value_{n} = {n + (n == 200)}\n" for n in range(first - 2, last - 1))
     assert last - first <= 100
     assert made.read(shown).after.decode() == f"def long():\n{body}".replace("value_200 = 200", "value_200 = 201")
-    assert code
+    with pytest.raises(NoCodeError):
+        made.read("    value_200 = 201\n")
 
 
 @pytest.mark.parametrize(
