@@ -21,12 +21,15 @@ def indentation(line: str) -> str:
 
 
 def reindented(code: Sequence[str], like: Sequence[str]) -> list[str]:
-    """Lines of code moved to where the first one of `like` stands, tabs included. Lines left of the first one stay."""
-    code = _as_tabs_or_spaces(code, tabs=_has_tabs(like))
-    old, new = _first(code), _first(like)
-    if old == new:
-        return list(code)
-    return [new + line.removeprefix(old) if line.strip() and line.startswith(old) else line for line in code]
+    """Lines of code moved to where the first one of `like` stands, tabs included. Lines left of the first one stay.
+
+    So do lines of strings: those that `like` has as they are, and not moved. A line that ends `like` is no such line.
+    """
+    spaced = _as_tabs_or_spaces(code, tabs=_has_tabs(like))
+    old, new = _first(spaced), _first(like)
+    moved = [new + line.removeprefix(old) if line.strip() and line.startswith(old) else line for line in spaced]
+    own = {*like} - {new + like[-1].lstrip()}
+    return [line if line in own and there not in like else there for line, there in zip(code, moved, strict=True)]
 
 
 def _first(lines: Iterable[str]) -> str:
@@ -43,13 +46,9 @@ def _as_tabs_or_spaces(code: Sequence[str], tabs: bool | None) -> Sequence[str]:
     if tabs is None or has is None or has == tabs:
         return code
     if not tabs:
-        return [line.replace("\t", " " * _WIDTH, _tabs_before(line)) for line in code]
+        return [line.replace("\t", " " * _WIDTH, indentation(line).count("\t")) for line in code]
     width = _width(code)
     return ["\t" * (len(indentation(line)) // width) + line[len(indentation(line)) // width * width :] for line in code]
-
-
-def _tabs_before(line: str) -> int:
-    return indentation(line).count("\t")
 
 
 def _width(code: Sequence[str]) -> int:

@@ -25,3 +25,11 @@ def test_tabs_stay_tabs(width: int) -> None:
 def test_lines_of_a_string_left_of_the_code_stay() -> None:
     code = ["  def f():", '    return """', "left", '"""']
     assert reindented(code, ["    def f():"]) == ["    def f():", '      return """', "left", '"""']
+
+
+@pytest.mark.parametrize("margin", ["    ", "\t"])
+def test_lines_of_a_string_that_the_code_has_stay(margin: str) -> None:
+    like = [f"{margin}f() {{", f"{margin * 2}g(`", "{", "    id", "`)", f"{margin}}}"]
+    code = ["f() {", "    if x {", "    }", "    g(`", *like[2:5], "}"]
+    moved = [like[0], f"{margin * 2}if x {{", f"{margin * 2}}}", *like[1:]]
+    assert reindented(code, like) == moved
