@@ -74,7 +74,7 @@ async def test_a_question_at_lines_that_are_not_saved_is_answered(client, folder
 
 async def test_line_ends_of_all_kinds_are_counted_as_editors_do(connect, folder: Path) -> None:
     client = await connect()
-    uri = client.open(folder / "ends.py", "x = 1\ry = 2\r\nz = 3\ndef old():\n    pass\n")
+    uri = client.open(folder / "ends.py", "x = 1\ry = 2\r\nz = 3\x0c\x0b\x85\u2028\ndef old():\n    pass\n")
     client.edit(uri, replaced(3, 4, 7, "new"))
     assert "new" in await names(client)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from lsprotocol import types
@@ -12,6 +13,7 @@ from pygls.exceptions import JsonRpcException
 from winnow_lsp.host.roots import local_path
 from winnow_lsp.host.settings import SECTION, Settings
 from winnow_lsp.server.server import WinnowServer
+from winnow_lsp.server.session.editor import Document
 
 _ANSWER_TIMEOUT_S = 10
 
@@ -24,6 +26,8 @@ def register(server: WinnowServer) -> None:
         server.editor.initial_options = params.initialization_options
         server.editor.settings, _ = Settings.read(server.editor.initial_options)
         _change_folders(server, _folders(params))
+        workspace = server.workspace
+        workspace._create_text_document = partial(Document, position_codec=workspace.position_codec)  # type: ignore[method-assign]
 
     @server.feature(types.INITIALIZED)
     async def initialized(_params: types.InitializedParams) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import io
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -77,6 +78,15 @@ class Folders:
         """The whole lines of a citation or span, as an editor's location."""
         lines = types.Range(types.Position(place.start_line - 1, 0), types.Position(place.end_line, 0))
         return types.Location(self.uri(place.path), lines)
+
+
+class Document(TextDocument):
+    """An open document, in lines as the protocol has them: pygls also splits at form feeds and U+2028."""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines, with their ends."""
+        return tuple(io.StringIO(self.source, newline=""))
 
 
 class Questions:
