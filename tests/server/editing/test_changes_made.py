@@ -97,6 +97,21 @@ async def test_unsaved_text_counts(editing, hostile: Hostile, file: Path) -> Non
     assert applied_to(text, change.edits) == text.replace(BROKEN, FIXED)
 
 
+async def test_a_client_may_encode_paths_in_its_own_way(editing, hostile: Hostile, file: Path) -> None:
+    client = await editing(VERSIONS_ALONE)
+    file = file.rename(file.with_name("+page@(app).py"))
+    uri = f"{file.parent.as_uri()}/{file.name}"
+    assert uri != file.as_uri()
+    text = f"{file.read_text()}\n# not saved\n"
+    document = types.TextDocumentItem(uri, "python", 1, text)
+    client.text_document_did_open(types.DidOpenTextDocumentParams(document))
+    assert (await client.run("winnow.edit", {**asked(file), "textDocument": {"uri": uri}}))["applied"]
+    assert (await client.run("winnow.edit", asked(file)))["applied"]
+    of_own, _ = (edit.document_changes[0] for edit in client.applied)
+    assert of_own.text_document.uri == uri
+    assert applied_to(text, of_own.edits) == text.replace(BROKEN, FIXED)
+
+
 async def test_documentation_is_inserted_and_what_has_some_keeps_it(editing, hostile: Hostile, file: Path) -> None:
     hostile.chat = answering("The rate of a day.")
     client = await editing()

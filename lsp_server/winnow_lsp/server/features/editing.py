@@ -33,24 +33,25 @@ def register(server: WinnowServer) -> None:
     @server.feature(EDIT)
     async def edit_code(params: EditParams) -> dict[str, Any]:
         proposal, folders = await proposed(server, params)
-        edit = await _workspace_edit(server, proposal, folders)
+        edit = await _workspace_edit(server, proposal, folders, params.text_document.uri)
         return {**proposal_json(proposal, folders.location), "edit": edit}
 
 
 async def change(server: WinnowServer, params: EditParams) -> dict[str, Any]:
     """Propose a change, show it to the user, and have the client make it; `applied` says whether it did."""
-    server.editor.folders.path(params.text_document.uri)  # PositionError, whatever the client can do
+    uri = params.text_document.uri
+    server.editor.folders.path(uri)  # PositionError, whatever the client can do
     support = EditSupport.of(server.client_capabilities)
     if not support.applies:
         raise EditError("this editor takes no edits from a server: use the request winnow/edit")
     proposal, folders = await proposed(server, params)
-    await _workspace_edit(server, proposal, folders)  # what is wrong with it shows before the user is asked
+    await _workspace_edit(server, proposal, folders, uri)  # what is wrong with it shows before the user is asked
     result = proposal_json(proposal, folders.location)
     if "rejected" in result:
         await server.pages.show("Rejected change", rejected_page(result))
         return {**result, "applied": False}
     agreed = await _agreed(server, proposal)
-    return {**result, "applied": agreed and await _applied(server, proposal, folders)}
+    return {**result, "applied": agreed and await _applied(server, proposal, folders, uri)}
 
 
 async def proposed(server: WinnowServer, params: EditParams) -> tuple[Proposal, Folders]:
@@ -84,12 +85,12 @@ async def _wanted(server: WinnowServer, params: EditParams) -> WantedEdit:
     return wanted
 
 
-async def _workspace_edit(server: WinnowServer, proposal: Proposal, folders: Folders) -> types.WorkspaceEdit:
-    """The edit for the client.
+async def _workspace_edit(server: WinnowServer, proposal: Proposal, folders: Folders, uri: str) -> types.WorkspaceEdit:
+    """The edit for the client, with the URI that it sent.
 
     Raises TextChangedError if the text is not what the target saw, ReadOnlyError, NotApplicableError behind a link.
     """
-    edit, uri = proposal.edit, folders.uri(proposal.edit.path)
+    edit = proposal.edit
     text = await text_now(server.editor, uri)
     if text is None or edit.before != text.data:
         raise _changed(edit.path)
@@ -119,9 +120,9 @@ async def _agreed(server: WinnowServer, proposal: Proposal) -> bool:
     return chosen is not None and chosen.title == _APPLY
 
 
-async def _applied(server: WinnowServer, proposal: Proposal, folders: Folders) -> bool:
+async def _applied(server: WinnowServer, proposal: Proposal, folders: Folders, uri: str) -> bool:
     """Have the client make the edit. EditError if it says why it did not; a user who declines says nothing."""
-    edit = await _workspace_edit(server, proposal, folders)
+    edit = await _workspace_edit(server, proposal, folders, uri)
     params = types.ApplyWorkspaceEditParams(edit, f"Winnow: {proposal.title}")
     try:
         done = await server.workspace_apply_edit_async(params)

@@ -136,8 +136,9 @@ class EditorState:
         self.folders = Folders()
 
     def document(self, uri: str) -> TextDocument | None:
-        """The document with this URI if it is open."""
-        return next((document for document in self._documents() if document.uri == uri), None)
+        """The open document of a file, whose URI may be encoded differently. PositionError if the URI is no file's."""
+        file = file_path(uri)
+        return next((document for document in self._documents() if local_path(document.uri) == file), None)
 
     def sources(self, folders: Folders) -> Sources:
         """The engine's sources, with open documents as in the editor. Raises WorkspaceError without a folder."""
