@@ -32,6 +32,14 @@ async def test_three_things_are_offered_about_the_code_at_the_cursor(client, fil
     assert {action.kind for action in actions} == {"winnow.explain"}
 
 
+async def test_nothing_is_offered_about_an_empty_file(client, folder: Path) -> None:
+    empty = folder / "shop" / "empty.py"
+    assert await offered(client, empty) == []
+    uri = client.open(empty, "")
+    assert await offered(client, empty) == []
+    client.shut(uri)
+
+
 async def test_in_a_repository_the_history_can_be_asked_for(client, file: Path) -> None:
     git = file.parents[1] / ".git"
     git.mkdir()

@@ -29,7 +29,7 @@ from winnow_engine.index.stat_cache import StatCache
 from winnow_engine.index.tables import Tables, TableSlice, placed, placed_files, table_slice
 from winnow_engine.index.units import enclosing
 from winnow_engine.index.workspace_cache import WorkspaceCache
-from winnow_engine.question import CodeAtCursor, Cursor, Question
+from winnow_engine.question import WHY, CodeAtCursor, Cursor, Question
 from winnow_engine.storage.store import Store
 
 T = TypeVar("T")
@@ -204,9 +204,10 @@ class Workspace:
 
     def located(self, question: Question) -> Question:
         """The question with its cursor on lines that exist, and with the code there. Raises PositionError."""
-        if question.cursor is None:
-            return question
-        cursor = self.settled(question.cursor)
+        cursor = question.cursor
+        if cursor is None or not (self.file_at(cursor.path) or question.is_about_cursor or question.changes == WHY):
+            return replace(question, cursor=None)  # an editor has a cursor whatever is asked
+        cursor = self.settled(cursor)
         return replace(question, cursor=cursor, code=self.code_at(cursor))
 
     def code_at(self, cursor: Cursor) -> CodeAtCursor:

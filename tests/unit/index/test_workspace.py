@@ -9,7 +9,7 @@ import pytest
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import CancelledError, PositionError
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
-from winnow_engine.question import CodeAtCursor, Cursor
+from winnow_engine.question import WHY, CodeAtCursor, Cursor, Question
 from winnow_engine.storage.store import Store
 
 SOURCE = b"""\
@@ -81,6 +81,16 @@ def test_the_code_at_a_cursor_is_the_selection_or_the_unit_around_the_cursor(wor
 def test_positions_that_do_not_exist_are_refused(workspace: Workspace, path: str, line: int) -> None:
     with pytest.raises(PositionError):
         workspace.unit_at(path, line)
+
+
+@pytest.mark.parametrize(("text", "changes"), [("What does this do?", None), ("How did it start?", WHY)])
+def test_a_question_keeps_a_cursor_outside_of_the_files_only_if_it_is_about_it(
+    workspace: Workspace, text: str, changes: str | None
+) -> None:
+    outside = Cursor("pets/__init__.py", 1, 1)
+    assert workspace.located(Question("Where do dogs bark?", outside)) == Question("Where do dogs bark?")
+    with pytest.raises(PositionError, match="not among"):
+        workspace.located(Question(text, outside, changes=changes))
 
 
 def test_cancelled_read_stops(root: Path, store: Store) -> None:

@@ -38,10 +38,12 @@ def register(server: WinnowServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, options)
     async def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
-        if server.editor.folders.find(params.text_document.uri) is None:
+        uri = params.text_document.uri
+        text = None if server.editor.folders.find(uri) is None else await text_now(server.editor, uri)
+        if text is None or not text.data:  # empty files are not in the index
             return []
-        topics = _topics(file_path(params.text_document.uri))
-        actions = [*_actions(params, topics), *await _changes(server, params)]
+        topics = _topics(file_path(uri))
+        actions = [*_actions(params, topics), *await _changes(server, params, text.digest)]
         return [action for action in actions if _is_wanted(action, params.context.only)]
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
@@ -67,17 +69,16 @@ def _actions(params: types.CodeActionParams, topics: Mapping[Topic, str]) -> Ite
         yield _action(title, KIND, EXPLAIN, _argument(params.text_document, params.range, topic))
 
 
-async def _changes(server: WinnowServer, params: types.CodeActionParams) -> list[types.CodeAction]:
+async def _changes(server: WinnowServer, params: types.CodeActionParams, digest: str) -> list[types.CodeAction]:
     """Changes of the code as it is now, for clients that take edits and targets that are large enough."""
     if not EditSupport.of(server.client_capabilities).applies:
         return []
-    text = await text_now(server.editor, params.text_document.uri)
     await server.editor.configured.wait()  # until then the target is the default one
     try:
         await asyncio.to_thread(check_size, server.editor.settings.models)
     except NotApplicableError:
         return []
-    return [] if text is None else list(_change_actions(params, text.digest))
+    return list(_change_actions(params, digest))
 
 
 def _change_actions(params: types.CodeActionParams, digest: str) -> Iterator[types.CodeAction]:
