@@ -66,6 +66,31 @@ local function documenting()
   check("one undo takes it back", text() == before, text())
 end
 
+local function accepting_in_any_windows()
+  local before, docstring = text(), "Greet everybody, politely."
+  vim.o.switchbuf = "useopen"
+  vim.cmd("split")
+  local windows = #api.nvim_list_wins()
+  go_to("def greet_all")
+  vim.cmd("WinnowEdit document")
+  proposed()
+  check("a proposal has a tab page of its own with 'switchbuf'", #api.nvim_list_tabpages() == 2)
+  press("a")
+  check("accepting leaves the windows", changed(docstring) and #api.nvim_list_wins() == windows, { text(), messages })
+  vim.cmd("silent undo")
+  vim.cmd("only")
+  vim.o.switchbuf = ""
+  go_to("def greet_all")
+  vim.cmd("WinnowEdit document")
+  proposed()
+  vim.cmd("tabonly")
+  press("a")
+  check("a change is made where no other tab page is left", changed(docstring), { text(), messages })
+  check("its diff is gone too", #api.nvim_list_wins() == 1 and not vim.wo.diff)
+  vim.cmd("silent undo")
+  check("one undo takes back what was accepted there", text() == before, text())
+end
+
 local function fixing()
   go_to("opening = ")
   local line = vim.fn.line(".") - 1
@@ -147,7 +172,7 @@ harness.run(function()
     settings = { winnow = { drafter = vim.env.WINNOW_MODEL, target = vim.env.WINNOW_TARGET, budget = 400 } },
   })
   vim.lsp.enable("winnow")
-  for _, part in ipairs({ attaching, documenting, fixing, rejecting, interfering, refusing }) do
+  for _, part in ipairs({ attaching, documenting, accepting_in_any_windows, fixing, rejecting, interfering, refusing }) do
     part()
   end
 end)

@@ -50,10 +50,12 @@ end
 
 ---@private
 function Proposal:_open()
-  vim.cmd("tab sbuffer " .. self.file)
+  vim.cmd("tab split") -- unlike `sbuffer` whatever 'switchbuf' is
+  api.nvim_win_set_buf(0, self.file)
   self.tab = api.nvim_get_current_tabpage()
   vim.cmd.diffthis()
-  vim.cmd("rightbelow vertical sbuffer " .. self.bufnr)
+  vim.cmd("rightbelow vsplit")
+  api.nvim_win_set_buf(0, self.bufnr)
   vim.cmd.diffthis()
   local keys = self.result.rejected and "Rejected: " .. self.result.rejected .. "  [r]again [q]close"
     or "[a]ccept [r]again [q]discard"
@@ -85,8 +87,8 @@ function Proposal:accept()
   if not vim.deep_equal(self.before, api.nvim_buf_get_lines(self.file, 0, -1, true)) then
     return vim.notify("winnow: the text has changed since; nothing was changed: r asks again", vim.log.levels.WARN)
   end
-  self:close()
   vim.lsp.util.apply_text_edits(self.edits, self.file, self.client.offset_encoding)
+  self:close()
 end
 
 --- Have another change proposed, which takes the place of this one.
@@ -98,10 +100,13 @@ function Proposal:again()
   end)
 end
 
---- Close the tab page.
+--- Close the tab page, or only the proposed text if there is no other page.
 function Proposal:close()
-  if api.nvim_tabpage_is_valid(self.tab) then
+  if #api.nvim_list_tabpages() > 1 and api.nvim_tabpage_is_valid(self.tab) then
     vim.cmd.tabclose(api.nvim_tabpage_get_number(self.tab))
+  elseif api.nvim_buf_is_valid(self.bufnr) then
+    vim.cmd("diffoff!")
+    api.nvim_buf_delete(self.bufnr, { force = true })
   end
 end
 
