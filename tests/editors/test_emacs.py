@@ -86,6 +86,7 @@ def changed(
     root = tmp_path_factory.mktemp("changed") / "shop"
     shutil.copytree(workspace, root, ignore=shutil.ignore_patterns("options.py"))
     (root / "shop" / "undocumented.py").write_text("def count_them(count):\n    return count\n")
+    (root / "shop" / "dos.py").write_bytes(b"def count_all(count):\r\n    return count\r\n")
     with knowing(ANSWERS) as target:
         known = {**settings, "target": target.url}
         return run(emacs, CHANGES, server_environment, workspace=str(root), command=server_command, settings=known)

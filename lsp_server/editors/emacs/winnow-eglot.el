@@ -376,10 +376,15 @@ BUFFER had TICK when SERVER was asked for WANTED under TITLE."
   (pop-to-buffer buffer))
 
 (defun winnow--edits (edit)
-  "The text edits of EDIT, a WorkspaceEdit of one file."
-  (if-let ((changes (plist-get edit :documentChanges)))
-      (plist-get (elt changes 0) :edits)
-    (cadr (plist-get edit :changes))))
+  "The text edits of EDIT, a WorkspaceEdit of the current buffer's file, with line ends as the buffer has them."
+  (let* ((changes (plist-get edit :documentChanges))
+         (edits (if changes (plist-get (elt changes 0) :edits) (cadr (plist-get edit :changes)))))
+    (if (eq (coding-system-eol-type buffer-file-coding-system) 1) ; \r\n in the file is \n in the buffer
+        (cl-map 'vector (lambda (one)
+                          (let ((text (string-replace "\r\n" "\n" (plist-get one :newText))))
+                            (plist-put (copy-sequence one) :newText text)))
+                edits)
+      edits)))
 
 (defun winnow--decided (button words)
   "Write WORDS in place of the line of BUTTON."

@@ -124,6 +124,14 @@
                           (not (string-search "Counts." (buffer-string))))
                      (buffer-string)))
     (set-buffer-modified-p nil)
+    (with-current-buffer (find-file-noselect (concat changes-root "shop/dos.py"))
+      (changes-go-to "return count")
+      (changes-of (winnow-document))
+      (changes-press "[Accept]")
+      (changes-check "line-ends-of-dos-stay-what-they-are"
+                     (and (string-search "Counts." (buffer-string)) (not (string-search "\r" (buffer-string))))
+                     (list changes-outcome (buffer-string)))
+      (set-buffer-modified-p nil))
     (eglot-shutdown (winnow--find))
     (eglot-shutdown other)))
 
