@@ -56,10 +56,14 @@
 (add-hook 'eglot-connect-hook #'winnow--register)
 
 (defun winnow--find ()
-  "The connected server of the project that contains `default-directory', or nil."
-  (cl-loop for (root . server) in winnow--servers
-           when (and (jsonrpc-running-p server) (string-prefix-p root (expand-file-name default-directory)))
-           return server))
+  "The connected server of the innermost project that contains `default-directory', or nil."
+  (cl-loop with longest = "" and found
+           for (root . server) in winnow--servers
+           when (and (jsonrpc-running-p server)
+                     (string-prefix-p root (expand-file-name default-directory))
+                     (length> root (length longest)))
+           do (setq longest root found server)
+           finally return found))
 
 (defun winnow--connect ()
   "Start a server for the current project beside the one that Eglot uses for its buffers."

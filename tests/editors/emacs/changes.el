@@ -65,6 +65,15 @@
   (let ((last-command nil)) (undo))
   (equal (buffer-string) before))
 
+;;; Servers of a project and of another one within it, whichever started last
+
+(cl-letf (((symbol-function 'jsonrpc-running-p) #'always)
+          (default-directory "/outer/inner/lib/"))
+  (changes-check "the-innermost-project-s-server-is-asked"
+                 (cl-every (lambda (servers) (let ((winnow--servers servers)) (eq (winnow--find) 'inner)))
+                           '((("/outer/" . outer) ("/outer/inner/" . inner))
+                             (("/outer/inner/" . inner) ("/outer/" . outer))))))
+
 ;;; Winnow is Eglot's server for the buffer
 
 (setq-default eglot-workspace-configuration `(:winnow ,changes-settings))
