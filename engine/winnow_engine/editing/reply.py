@@ -9,9 +9,9 @@ from itertools import pairwise
 from winnow_engine.editing.changes import FileEdit
 from winnow_engine.errors import AmbiguousCodeError, NoCodeError, UnchangedError
 from winnow_engine.index.lines import text_lines
-from winnow_engine.prompting.markdown import fenced
+from winnow_engine.prompting.markdown import FENCE, fenced
 
-_FENCES = re.compile(r"^ {0,3}(`{3,}|~{3,}).*\n?", re.MULTILINE)
+_FENCES = re.compile(rf"^{FENCE.pattern}\n?", re.MULTILINE)
 _WIDTH = 4  # spaces that a tab stands for where nothing tells
 
 
@@ -66,7 +66,7 @@ def code_blocks(text: str, expected: str, *, closed: bool = False) -> Iterator[s
     A block that fences in `expected` would close goes on to the last fence, and has to hold as many as `expected`.
     """
     inner, fences = (list(_FENCES.finditer(one)) for one in (expected, text))
-    if fences and any(fence[1].startswith(fences[0][1]) for fence in inner):
+    if fences and any(fence["fence"].startswith(fences[0]["fence"]) for fence in inner):
         whole = not closed and len(fences) == len(inner) + 2
         blocks = [text[fences[0].end() : fences[-1].start()]] * whole
     else:
