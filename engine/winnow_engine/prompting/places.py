@@ -7,7 +7,7 @@ that is a file's path, or the end of just one file's; else the name of a module,
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -102,14 +102,14 @@ class PlaceReader:
         parts = re.split(r"\.|::|\$", dotted.replace("crate::", "src::"))
         names = [folder] if folder else ["/".join(parts[:end]) for end in range(len(parts), 1, -1)]
         names += [name.replace("/", "/src/", 1) for name in names if "::" in dotted]  # a crate's
-        found = (self._in_module(name, test) for name in names for test in (str.__eq__, str.endswith))
-        return next((files[0] for files in found if len(files) == 1), None)
+        return next((files[0] for files in chain.from_iterable(map(self._in_module, names)) if len(files) == 1), None)
 
-    def _in_module(self, name: str, test: Callable[[str, str], bool]) -> list[str]:
-        """Files of the module with this name, or of those that end in it. Their paths have all words of the name."""
+    def _in_module(self, name: str) -> tuple[list[str], list[str]]:
+        """Files of the module with this name, and of all that end in it. Their paths have all words of the name."""
         suffix, words = module_of(name), set(stems(name))
-        candidates = self._workspace.file_table.by_module.get(suffix.rpartition("/")[2], ()) if words else ()
-        return [path for module, path in candidates if test(module, suffix) and words <= set(stems(path))]
+        near = self._workspace.file_table.by_module.get(suffix.rpartition("/")[2], ()) if words else ()
+        found = [one for one in near if one[0].endswith(suffix) and words <= set(stems(one[1]))]
+        return [path for module, path in found if module == suffix], [path for _, path in found]
 
     def _named(self, name: str) -> str | None:
         """The file with this path, or the only one whose path ends in it."""
