@@ -65,8 +65,7 @@ def message_question(manner: Manner) -> str:
 
 def message_of(answer: str, manner: Manner) -> str:
     """The message in a model's answer, with the subject in the repository's form; "" if there is none."""
-    unfenced = _PREAMBLE.sub("", answer.strip())
-    text = next((text for opening, text, _ in fenced(answer.strip()) if opening), unfenced)
+    text = next((text for opening, text, _ in fenced(answer.strip()) if opening), _PREAMBLE.sub("", answer.strip()))
     first, *rest = map(str.rstrip, text.strip().splitlines() or [""])
     subject = _subject(first, manner) if first else ""
     body = "\n".join(_CITATION.sub("", line) for line in rest).strip()[:_MOST_BODY]

@@ -85,6 +85,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 _TOPIC = {topic: _pattern(text) for topic, text in TOPICS.items()}
 _SUBJECT = _pattern(" ".join([PROJECT, *TOPICS.values()]))
 _KNOWN = _pattern(" ".join([PROJECT, _OTHER, *TOPICS.values()]))
+_LONGEST = max(map(len, re.findall(r"[\u3041-\u9fff]+", _KNOWN.pattern)))  # letters of a word without spaces around it
 
 
 def topics_of(text: str) -> list[str]:
@@ -108,7 +109,7 @@ def _made_of_known(run: str) -> bool:
     ends = {0}
     for at in range(len(run)):
         if at in ends:
-            ends.update(at + size for size in range(1, 10) if _KNOWN.fullmatch(run, at, at + size))
+            ends.update(at + size for size in range(1, _LONGEST + 1) if _KNOWN.fullmatch(run, at, at + size))
     return len(run) in ends
 
 
