@@ -57,12 +57,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class Scheduling(LoadFileScheduling):
         def _assign_work_unit(self, node: Any) -> None:
-            last = max(self.nodes, key=lambda one: int(one.gateway.id.removeprefix("gw")))
-            own = [file for file in self.workqueue if file.startswith(_EDITORS) == (node is last)]
-            if len(self.nodes) > 2 and not own:
-                node.shutdown()
-                return
             if len(self.nodes) > 2:
+                last = max(self.nodes, key=lambda one: int(one.gateway.id.removeprefix("gw")))
+                own = [file for file in self.workqueue if file.startswith(_EDITORS) == (node is last)]
+                if not own:
+                    node.shutdown()
+                    return
                 self.workqueue.move_to_end(own[0], last=False)
             super()._assign_work_unit(node)
 
