@@ -74,7 +74,7 @@ def _range(repository: Repository, first: str, last: str, *, since_parted: bool)
 def _one_commit(repository: Repository, revision: str) -> Revisions:
     (commit,) = commits(repository.git, [repository.commit(revision)])
     title = f"commit {commit.id[:10]}, {commit.subject!r}"
-    if not commit.parents and repository.shallow:
+    if commit.id in repository.shallow:
         raise RevisionError(
             f"the commit before {commit.id[:10]} is not in this shallow clone: `git fetch --deepen=1` gets it"
         )

@@ -86,10 +86,15 @@ def _waits(path: Path) -> bool:
 
 
 def _first_line(path: Path) -> str:
+    return read_or_empty(path).decode("utf-8", "surrogateescape").partition("\n")[0].strip()
+
+
+def read_or_empty(path: Path, limit: int = 100_000) -> bytes:
+    """The first `limit` bytes of a regular file; none if it cannot be read."""
     try:
-        return read_regular(path, 4096).decode("utf-8", "surrogateescape").partition("\n")[0].strip()
+        return read_regular(path, limit)
     except OSError:
-        return ""
+        return b""
 
 
 _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -97,17 +102,21 @@ _EMPTY_TREES = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
     "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
+_SHALLOW_BYTES = 8 << 20
 _QUICK_S = 10.0  # for what git does at once, unless a file that it reads never ends
 
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A git repository. `prefix` is the folder within it, "" or ending in a slash; `index` the file of staged files."""
+    """A git repository. `prefix` is the folder within it, "" or ending in a slash; `index` the file of staged files.
+
+    `shallow` has the commits at which a shallow clone ends: their parents are not in it.
+    """
 
     git: Git
     prefix: str
     bare: bool
-    shallow: bool
+    shallow: frozenset[str]
     object_format: str
     index: Path
 
@@ -177,19 +186,15 @@ def open_repository(folder: Path, cancellation: Cancellation | None = None) -> R
     """
     check_readable(folder.resolve())
     git = Git(folder, cancellation or Cancellation(), index_of_hook(folder))
-    questions = ("--is-bare-repository", "--is-inside-work-tree", "--is-shallow-repository", "--show-object-format")
+    questions = ("--is-bare-repository", "--is-inside-work-tree", "--show-object-format", "--git-path", "shallow")
     output = git.run("rev-parse", *questions, "--git-path", "index", "--show-prefix", timeout_s=_QUICK_S)
-    bare, inside, shallow, object_format, index, prefix = output.decode("utf-8", "surrogateescape").split("\n", 5)
+    bare, inside, object_format, shallow, index, prefix = output.decode("utf-8", "surrogateescape").split("\n", 5)
     if bare != "true" and inside != "true":
         raise NotARepositoryError(f"{folder} is no part of a working tree: name the folder that holds the code")
     if object_format not in _EMPTY_TREES:
         raise GitError(f"the repository's objects are named by {object_format}, which Winnow does not know")
-    return Repository(git, prefix.removesuffix("\n"), bare == "true", shallow == "true", object_format, folder / index)
-
-
-def may_have_history(folder: Path) -> bool:
-    """True if a folder looks like part of a working tree, as `top_above` sees it."""
-    return top_above(folder) is not None
+    ends = frozenset(read_or_empty(folder / shallow, _SHALLOW_BYTES).decode("ascii", "replace").split())
+    return Repository(git, prefix.removesuffix("\n"), bare == "true", ends, object_format, folder / index)
 
 
 def _is_no_revision(text: str) -> bool:

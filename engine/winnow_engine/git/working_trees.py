@@ -11,11 +11,10 @@ from pathlib import Path
 
 from winnow_engine.errors import GitError
 from winnow_engine.git.program import Git
-from winnow_engine.git.repository import check_readable, directories
-from winnow_engine.platform import home, is_file, read_regular
+from winnow_engine.git.repository import check_readable, directories, read_or_empty
+from winnow_engine.platform import home, is_file
 
 _QUICK_S = 5.0
-_CONFIG_BYTES = 100_000
 _NAMES_EXCLUDES = re.compile(rb"excludesfile|\[include", re.IGNORECASE)
 _WORKTREE = re.compile(r"^\s*worktree\s*=\s*(?P<path>\S.*?)\s*$", re.MULTILINE)
 
@@ -48,8 +47,8 @@ def excludes_file(top: Path) -> Path:
 
 def names_excludes(top: Path) -> bool:
     """True if a repository's own configuration may name a file of ignore rules."""
-    found = directories(top)
-    return any(_NAMES_EXCLUDES.search(_read(one)) for one in (found.shared / "config", found.own / "config.worktree"))
+    configs = directories(top).shared / "config", directories(top).own / "config.worktree"
+    return any(_NAMES_EXCLUDES.search(read_or_empty(config)) for config in configs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,8 @@ def counted_instead(folder: Path, root: Path) -> Path | None:
     own = _own_tree(shared)
     around = [tree for tree in (own, *trees) if tree is not None and root.is_relative_to(tree)]
     inside = sorted(tree for tree in trees if tree.is_relative_to(root))
-    default = [tree for tree in inside if _read(directories(tree).own / "HEAD") == _read(shared / "HEAD")]
+    head = read_or_empty(shared / "HEAD")
+    default = [tree for tree in inside if read_or_empty(directories(tree).own / "HEAD") == head]
     owned = [own] if own is not None and own.is_relative_to(root) else []
     counted = (*around, *owned, *default, *inside)[0]
     return None if counted == folder else counted
@@ -103,13 +103,13 @@ def counted_instead(folder: Path, root: Path) -> Path | None:
 
 def _own_tree(shared: Path) -> Path | None:
     """The working tree that is no linked one; a submodule's is named in its configuration."""
-    if match := _WORKTREE.search(os.fsdecode(_read(shared / "config"))):
+    if match := _WORKTREE.search(os.fsdecode(read_or_empty(shared / "config"))):
         return _real(shared / match["path"])
     return shared.parent if shared.name == ".git" else None
 
 
 def _linked(shared: Path) -> list[Path]:
-    named = ((one, os.fsdecode(_read(one / "gitdir")).strip()) for one in (shared / "worktrees").glob("*"))
+    named = ((one, os.fsdecode(read_or_empty(one / "gitdir")).strip()) for one in (shared / "worktrees").glob("*"))
     trees = (_real((one / text).parent) for one, text in named if text)
     return [tree for tree in trees if is_file(tree / ".git")]
 
@@ -120,10 +120,3 @@ def _real(path: Path) -> Path:
         return Path(os.path.realpath(path))
     except ValueError:
         return path
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return read_regular(path, _CONFIG_BYTES)
-    except OSError:
-        return b""

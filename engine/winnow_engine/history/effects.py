@@ -52,7 +52,7 @@ class FolderHistory:
 
     def changes(self, commit: Commit) -> list[FileChange]:
         """The files that a commit changed: none where a shallow clone ends, and no renames in a partial clone."""
-        if self.repository.shallow and not commit.parents:
+        if commit.id in self.repository.shallow:
             return []
         before = commit.parents[0] if commit.parents else self.repository.empty_tree
         try:

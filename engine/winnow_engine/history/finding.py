@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -120,21 +120,19 @@ def rank_commits(repository: Repository, question: str, most: int) -> tuple[list
     scores = score_messages([f"{one.author}\n{one.message[:_MOST_CHARACTERS]}" for one in logged], asked.terms)
     scores *= np.where([len(one.parents) > 1 for one in logged], np.float32(_MERGE), np.float32(1))
     search = NameSearch(repository, tip, _SEARCH_S)
-    _add_touching(scores, logged, asked, search, shallow=repository.shallow)
+    rows = {one.id: row for row, one in enumerate(logged) if one.id not in repository.shallow}
+    _add_touching(scores, rows, asked, search)
     order = np.argsort(-scores, kind="stable")[:most].tolist()
     found = [FoundCommit(logged[row].id, float(scores[row]), (-logged[row].committed_at, row)) for row in order]
     return found, list(_notices(logged, search))
 
 
-def _add_touching(
-    scores: NDArray[np.float32], logged: list[Commit], asked: Asked, search: NameSearch, *, shallow: bool
-) -> None:
-    rows = {one.id: row for row, one in enumerate(logged) if one.parents or not shallow}
+def _add_touching(scores: NDArray[np.float32], rows: Mapping[str, int], asked: Asked, search: NameSearch) -> None:
     touched = set[int]()
     as_text = not asked.alone or not scores.any()
     for name in asked.code[:_MOST_NAMES]:
         found = [rows[one] for one in search.commits(name, as_text=as_text) if one in rows]
-        scores[found] += _TOUCHED * rarity(len(found), len(logged))
+        scores[found] += _TOUCHED * rarity(len(found), len(scores))
         touched.update(found)
     if asked.only_code and touched:
         first_last = sorted(touched, reverse=not asked.added)

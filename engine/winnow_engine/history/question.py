@@ -134,7 +134,7 @@ def _past_at_cursor(question: Question, sources: Sources, workspace: Workspace, 
         "lines with + were added."
     )
     not_yet = (f"In no commit yet: {counted(uncommitted, 'line')} of these.",) if uncommitted else ()
-    cut = (_CLONE_ENDS,) if repository.shallow and not all(one.commit.parents for one in found) else ()
+    cut = (_CLONE_ENDS,) if any(one.commit.id in repository.shallow for one in found) else ()
     bidding = "\nAnswer from the messages of these commits, and cite each by its id. Begin with: Commit {id}"
     return Past(f"the history of {_place(cursor)}", (heading, *not_yet, *cut), tuple(found), bidding, cut)
 

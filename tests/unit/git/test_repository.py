@@ -25,7 +25,7 @@ def top(tmp_path: Path) -> Path:
 
 def test_a_folder_within_a_repository(top: Path) -> None:
     repository = open_repository(top / "sub")
-    assert (repository.prefix, repository.bare, repository.shallow) == ("sub/", False, False)
+    assert (repository.prefix, repository.bare, repository.shallow) == ("sub/", False, frozenset())
     assert repository.top == top.resolve()
     assert [entry.path for entry in index_files(repository)] == ["sub/b.py"]
     assert [entry.path for entry in tree_files(repository, git.head(top))] == ["sub/b.py"]
@@ -117,9 +117,8 @@ def test_a_bare_clone(top: Path, tmp_path: Path) -> None:
 def test_a_shallow_clone_says_what_it_lacks(top: Path, tmp_path: Path) -> None:
     git.git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{top}", "shallow")
     repository = open_repository(tmp_path / "shallow")
-    assert repository.shallow
-    (head,) = commits(repository.git, [repository.commit("HEAD")])
-    assert head.parents == ()
+    assert repository.shallow == {git.head(top)}
+    assert commits(repository.git, [git.head(top)])[0].parents == ()
     with pytest.raises(RevisionError, match="--unshallow"):
         repository.commit("HEAD~1")
 

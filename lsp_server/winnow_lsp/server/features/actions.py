@@ -12,7 +12,7 @@ from lsprotocol import types
 from winnow_engine.core import UnitKind
 from winnow_engine.editing.request import EditKind, check_size
 from winnow_engine.errors import NotApplicableError
-from winnow_engine.git.repository import may_have_history
+from winnow_engine.git.repository import top_above
 from winnow_engine.index.languages import for_path
 from winnow_lsp.host.roots import file_path
 from winnow_lsp.server.features.commands import EDIT, EXPLAIN
@@ -57,7 +57,7 @@ def register(server: WinnowServer) -> None:
 
 def _topics(file: Path) -> dict[Topic, str]:
     """Topics to ask of a file, with titles; its history only where it seems to have one."""
-    return {topic: title for topic, title in _TITLES.items() if topic is not Topic.WHY or may_have_history(file.parent)}
+    return {topic: title for topic, title in _TITLES.items() if topic is not Topic.WHY or top_above(file.parent)}
 
 
 def _actions(params: types.CodeActionParams, topics: Mapping[Topic, str]) -> Iterator[types.CodeAction]:
