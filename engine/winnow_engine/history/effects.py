@@ -107,7 +107,7 @@ def effect_on(history: FolderHistory, commit: Commit, terms: Terms) -> CommitEff
     if best is None:
         path, *others = history.others(changes, None) or ("",)
         return CommitEffect(commit, path, (1,), None, tuple(others), ())
-    hunks = tuple(_hunks(best))
+    hunks = tuple(hunk for hunk in best.file.hunks if any(_meet(hunk, unit) for unit in best.units))
     lines = sorted({line for hunk in hunks for line in hunk.after}) or [1]
     others = [path for path in history.others(changes, None) if path != best.file.path]
     names = dict.fromkeys(unit.name for unit in best.units if unit.name)
@@ -131,12 +131,6 @@ def _score(terms: Terms, texts: Sequence[str]) -> float:
     text = "\n".join(texts)
     there = {*map(stem, spelled_words(text)), *map(whole, _NAME.findall(text))}
     return sum(weight for term, weight in terms.items() if term in there)
-
-
-def _hunks(fit: _Fit) -> Iterator[Hunk]:
-    for hunk in fit.file.hunks:
-        if any(_meet(hunk, unit) for unit in fit.units):
-            yield hunk
 
 
 def _meet(hunk: Hunk, unit: ChangedUnit) -> bool:

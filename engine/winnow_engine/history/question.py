@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from winnow_engine.core import Cancellation, Folder, counted
 from winnow_engine.errors import GitError, NotARepositoryError, PositionError, RevisionError
 from winnow_engine.git.objects import Commit, commits
 from winnow_engine.git.repository import open_repository
+from winnow_engine.git.working_trees import is_repository
 from winnow_engine.history.blame_chain import shaping_commits
 from winnow_engine.history.commit_text import Past, cited_commits, shown_past
 from winnow_engine.history.effects import FolderHistory, effect_on, terms_of
@@ -140,10 +141,14 @@ def _past_at_cursor(question: Question, sources: Sources, workspace: Workspace, 
 
 
 def _folder(sources: Sources, path: str) -> tuple[Folder, str]:
+    """The folder that holds a file, or the submodule in it that does, and the file's path there."""
     for folder in sources.folders:
         relative = folder.relative(path)
         if relative is not None:
-            return folder, relative
+            inner = (one for one in PurePosixPath(relative).parents if one.name and is_repository(folder.root / one))
+            top = str(next(inner, ""))
+            within = Folder(folder.root / top, folder.workspace_path(top)) if top else folder
+            return within, relative.removeprefix(f"{top}/")
     raise NotARepositoryError(f"{path} lies in no folder of the workspace")
 
 

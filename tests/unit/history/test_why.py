@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from attributed import cite
-from git_repositories import commit, git, head, sources_of, write
+from git_repositories import commit, git, head, new, sources_of, write
 
 from winnow_engine.core import Cancellation, Citation, Folder
 from winnow_engine.errors import NotARepositoryError, PositionError, RevisionError
@@ -109,6 +109,21 @@ def test_names_that_git_quotes_and_folders_within_a_repository(top: Path) -> Non
     found, _ = shaping_commits(open_repository(top / "sub"), Folder(top / "sub"), odd, WAIT.encode(), [2])
     assert [(one.commit.subject, one.lines) for one in found] == [("Odd", (2,))]
     assert not found[0].path.startswith("sub/")
+
+
+def test_a_file_of_a_submodule_has_the_history_of_the_submodule(
+    top: Path, tmp_path: Path, read: Callable[..., Workspace]
+) -> None:
+    inner = new(tmp_path / "inner")
+    commit(inner, "Wait for the bus", {"src/bus.py": WAIT})
+    commit(inner, "Wait longer", {"src/bus.py": WAIT.replace("= 3", "= 5"), "walk.py": MORE})
+    git(top, "submodule", "--quiet", "add", str(inner), "lib/inner")
+    commit(top, "Add the bus")
+    text = next(asked(top, read(top), Cursor("lib/inner/src/bus.py", 2, 2)))
+    assert "Add the bus" not in text
+    assert f"commit {head(inner)[:10]} " in text
+    assert "in lib/inner/src/bus.py:\n-    patience = 3\n+    patience = 5\nalso in lib/inner/walk.py\n" in text
+    assert "Wait for the bus" in text
 
 
 @pytest.mark.parametrize("name", [":bus.py", ":(top)bus.py", "*.py", "[b]us.py"])
