@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Scores, Span
+from winnow_engine.core import Folder, Scores, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +110,7 @@ def without_mention(text: str) -> tuple[str, str | None]:
 
     Within a sentence `@commit` is a decorator.
     """
-    match = _MENTION.match(text)
-    if match is None:
+    if (match := _MENTION.match(text)) is None:
         return text, None
     return text[match.end() :].strip(), match["revision"] or _MEANING[match["word"]]
 
@@ -177,7 +176,7 @@ class Question:
     `code` is the code at the cursor, once a workspace has located it (`Workspace.located`). With `paths`, nothing is
     kept but code of these files and folders, and with `pattern`, but code with a line that this regular expression
     matches; `scope` is what that comes to (`index/scope.py`). `places` are the units whose lines the text names.
-    `changes` names what changed, as `changes/reading.py` reads it, or is WHY or WHEN; `change` is that, once read.
+    `changes` is WHY, WHEN, or words that `changes/reading.py` reads as `change`, in the folders `changed_in` or all.
     """
 
     text: str
@@ -189,6 +188,7 @@ class Question:
     scope: Scope | None = field(default=None, compare=False, repr=False)
     places: tuple[int, ...] = field(default=(), compare=False, repr=False)
     changes: str | None = None
+    changed_in: tuple[Folder, ...] = ()
     change: Change | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:

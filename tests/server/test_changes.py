@@ -62,6 +62,9 @@ async def test_a_commit_message(connect, repository: Path) -> None:
     client = await connect(repository)
     message = (await client.run("winnow.commitMessage"))["message"]
     assert len(message.partition("\n")[0]) <= 72
+    assert (await client.run("winnow.commitMessage", {"repository": repository.as_uri()}))["message"]
+    error = await client.refusal(client.run("winnow.commitMessage", {"repository": repository.parent.as_uri()}))
+    assert error.data["kind"] == "PositionError"
 
 
 async def test_when_something_changed_is_answered_from_commits(connect, repository: Path) -> None:

@@ -26,7 +26,8 @@ def asked_changes(
     """The changes that a question names; None if it is about none. Raises GitError, and CancelledError."""
     if question.changes is None:
         return None
-    changes = read_changes(sources, workspace, question.changes, cancellation)
+    asked = replace(sources, folders=question.changed_in or sources.folders)
+    changes = read_changes(asked, workspace, question.changes, cancellation)
     if not changes.files:
         raise NothingChangedError(f"nothing changed in the files that Winnow reads: {changes.title}")
     return changes

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from winnow_engine.changes.changed import ChangedFile, Changes
 from winnow_engine.changes.working_tree import working_changes
 from winnow_engine.core import Cancellation, Folder
-from winnow_engine.errors import NotARepositoryError, RevisionError
+from winnow_engine.errors import NotARepositoryError, PositionError, RevisionError
 from winnow_engine.git.base_branch import base_branch
 from winnow_engine.git.objects import MOST_BLOB_BYTES, blobs, commits
-from winnow_engine.git.repository import Repository, open_repository
+from winnow_engine.git.repository import Repository, open_repository, top_above
 from winnow_engine.git.trees import FileChange, staged_changes, tree_changes
 from winnow_engine.index.file_rules import unreadable_content, unwanted_content
 from winnow_engine.index.name_rules import reason_against_path
@@ -73,11 +74,10 @@ def _range(repository: Repository, first: str, last: str, *, since_parted: bool)
 
 def _one_commit(repository: Repository, revision: str) -> Revisions:
     (commit,) = commits(repository.git, [repository.commit(revision)])
-    title = f"commit {commit.id[:10]}, {commit.subject!r}"
+    shown = commit.id[:10]
+    title = f"commit {shown}, {commit.subject!r}"
     if commit.id in repository.shallow:
-        raise RevisionError(
-            f"the commit before {commit.id[:10]} is not in this shallow clone: `git fetch --deepen=1` gets it"
-        )
+        raise RevisionError(f"the commit before {shown} is not in this shallow clone: `git fetch --deepen=1` gets it")
     if not commit.parents:
         return Revisions(repository.empty_tree, commit.id, title, "")
     parent = commit.parents[0]
@@ -108,21 +108,29 @@ def read_changes(sources: Sources, workspace: Workspace, asked: str, cancellatio
     return Changes("; ".join(titles), first.revision, first.before if first.revision else "", tuple(files))
 
 
+def folders_in(folders: Iterable[Folder], top: Path) -> tuple[Folder, ...]:
+    """The folders of the repository at `top`, or the one that it is within a folder. PositionError if there is none."""
+    found, top = list[Folder](), top.resolve()
+    for folder in folders:
+        root = folder.root.resolve()
+        if top_above(root) == top:
+            found.append(folder)
+        elif top.is_relative_to(root):
+            found.append(Folder(top, folder.workspace_path(top.relative_to(root).as_posix())))
+    if not found:
+        raise PositionError(f"the repository {top} is outside the workspace: open its folder first")
+    return tuple(found)
+
+
 def _files(repository: Repository, folder: Folder, revisions: Revisions, workspace: Workspace) -> Iterator[ChangedFile]:
     if revisions.after == WORKING:
         yield from working_changes(repository, folder, revisions.before, workspace)
         return
-    if revisions.after == STAGED:
-        changed = staged_changes(repository, revisions.before)
-    else:
-        changed = tree_changes(repository, revisions.before, revisions.after)
-    inside = [change for change in changed if _is_inside(change, repository.prefix)]
+    before, after, prefix = revisions.before, revisions.after, repository.prefix
+    changed = staged_changes(repository, before) if after == STAGED else tree_changes(repository, before, after)
+    inside = [one for one in changed if any((path or "").startswith(prefix) for path in (one.before, one.after))]
     contents = blobs(repository.git, _wanted(inside))
-    yield from (_read(change, folder, repository.prefix, contents) for change in inside)
-
-
-def _is_inside(change: FileChange, prefix: str) -> bool:
-    return any(path is not None and path.startswith(prefix) for path in (change.before, change.after))
+    yield from (_read(change, folder, prefix, contents) for change in inside)
 
 
 def _wanted(changed: Iterable[FileChange]) -> Iterator[str]:
@@ -141,19 +149,15 @@ def _read(change: FileChange, folder: Folder, prefix: str, contents: Mapping[str
 
 def _path(path: str, folder: Folder, prefix: str) -> str:
     """The workspace path of a file, given from the repository's top; also of one outside the folder."""
-    if not path.startswith(prefix):
-        path = os.path.relpath(f"/{path}", f"/{prefix}")
-        return printable(folder.workspace_path(path))
-    return printable(folder.workspace_path(path.removeprefix(prefix)))
+    relative = path.removeprefix(prefix) if path.startswith(prefix) else os.path.relpath(f"/{path}", f"/{prefix}")
+    return printable(folder.workspace_path(relative))
 
 
 def _why_unread(change: FileChange) -> str:
     """Reason not to read a file, by its kind and name; "" if there is none."""
     if "160000" in (change.before_mode, change.after_mode):
         return "submodule"
-    if not change.regular:
-        return "link"
-    return reason_against_path(change.path) or ""
+    return (reason_against_path(change.path) or "") if change.regular else "link"
 
 
 def why_no_code(sides: Sequence[bytes | None]) -> str:
@@ -161,7 +165,6 @@ def why_no_code(sides: Sequence[bytes | None]) -> str:
     for data in sides:
         if data is None:
             return f"larger than {MOST_BLOB_BYTES:,} bytes, or not in this clone"
-        reason = (unreadable_content(data) or unwanted_content(data)) if data.strip() else None
-        if reason:
+        if data.strip() and (reason := unreadable_content(data) or unwanted_content(data)):
             return reason
     return ""

@@ -33,9 +33,8 @@ def current_lines(file: ChangedFile, workspace: Workspace) -> CurrentLines:
     present = workspace.file_at(file.path)
     if present is None or file.after is None:
         return CurrentLines(None, None)
-    if present.data == file.after:
-        return CurrentLines(present, None)
-    return CurrentLines(present, unchanged(file.after_lines, line_texts(present.data)))
+    same = present.data == file.after
+    return CurrentLines(present, None if same else unchanged(file.after_lines, line_texts(present.data)))
 
 
 @dataclass(frozen=True)

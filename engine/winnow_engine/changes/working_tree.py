@@ -76,7 +76,7 @@ def working_changes(repository: Repository, folder: Folder, before: str, workspa
     staged = {entry.path[prefix:]: entry for entry in index_files(repository)}
     inner = {path for path, entry in staged.items() if entry.mode == _SUBMODULE}
     sparse = {path for path, entry in staged.items() if entry.skipped}
-    present = {file.local_path: file for file in workspace.files if folder.relative(file.path) == file.local_path}
+    present = {path: file for file in workspace.files if (path := folder.relative(file.path)) is not None}
     has = _Folder(folder, present, entries, staged, _written_ns(repository.index))
     differing = [path for path in present if path in entries and not has.holds(path)]
     added = [path for path in present if path not in entries and not _is_in_another(folder.root, path, inner)]
@@ -90,8 +90,7 @@ def working_changes(repository: Repository, folder: Folder, before: str, workspa
         if _differs(contents.get(entries[path].blob), present[path].data):
             yield has.file(path, path, contents)
     yield from (has.file(pairs.get(path), path, contents) for path in added)
-    renamed = set(pairs.values())
-    yield from (has.file(path, None, contents) for path in removed if path not in renamed)
+    yield from (has.file(path, None, contents) for path in sorted({*removed} - {*pairs.values()}))
 
 
 def blob_id(data: bytes, format_like: str) -> str:
@@ -110,9 +109,7 @@ def _written_ns(index: Path) -> int:
 
 def _differs(before: bytes | None, after: bytes) -> bool:
     """True if more than line ends differ, as far as can be told without filters."""
-    if not _is_text(before) or before.startswith(_LFS):
-        return False
-    return with_lf(before) != with_lf(after)
+    return _is_text(before) and not before.startswith(_LFS) and with_lf(before) != with_lf(after)
 
 
 def _is_text(data: bytes | None) -> TypeGuard[bytes]:

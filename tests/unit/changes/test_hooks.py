@@ -28,10 +28,8 @@ def test_a_hook_sees_what_is_to_be_committed(worktree: bool, arguments: list[str
     git.commit(other, "one", {"x.py": "x = 1\n"})
     git.commit(top, "one", {"a.py": "a = 1\n", "b.py": "b = 1\n"})
     out = tmp_path / "out"
-    git.write(
-        top,
-        {".git/hooks/pre-commit": _HOOK.format(python=sys.executable, path=sys.path, out=str(out), other=str(other))},
-    )
+    hook = _HOOK.format(python=sys.executable, path=sys.path, out=str(out), other=str(other))
+    git.write(top, {".git/hooks/pre-commit": hook})
     (top / ".git/hooks/pre-commit").chmod(0o755)
     if worktree:
         git.git(top, "worktree", "add", "--quiet", str(tmp_path / "second"))

@@ -129,9 +129,8 @@ def test_the_prompt_shows_a_changed_unit_once(top: Path, asked: Asked) -> None:
     workspace, change = asked(top)
     shown = change.shown[0]
     spans = tuple(spans_shown(shown, workspace, (), len, 1.0))
-    assert [(span.path, span.start_line, span.end_line, span.name) for span in spans] == [
-        ("shop/basket.py", 1, 4, "total_price")
-    ]
+    places = [(span.path, span.start_line, span.end_line, span.name) for span in spans]
+    assert places == [("shop/basket.py", 1, 4, "total_price")]
     question = Question("What could this break?")
     text = build_messages(workspace, spans, question, shown)[-1].content
     assert text.count("def total_price") == 1

@@ -6,12 +6,14 @@ import git_repositories as git
 import pytest
 
 from winnow_engine.changes.changed import Changes
-from winnow_engine.changes.reading import read_changes
+from winnow_engine.changes.question import asked_changes
+from winnow_engine.changes.reading import folders_in, read_changes
 from winnow_engine.core import Cancellation, Folder
-from winnow_engine.errors import NotARepositoryError, RevisionError
-from winnow_engine.index.workspace import Sources
+from winnow_engine.errors import NotARepositoryError, PositionError, RevisionError
+from winnow_engine.index.workspace import Sources, Workspace
+from winnow_engine.question import Question
 
-Of = Callable[..., Changes]
+Of, Read = Callable[..., Changes], Callable[..., Workspace]
 CODE = "def a():\n    return 1\n\n\ndef b():\n    return 2\n"
 
 
@@ -28,9 +30,8 @@ def summary(changes: Changes) -> dict[str, str]:
 
 
 def test_the_working_tree(top: Path, changes: Of) -> None:
-    git.write(
-        top, {"a.py": CODE.replace("2", "4"), "new.py": "N = 1\n", ".gitignore": "ignored.py\n", "ignored.py": "I"}
-    )
+    new = {"new.py": "N = 1\n", ".gitignore": "ignored.py\n", "ignored.py": "I"}
+    git.write(top, {"a.py": CODE.replace("2", "4"), **new})
     (top / "src" / "c.py").rename(top / "src" / "moved.py")
     (top / "src" / "d.py").unlink()
     (top / "image.png").write_bytes(b"\x89PNG\0changed")
@@ -44,10 +45,8 @@ def test_the_working_tree(top: Path, changes: Of) -> None:
     }
     assert found.commit == git.head(top)
     (file,) = (file for file in found.files if file.path == "a.py")
-    assert [(hunk.before, hunk.after) for hunk in file.hunks] == [
-        (range(2, 3), range(2, 3)),
-        (range(6, 7), range(6, 7)),
-    ]
+    lines = [(hunk.before, hunk.after) for hunk in file.hunks]
+    assert lines == [(range(2, 3), range(2, 3)), (range(6, 7), range(6, 7))]
 
 
 def test_a_folder_of_many_files_that_moved(top: Path, changes: Of) -> None:
@@ -158,19 +157,31 @@ def test_a_folder_of_a_repository_has_its_own_files_only(top: Path, changes: Of)
     assert {file.path for file in found.files} == {"d.py", "../c.py"}
 
 
-def test_several_folders(
-    top: Path, read: Callable[..., object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_several_folders(top: Path, read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
     plain = tmp_path / "plain"
     git.write(plain, {"p.py": "P = 1\n"})
     git.write(top, {"a.py": "A = 1\n"})
-    sources = Sources((Folder(top, "repository"), Folder(plain, "plain")))
-    workspace = read(top, plain)
-    assert summary(read_changes(sources, workspace, "", Cancellation())) == {"repository/a.py": "changed"}  # type: ignore[arg-type]
-    alone = Sources((Folder(plain, "plain"),))
+    sources, workspace = git.sources_of(top, plain), read(top, plain)
+    assert summary(read_changes(sources, workspace, "", Cancellation())) == {"repository/a.py": "changed"}
     with pytest.raises(NotARepositoryError):
-        read_changes(alone, workspace, "", Cancellation())  # type: ignore[arg-type]
+        read_changes(Sources((Folder(plain, "plain"),)), workspace, "", Cancellation())
+
+
+@pytest.mark.parametrize("asked", ["", "staged"])
+def test_one_repository_of_several(top: Path, read: Read, tmp_path: Path, asked: str) -> None:
+    other, inner = (git.new(tmp_path / name) for name in ("other", "other/inner"))
+    for one in (inner, other, top):
+        git.write(one, {"src/new.py": "N = 1\n"})
+        git.git(one, "add", "src")
+    sources = git.sources_of(top / "src", other)
+    for one, path in ((top, "src/new.py"), (other, "other/src/new.py"), (inner, "other/inner/src/new.py")):
+        question = Question("?", changes=asked, changed_in=folders_in(sources.folders, one))
+        found = asked_changes(question, sources, read(top / "src", other), Cancellation())
+        assert found is not None
+        assert summary(found) == {path: "new file"}
+    with pytest.raises(PositionError, match="open its folder"):
+        folders_in(sources.folders, tmp_path)
 
 
 def test_a_shallow_clone_lacks_the_commit_before_unless_there_is_none(top: Path, changes: Of, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import git_repositories as git
 import pytest
@@ -50,29 +51,15 @@ def server(top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def tell(_kind: types.MessageType, message: str) -> None:
         pages["told"] = message
 
-    async def configured() -> None:
-        return None
-
     monkeypatch.setattr(reviewing, "answered_in", answer)
-    editor = SimpleNamespace(folders=folders, sources=lambda _: sources, configured=SimpleNamespace(wait=configured))
-
-    async def new_token() -> str:
-        return "token"
+    editor = SimpleNamespace(folders=folders, sources=lambda _: sources, configured=AsyncMock())
 
     @asynccontextmanager
     async def bar(*_: object) -> AsyncIterator[Any]:
         yield SimpleNamespace(say=lambda message, _: pages.update(bar=message))
 
-    bars = SimpleNamespace(new_token=new_token, show=bar)
-    return SimpleNamespace(
-        editor=editor,
-        pages=SimpleNamespace(show=show),
-        conversations={},
-        bars=bars,
-        shown=pages,
-        asked=asked,
-        tell=tell,
-    )
+    bars, shows = SimpleNamespace(new_token=AsyncMock(return_value="token"), show=bar), SimpleNamespace(show=show)
+    return SimpleNamespace(editor=editor, pages=shows, conversations={}, bars=bars, shown=pages, asked=asked, tell=tell)
 
 
 def call(command: str, *arguments: Any) -> types.ExecuteCommandParams:
@@ -105,7 +92,9 @@ async def test_what_was_answered_counts_once_it_is_committed(server: Any, monkey
     assert [one["rule"] for one in result["findings"]] == ["model"]
 
 
-async def test_a_message_has_the_repositorys_manner(server: Any) -> None:
-    result = await reviewing._commit_message(server, call("winnow.commitMessage", {"changes": "working"}))
+async def test_a_message_has_the_repositorys_manner(server: Any, top: Path) -> None:
+    argument = {"changes": "working", "repository": top.as_uri()}
+    result = await reviewing._commit_message(server, call("winnow.commitMessage", argument))
     assert result["message"].splitlines()[0] == "fix: return two"
     assert "one of fix." in server.asked[0].question
+    assert [folder.root for folder in server.asked[0].folders] == [top]

@@ -12,7 +12,7 @@ export interface Finding {
 
 /** A repository of VS Code's Git extension. */
 export interface Repository {
-  rootUri: { toString(): string };
+  rootUri: { fsPath: string; toString(): string };
   state: { indexChanges: readonly unknown[] };
   inputBox: { value: string };
 }
@@ -24,8 +24,9 @@ export interface Review {
   findings: Finding[];
 }
 
-/** The repository to commit to: the one with this root, whose menu was used, or else one with staged changes. */
-export function repositoryOf(repositories: readonly Repository[], root?: string): Repository | undefined {
-  const staged = repositories.find(({ state }) => state.indexChanges.length > 0);
-  return repositories.find(({ rootUri }) => rootUri.toString() === root) ?? staged ?? repositories[0];
+/** The repositories that may be meant: the one with this root, whose menu was used, else those with staged changes, else the first. */
+export function repositoriesOf(repositories: readonly Repository[], root?: string): readonly Repository[] {
+  const named = repositories.filter(({ rootUri }) => rootUri.toString() === root);
+  const staged = repositories.filter(({ state }) => state.indexChanges.length > 0);
+  return [named, staged].find(({ length }) => length > 0) ?? repositories.slice(0, 1);
 }

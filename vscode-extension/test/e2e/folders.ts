@@ -1,9 +1,11 @@
 /** Several folders in one window with one server, of a workspace that nobody trusts at first. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import * as vscode from 'vscode';
 import { currentPlace, relativePath } from '../../src/asking/places';
-import { api, asking, environment, eventually, messages, open, serverReady, suite as inMocha, winnow } from './host';
+import type { Repository } from '../../src/commands/reviewed';
+import { api, asking, environment, eventually, folder, messages, open, serverReady, suite as inMocha, winnow } from './host';
 
 export const run = (): Promise<void> => inMocha(define);
 
@@ -69,5 +71,37 @@ function define(): void {
       await eventually(() => (winnow.session.status?.index.total ?? 0) > before, () => winnow.session.status);
       assert.equal(winnow.session.pid, pid);
     });
+
+    test('a commit message is for the repository whose menu was used, else for the one picked', async () => {
+      const repositories = await staged([1, 2]);
+      const { client } = winnow.session;
+      assert.ok(client);
+      const send = client.sendRequest.bind(client);
+      const answer = (_: unknown, { arguments: [asked] }: { arguments: { repository: string }[] }) => Promise.resolve({ message: `Change ${asked?.repository ?? ''}` });
+      client.sendRequest = answer as typeof client.sendRequest;
+      const window = vscode.window as { showQuickPick: unknown };
+      const { showQuickPick } = window;
+      window.showQuickPick = (items: unknown[]) => Promise.resolve(items.at(-1));
+      const [used, picked] = repositories;
+      await vscode.commands.executeCommand('winnow.proposeMessage', { rootUri: used?.rootUri });
+      await vscode.commands.executeCommand('winnow.proposeMessage');
+      Object.assign(client, { sendRequest: send });
+      Object.assign(window, { showQuickPick });
+      for (const one of [used, picked]) assert.equal(one?.inputBox.value, `Change ${String(one?.rootUri)}`);
+    });
+  });
+}
+
+/** The repositories that these folders become, with everything staged, as the Git extension has them. */
+async function staged(folders: number[]): Promise<Repository[]> {
+  for (const cwd of folders.map((index) => folder(index).fsPath)) {
+    execFileSync('git', ['init', '--quiet'], { cwd });
+    execFileSync('git', ['add', '--all'], { cwd });
+  }
+  await vscode.workspace.getConfiguration('git').update('enabled', true, vscode.ConfigurationTarget.Global);
+  const git = await vscode.extensions.getExtension<{ enabled: boolean; getAPI(version: 1): { repositories: Repository[] } }>('vscode.git')?.activate();
+  return eventually(() => {
+    const found = git?.enabled ? git.getAPI(1).repositories.filter(({ state }) => state.indexChanges.length > 0) : [];
+    return found.length === folders.length && found;
   });
 }

@@ -219,7 +219,7 @@ async def _question(server: WinnowServer, params: AskParams) -> Question:
     """The question, once all requests before it are worded. Raises PositionError outside the workspace."""
     async with server.questions.in_order:
         worded = await _worded(server, params)
-        return worded if params.changes is None else replace(worded, changes=params.changes)
+        return worded if params.changes is None else replace(worded, changes=params.changes, changed_in=params.folders)
 
 
 async def _worded(server: WinnowServer, params: AskParams) -> Question:

@@ -57,11 +57,8 @@ def register(server: WinnowServer) -> None:
         """Nothing to do: whether its text differs from the disk shows when the document is next read."""
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
-    def changed(params: types.DidChangeTextDocumentParams) -> None:
-        server.watcher.changed([params.text_document.uri])
-
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
-    def closed(params: types.DidCloseTextDocumentParams) -> None:
+    def changed(params: types.DidChangeTextDocumentParams | types.DidCloseTextDocumentParams) -> None:
         server.watcher.changed([params.text_document.uri])
 
     @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)

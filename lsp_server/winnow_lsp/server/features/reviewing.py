@@ -10,7 +10,7 @@ from typing import Any
 from lsprotocol import types
 
 from winnow_engine.changes.changed import Changes
-from winnow_engine.changes.reading import read_changes
+from winnow_engine.changes.reading import folders_in, read_changes
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import NothingChangedError
 from winnow_engine.git.repository import open_repository
@@ -20,6 +20,7 @@ from winnow_engine.review.findings import QUESTION
 from winnow_engine.review.message import manner_of, message_of, message_question
 from winnow_engine.review.review import reviewed, unchanged
 from winnow_engine.targets.answer import Answer
+from winnow_lsp.host.roots import file_path
 from winnow_lsp.server.features.asking import answered_in
 from winnow_lsp.server.features.commands import with_token
 from winnow_lsp.server.render.markdown import review_page
@@ -39,7 +40,7 @@ def register(server: WinnowServer) -> None:
 
 
 async def _review(server: WinnowServer, params: types.ExecuteCommandParams) -> dict[str, Any]:
-    asked = _changes(params, "working")
+    asked = _text(params, "changes", "working")
     try:
         first = await with_token(server, params, AskParams(question=QUESTION, changes=asked))
         answered, folders, sources = await _answered(server, first)
@@ -70,20 +71,21 @@ async def _repeated(server: WinnowServer, repeated: Sequence[Repetition], asked:
         for number, one in enumerate(repeated, 1):
             bar.say(f"repeating changed code, {number} of {len(repeated)}", 100 * number // len(repeated))
             try:
-                answered, *_ = await _answered(server, AskParams(question=one.question, changes=asked))
+                found.append((await _answered(server, AskParams(question=one.question, changes=asked)))[0].text)
             except NothingChangedError:
                 break
-            found.append(answered.text)
     return found
 
 
 async def _commit_message(server: WinnowServer, params: types.ExecuteCommandParams) -> dict[str, Any]:
-    asked = _changes(params, "staged")
+    asked, repository = _text(params, "changes", "staged"), _text(params, "repository", "")
     await server.editor.configured.wait()
-    folder = server.editor.sources(server.editor.folders).folders[0]
-    manner = await asyncio.to_thread(lambda: manner_of(open_repository(folder.root)))
+    folders = server.editor.sources(server.editor.folders).folders
+    if repository:
+        folders = await asyncio.to_thread(folders_in, folders, file_path(repository))
+    manner = await asyncio.to_thread(lambda: manner_of(open_repository(folders[0].root)))
     try:
-        question = AskParams(question=message_question(manner), changes=asked)
+        question = AskParams(question=message_question(manner), changes=asked, folders=folders)
         answered, *_ = await _answered(server, await with_token(server, params, question))
     except NothingChangedError as error:
         server.tell(types.MessageType.Info, f"Winnow: no message: {error}")
@@ -101,12 +103,12 @@ async def _answered(server: WinnowServer, asked: AskParams) -> tuple[Answer, Fol
     return answered, folders, server.editor.sources(folders)
 
 
-def _changes(params: types.ExecuteCommandParams, usual: str) -> str:
-    """The change to review, from the command's only argument, which may be left out."""
+def _text(params: types.ExecuteCommandParams, name: str, usual: str) -> str:
+    """A string in the command's only argument, which may be left out."""
     with parsing():
-        found = _argument(params).get("changes", usual)
+        found = _argument(params).get(name, usual)
         if not isinstance(found, str):
-            raise ValueError(f"{params.command} takes one argument, an object in which `changes` is a string")
+            raise ValueError(f"{params.command} takes one argument, an object in which `{name}` is a string")
         return found
 
 

@@ -181,8 +181,7 @@ class Text:
 
 async def text_now(editor: EditorState, uri: str) -> Text | None:
     """The text of a file; None if there is no such file, or it is larger than files of a workspace may be."""
-    document = editor.document(uri)
-    if document is not None:
+    if (document := editor.document(uri)) is not None:
         return Text(document.source.encode("utf-8", "replace"), document.version)
     limit = editor.settings.files.max_bytes
     try:

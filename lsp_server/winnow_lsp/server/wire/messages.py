@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar, cast
 import attrs
 from lsprotocol import types
 
+from winnow_engine.core import Folder
 from winnow_engine.editing.request import EditKind
 from winnow_engine.question import WHY, Cursor, Question, Turn, about_changes, without_mention
 from winnow_lsp.host.settings import BUDGET, renewed
@@ -53,12 +54,13 @@ def ask_about(topic: Topic, cursor: Cursor, name: str = "", problems: Sequence[s
 class AskParams:
     """A question, or a topic to ask `about` the code at `range`; where it is asked from, and how to answer it.
 
-    A question that begins with `@changes` or the like is about `changes`; it has words of ours if it has none.
+    A question that begins with `@changes` or the like is about `changes`, of `folders` or all; it may have no words.
     """
 
     question: str = ""
     about: Topic | None = None
     changes: str | None = None
+    folders: tuple[Folder, ...] = ()
     problems: tuple[str, ...] = ()
     text_document: types.TextDocumentIdentifier | None = None
     range: types.Range | None = None
