@@ -59,8 +59,7 @@ def look(
     """
     walk = _Walk(_checked(root), rules or FileRules(), skipped or _not_asked, open_documents or {}, stats)
     for candidate in sorted(walk.candidates(check=checkpoint), key=lambda found: found.path):
-        content = walk.read(candidate)
-        if content is not None:
+        if (content := walk.read(candidate)) is not None:
             yield candidate.path, content
 
 
@@ -164,9 +163,7 @@ class _Walk:
             pending += [(inner, folder.rules.inside(inner)) for inner in folder.folders]
 
     def _reason_for_copy(self, directory: str, names: Set[str]) -> str | None:
-        if ".git" not in names:
-            return None
-        counted = counted_instead(Path(directory), self._root)
+        counted = counted_instead(Path(directory), self._root) if ".git" in names else None
         if counted is None:
             return None
         return f"a worktree of a repository that counts in {relative_to(str(counted), self._root) or '.'}"

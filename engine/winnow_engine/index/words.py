@@ -6,9 +6,11 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from functools import cache
+from typing import Literal
 
 _ASCII = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])|\d+")
 _ACCENTS = re.compile("[\u0300-\u036f]")
+_PIECE = re.compile(r"(?s:.{1,256}(?!\S)|.{1,256})")  # ends before white space if it can: nothing combines with that
 _ALPHABETS = [chr(code) for code in range(0x80, 0x2000)]  # in which there are capitals and marks
 
 # Scripts that write words without spaces, and Hangul, whose words carry particles.
@@ -22,19 +24,22 @@ def words(text: str) -> list[str]:
 
     Of scripts that do not separate words, every two neighbouring letters are one: 检查折扣 → 检查, 查折, 折扣.
     """
-    if text.isascii():
-        return [word.lower() for word in _ASCII.findall(text)]
     return [word.casefold() for word in spelled_words(text)]
 
 
 def spelled_words(text: str) -> list[str]:
     """As `words`, with the case of letters."""
-    return _ASCII.findall(text) if text.isascii() else list(_spelled(unicodedata.normalize("NFKC", text)))
+    return _ASCII.findall(text) if text.isascii() else list(_spelled(normalized("NFKC", text)))
 
 
 def without_accents(text: str) -> str:
     """A text in compatibility form, decomposed (NFKD), without accents."""
-    return _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
+    return _ACCENTS.sub("", normalized("NFKD", text))
+
+
+def normalized(form: Literal["NFC", "NFKC", "NFKD"], text: str) -> str:
+    """A text in a form of Unicode. Piece by piece, as a run of marks takes the square of its length to be sorted."""
+    return "".join(unicodedata.normalize(form, piece) for piece in _PIECE.findall(text))
 
 
 def _spelled(text: str) -> Iterator[str]:

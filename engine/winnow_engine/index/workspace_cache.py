@@ -27,8 +27,7 @@ class WorkspaceCache:
 
     def load_stats(self, stats: StatCache) -> None:
         """Restore the stat data of files, if they were saved."""
-        columns = self._open(_FILES)
-        if columns is not None:
+        if (columns := self._open(_FILES)) is not None:
             stats.load(columns)
 
     def save_stats(self, stats: StatCache) -> None:
@@ -49,9 +48,8 @@ class WorkspaceCache:
     def _open(self, name: str) -> dict[str, NDArray[Any]] | None:
         place = self._place(name)
         found = open_arrays(place)
-        if found is None:
-            return None
-        mark_used(place)
+        if found is not None:
+            mark_used(place)
         return found
 
     def _write(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:

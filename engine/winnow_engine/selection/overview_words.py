@@ -7,9 +7,8 @@ stand anywhere; hiragana need not be known.
 from __future__ import annotations
 
 import re
-import unicodedata
 
-from winnow_engine.index.words import without_accents
+from winnow_engine.index.words import normalized, without_accents
 
 _PROBLEM_SOLVED = re.compile(  # "What is the problem with this code?" asks for no overview
     r"problem\w*\W+(?:\w+\W+){0,3}?(?:solve\w*|lost|resuelve\w*|resou\w*)|проблем\w*\W+(?:\w+\W+)?реша\w*|問題を解決"
@@ -77,7 +76,7 @@ _OTHER = """few sentences m ve bin neu lesen zusammen fuhr* archivo* soy nuev* l
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    plain = unicodedata.normalize("NFC", without_accents(text))
+    plain = normalized("NFC", without_accents(text))
     known = sorted(set(plain.split()), key=len, reverse=True)
     return re.compile(f"(?:{'|'.join(known)})".replace("*", r"\w{0,6}"))
 
@@ -132,6 +131,6 @@ def _occurs(words: re.Pattern[str], run: str, unspaced: bool) -> bool:
 
 def _runs(text: str) -> list[tuple[str, bool]]:
     """Runs of letters in lower case without accents; True for those of a script without spaces. No hiragana."""
-    plain = _PROBLEM_SOLVED.sub("purpose", unicodedata.normalize("NFC", without_accents(text)).casefold())
+    plain = _PROBLEM_SOLVED.sub("purpose", normalized("NFC", without_accents(text)).casefold())
     found = ((match[0], match["unspaced"] is not None) for match in _RUN.finditer(plain))
     return [(run, unspaced) for run, unspaced in found if not "\u3041" <= run[0] <= "\u309f"]

@@ -1,3 +1,5 @@
+import time
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,13 @@ from winnow_engine.index.words import words
 )
 def test_words_of_all_scripts(text: str, expected: str) -> None:
     assert words(text) == expected.split()
+
+
+@pytest.mark.parametrize("run", ["\u0301\u0316", "\u0f73", "\uff9e\u0301"])  # marks that Unicode sorts
+def test_a_word_of_many_marks_is_read_in_linear_time(run: str) -> None:
+    began = time.process_time()
+    assert words(f"Naïve{run * 200_000} ﬁle")[-1] == "file"
+    assert time.process_time() - began < 10
 
 
 def test_a_question_finds_its_words_in_any_script() -> None:
