@@ -26,7 +26,6 @@ _ELISION = re.compile(
     r"(\.{3}|…|.*\bexisting code\b|(the )?(rest|remaining)\b.*\b(code|function|method|class|body|same|unchanged)\b)",
     re.IGNORECASE,
 )
-_STUB = re.compile(r"^([ \t]*)(\S.*:)\n\1[ \t]+\.{3}$(?!\s*\n\1[ \t]+\S)", re.MULTILINE)  # a body of dots
 _LONGEST_LINE = 120  # characters of the line with the problem
 
 
@@ -81,9 +80,10 @@ def _edits(passage: EditedLines, code: str) -> Iterator[LineEdit]:
 
 def _is_part(passage: EditedLines, new: Sequence[str]) -> bool:
     """True if lines stand for others or there are none; without a definition, also if fewer ones have neither end."""
-    texts = passage.text, "\n".join(new), _STUB.sub(r"\2", "\n".join(new))
-    old, lines, without_stubs = ([line.strip() for line in text_lines(text) if line.strip()] for text in texts)
-    if not lines or ({*without_stubs} - {*old} and any(_ELISION.match(line) for line in lines if line not in old)):
+    old, lines = ([line.strip() for line in some if line.strip()] for some in (passage.lines, new))
+    added = [line for line in lines if line not in old]
+    is_stub = added == ["..."] and "\n".join(lines).endswith(":\n...")  # a body of dots that is all that is new
+    if not lines or (not is_stub and any(_ELISION.match(line) for line in added)):
         return True
     return not passage.definition and len(lines) < len(old) and {old[0], old[-1]}.isdisjoint(lines)
 

@@ -96,6 +96,9 @@ def test_a_block_with_part_of_the_function_is_refused(reading, line: str) -> Non
     with pytest.raises(NoCodeError):
         task(reading).read(f"def cents(price):\n    {line}\n    return math.ceil(price * 100)\n")
     assert after(reading, "def f():\n    ...\n", text="def f():\n    pass\n", line=1) == "def f():\n    ...\n"
+    text = "def f(x):\n    if x:\n        log(x)\n        stop()\n    return 1\n"
+    with pytest.raises(NoCodeError):
+        after(reading, f"def f(x):\n    if x:\n        {line}\n    return 1\n", text=text, line=1)
 
 
 def test_of_a_very_long_function_the_statements_around_the_problem_are_shown(reading) -> None:

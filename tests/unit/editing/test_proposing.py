@@ -61,11 +61,8 @@ def test_another_attempt_may_give_another_answer(reading) -> None:
     target = Scripted(FIX)
     for attempt in range(3):
         run(reading, target, attempt=attempt)
-    assert [(one.sampling.temperature > 0, one.sampling.seed) for one in target.asked] == [
-        (False, 0),
-        (True, 1),
-        (True, 2),
-    ]
+    drawn = [one.sampling for one in target.asked]
+    assert [(one.temperature > 0, one.seed) for one in drawn] == [(False, 0), (True, 1), (True, 2)]
 
 
 def test_a_user_who_cancels_gets_no_change(reading) -> None:
