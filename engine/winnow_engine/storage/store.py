@@ -13,7 +13,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Protocol
@@ -73,12 +73,10 @@ class Store:
     def __init__(self, path: Path) -> None:
         """Open or create the file; one that is not a database is replaced. Raises WorkspaceError if that fails."""
         try:
-            make_folder(path.parent)
-            _make_private(path)
-            self._connection = _open(path)
+            self._file, self._connection = _opened(path)
         except (OSError, sqlite3.Error) as error:
             raise _refused(path, error) from error
-        self._path, self._lock = path, threading.Lock()
+        self._path, self._lock, self._closed = path, threading.Lock(), False
         self._fallbacks: dict[str, FallbackStore] = {}  # replaced, never changed
         self._wanted: dict[Hashable, tuple[str, ...]] = {}  # the places of each client's settings
         self._folder = path.parent / f"{path.stem}.packs"
@@ -114,8 +112,7 @@ class Store:
         found.update((key, load(data)) for key, data in self._rows(namespace, _without(wanted, found)))
         found.update(self.packs(namespace).get(_without(wanted, found)))  # another process may have just packed some
         for fallback in self._fallbacks.values():
-            missing = _without(wanted, found)
-            if missing:
+            if missing := _without(wanted, found):
                 taken = {
                     key: record for key, data in fallback.get(namespace, missing).items() if (record := _loaded(data))
                 }
@@ -231,15 +228,23 @@ class Store:
         """Release the file; a transaction of another thread ends first."""
         with self._lock:
             self._connection.close()
+            self._closed = True
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """A transaction, one thread at a time. SQLite's errors become WorkspaceErrors."""
+        """A transaction, one thread at a time. Errors of SQLite and the system become WorkspaceErrors."""
         try:
-            with self._lock, self._connection:
-                yield self._connection
-        except sqlite3.Error as error:
+            with self._lock, self._current() as connection:
+                yield connection
+        except (OSError, sqlite3.Error) as error:
             raise _refused(self._path, error) from error
+
+    def _current(self) -> sqlite3.Connection:
+        """The connection, opened anew if somebody has deleted or replaced the file."""
+        if not self._closed and _identity(self._path) != self._file:
+            self._connection.close()
+            self._file, self._connection = _opened(self._path)
+        return self._connection
 
 
 class Writer:
@@ -290,11 +295,21 @@ def _packed(record: Record) -> bytes:
     return data
 
 
-def _make_private(path: Path) -> None:
-    """Create the file if need be, and let only the user read it: it reveals much of the code."""
+def _opened(path: Path) -> tuple[tuple[int, int] | None, sqlite3.Connection]:
+    """The file's identity, and the database in it. Only the user may read it: it reveals much of the code."""
+    make_folder(path.parent)
     path.touch(mode=0o600)
     if path.stat().st_uid == user():
         path.chmod(0o600)
+    return _identity(path), _open(path)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Device and number of a file; None if there is none."""
+    with suppress(FileNotFoundError):
+        status = path.stat()
+        return status.st_dev, status.st_ino
+    return None
 
 
 def _open(path: Path) -> sqlite3.Connection:

@@ -1,4 +1,5 @@
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -93,8 +94,26 @@ def test_file_damaged_inside_is_a_named_error(path: Path) -> None:
     store.put("n", "a", record(1, 5000))
     store.close()
     path.write_bytes(path.read_bytes()[:4096] + b"junk" * 5000)
+    store = Store(path)
     with pytest.raises(WorkspaceError, match="delete it"):
-        Store(path).put("n", "b", record(1, 5000))
+        store.put("n", "b", record(1, 5000))
+    path.unlink()
+    store.put("n", "b", record(1, 5000))
+    assert list(store.get("n", "ab")) == ["b"]
+
+
+def test_a_file_deleted_under_an_open_store_is_made_anew(path: Path) -> None:
+    with closing(Store(path)) as store, closing(Store(path)) as other:
+        store.put("n", "a", record(1))
+        shutil.rmtree(path.parent)
+        assert store.get("n", ["a"]) == {}
+        other.put("n", "b", record(2))
+        assert list(store.get("n", "ab")) == ["b"]
+        assert path.stat().st_mode & 0o777 == 0o600
+    shutil.rmtree(path.parent)
+    with pytest.raises(WorkspaceError):
+        store.put("n", "c", record(3))
+    assert not path.exists()
 
 
 def test_place_that_cannot_be_made_is_a_named_error(tmp_path: Path) -> None:
