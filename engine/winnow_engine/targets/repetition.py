@@ -16,6 +16,7 @@ _SPACE = re.compile(r"\s+")
 _FEWEST_WORDS, _FEWEST_LETTERS = 5, 12  # of a sentence that is not said twice by chance; letters where none is a space
 _LONGEST_CYCLE, _COPIES = 8, 4  # lines, and how often they or a run come one after the other
 _SHORTEST_RUN, _LONGEST_RUN = 12, 160  # characters of what comes so often within one sentence
+_SHORTEST_RULE = 100  # of one that may be a rule, the padding of a table or a row of zeros
 REPEATED = "the answer ends where it began to repeat itself"
 """The notice of an answer that the guard ended."""
 
@@ -101,7 +102,8 @@ class RepetitionGuard:
 
 def _ends_in_copies(sentence: str) -> bool:
     lengths = range(_SHORTEST_RUN, min(_LONGEST_RUN, len(sentence) // _COPIES) + 1)
-    return any(sentence[-(_COPIES - 1) * one :] == sentence[-_COPIES * one : -one] for one in lengths)
+    repeated = (one for one in lengths if sentence[-(_COPIES - 1) * one :] == sentence[-_COPIES * one : -one])
+    return any(one >= _SHORTEST_RULE or len(set(filter(str.isalnum, sentence[-one:]))) > 1 for one in repeated)
 
 
 def _folded(sentence: str) -> str:

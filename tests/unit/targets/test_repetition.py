@@ -54,6 +54,8 @@ CODE = f"```python\n{BLOCK * 3}```\n"
         "- `a`: the name of the file to be read\n- `b`: the name of the file to be read\n",
         "no end",
         "See a.py. See b.py. See a.py! Yes? No. Yes?",
+        f"```c\n/* {'-' * 300} */\nint zeros[] = {{{'0, ' * 100}}};\n```\n",
+        f"| a{' ' * 80}| b |\n| {'-' * 90} | {'- ' * 90}|\n",
     ],
 )
 def test_all_else_passes_as_it_is(text: str) -> None:
@@ -79,6 +81,13 @@ def test_a_run_of_12_to_160_characters_ends_an_answer_in_its_fourth_copy(length:
     run = "".join(chr(0x100 + at) for at in range(length))
     before = "".join(chr(0x1000 + at) for at in range(20_000))  # on one line: it is looked at piece by piece
     assert heard(before + run * copies, 40) == (before + run * copies, ended)
+
+
+@pytest.mark.parametrize("run", ["-", "x", "0, "])
+def test_a_rule_that_does_not_end_is_ended(run: str) -> None:
+    said, stopped = heard(run * 1000)
+    assert stopped
+    assert len(said) < 420
 
 
 def test_a_beginning_that_was_said_is_held_back_until_it_differs() -> None:
