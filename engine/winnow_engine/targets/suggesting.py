@@ -12,8 +12,6 @@ from pathlib import Path
 from threading import Lock
 from typing import Literal
 
-import llama_cpp
-
 from winnow_engine.config import AUTO, ModelConfig, Place, TargetOptions
 from winnow_engine.errors import ModelError, UnsupportedModelError
 from winnow_engine.models.cache import default_directory, installed, locate, pulled_beside_table
@@ -26,7 +24,7 @@ from winnow_engine.selection.auto_budget import prefill_limit
 from winnow_engine.targets.machine_speed import Forecast, Kind, Speed, forecast, kind_of, speeds
 from winnow_engine.targets.placement import automatic, divided, in_words
 from winnow_engine.targets.residency import MemoryNeeds, decide, expect, kv_bytes, state_bytes
-from winnow_engine.targets.snapshots.files import Snapshots, default_folder, made_by
+from winnow_engine.targets.snapshots.policy import snapshots_of
 
 # A process chooses once, because what it loads takes memory from the next choice.
 _chosen: dict[tuple[str, float, frozenset[str]], str] = {}
@@ -173,8 +171,7 @@ def _file(target: KnownTarget) -> Path | None:
 
 def measured_token_s(file: Path) -> float | None:
     """Seconds that a token took a target to read on this machine, by its snapshots."""
-    name = made_by(file, TargetOptions().kv_type, llama_cpp.__version__)
-    return Snapshots(default_folder(), sys.maxsize, name).newest_token_s()  # so high a limit deletes none
+    return snapshots_of(file, TargetOptions().kv_type, sys.maxsize).newest_token_s()  # so high a limit deletes none
 
 
 def resolved(models: ModelConfig) -> ModelConfig:

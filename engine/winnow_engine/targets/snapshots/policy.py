@@ -138,10 +138,14 @@ def open_policy(
     """The snapshot policy of the model at `path`, or None if snapshots are off."""
     if options.snapshot_bytes is None:
         return None
-    name = made_by(path, options.kv_type, "\n".join([llama_cpp.__version__, *build_note()]))
-    return SnapshotPolicy(
-        Snapshots(default_folder(), options.snapshot_bytes, name), writer, throughput, keeps_states=model.keeps_states
-    )
+    snapshots = snapshots_of(path, options.kv_type, options.snapshot_bytes)
+    return SnapshotPolicy(snapshots, writer, throughput, keeps_states=model.keeps_states)
+
+
+def snapshots_of(model: Path, kv_type: str, max_bytes: int) -> Snapshots:
+    """The snapshots that this build of llama.cpp takes of a model's file, at most `max_bytes` of all models."""
+    engine = "\n".join([llama_cpp.__version__, *build_note()])
+    return Snapshots(default_folder(), max_bytes, made_by(model, kv_type, engine))
 
 
 class SnapshotWriter:

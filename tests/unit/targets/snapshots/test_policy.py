@@ -19,6 +19,7 @@ from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.snapshots import policy
 from winnow_engine.targets.snapshots.files import default_folder, used_bytes
+from winnow_engine.targets.suggesting import measured_token_s
 from winnow_engine.targets.throughput import PrefillThroughput
 
 OPTIONS = TargetOptions(n_threads=1, n_ubatch=32, snapshot_bytes=1 << 30)
@@ -140,6 +141,12 @@ def test_a_snapshot_that_is_not_sound_costs_only_the_time(
     assert (again.restored_tokens, again.text) == (0, first.text)
     assert ("snapshot" in caplog.text) == (harm != "gone")
     assert once(tiny_llama, FIRST).restored_tokens == len(FIRST) - 1  # it was kept anew
+
+
+def test_suggestions_know_how_fast_a_target_has_read(tiny_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "build_note", lambda: ["a build of our own"])
+    once(tiny_llama, FIRST)
+    assert measured_token_s(tiny_llama) == 1.0
 
 
 def test_a_state_that_llama_cpp_refuses_costs_only_the_time(
