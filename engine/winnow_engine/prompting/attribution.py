@@ -27,7 +27,7 @@ from winnow_engine.prompting.code_names import CodeName, KnownNames, code_names
 from winnow_engine.prompting.places import PlaceReader
 from winnow_engine.prompting.quotes import commits_in, quotes_in, runs_of_words, without_covered
 from winnow_engine.prompting.sentences import SentenceSplitter, states_something
-from winnow_engine.question import Change
+from winnow_engine.question import Change, Cursor
 from winnow_engine.selection.ranking import Ranked
 
 _log = logging.getLogger(__name__)
@@ -92,6 +92,10 @@ class ShownCode:
         """True if its name is this one, or ends in it."""
         return self.span.name != "" and f".{self.span.name}".endswith("." + ".".join(name.parts))
 
+    def shows(self, place: Citation) -> bool:
+        """True if it has lines of a place."""
+        return not place.commit and Cursor(place.path, place.start_line, place.end_line).overlaps(self.span)
+
 
 def _holds(prose: set[str], stated: set[str]) -> bool:
     """True if prose has all words of a sentence, three of them long ones."""
@@ -128,6 +132,8 @@ class Attribution:
         said, stated = runs_of_words(sentence), set(words(sentence)) - set(words(self.question))
         repeated = [one.place for one in self._shown if said & one.runs or _holds(one.words, stated)]
         written = [*commits_in(sentence, self.change), *written, *repeated][:_MOST_PLACES]
+        if written:
+            self._subject = next((n for one in written for n, code in enumerate(self._shown) if code.shows(one)), None)
         if written or not states_something(sentence):
             return Sentence(start, end, tuple(dict.fromkeys(written)), None, unknown)
         log_odds = self._log_odds(sentence, names)

@@ -200,6 +200,19 @@ def test_the_drafter_decides_where_nothing_is_named_and_the_next_sentence_goes_o
     assert [(one.support or 0) > 0.5 for one in told] == [True, False, False]
 
 
+@pytest.mark.parametrize(
+    ("before", "cited"),
+    [
+        ("`Basket.total` adds them up. `Order.get` (shop/order.py:3) loads one.", ["shop/order.py"]),
+        ("`Basket.total` adds them up. The settings are in settings.toml:1.", []),
+    ],
+)
+def test_it_is_what_the_sentence_before_wrote(before: str, cited: list[str]) -> None:
+    attribution = shop()
+    told = [attribution.of(one, 0) for one in [*before.split(". "), "It goes on with what is left."]]
+    assert [place.path for place in told[-1].places] == cited
+
+
 def shop(question: str = "") -> Attribution:
     files = tuple(IndexedFile.of(path, path, text.encode()) for path, text in sorted(SHOP.items()))
     spans = [Span(path, start, end, 9, 0.0, UnitKind.METHOD, name) for path, start, end, name in SHOWN]
