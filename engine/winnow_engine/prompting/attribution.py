@@ -2,8 +2,9 @@
 
 Places that a sentence writes count as they are. So does prose of which it repeats several words in a row, or which has
 all of its words. Otherwise each shown unit gets log-odds that it holds the sentence: the drafter's scores, with the
-sentence as the question, and the names and quotations they share. docs/lab/prompts.md says how the weights were fitted,
-docs/results/answers.md how often they are right.
+sentence as the question, and the names and quotations they share. Removed lines hold a sentence with a name, or several
+words in a row, that only they have. docs/lab/prompts.md says how the weights were fitted, docs/results/answers.md how
+often they are right.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from winnow_engine.errors import CancelledError
 from winnow_engine.index.names import identifiers
 from winnow_engine.index.words import words
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.prompting.code_names import CodeName, KnownNames, code_names
+from winnow_engine.prompting.code_names import CodeName, KnownNames, code_names, of_any_language
 from winnow_engine.prompting.places import PlaceReader
-from winnow_engine.prompting.quotes import commits_in, quotes_in, runs_of_words, without_covered
+from winnow_engine.prompting.quotes import commits_in, quotes_in, removed_runs, runs_of_words, without_covered
 from winnow_engine.prompting.sentences import SentenceSplitter, states_something
 from winnow_engine.question import Change, Cursor
 from winnow_engine.selection.ranking import Ranked
@@ -120,7 +121,8 @@ class Attribution:
     _known: KnownNames = field(init=False)
 
     def __post_init__(self) -> None:
-        self._reader, self._known = PlaceReader(self.workspace), KnownNames(self.workspace, self.question)
+        asked = "\n".join([self.question, *(one.text for one in (self.change.shown[:1] if self.change else ()))])
+        self._reader, self._known = PlaceReader(self.workspace), KnownNames(self.workspace, asked)
         files = ((self.workspace.file(one.path), one) for one in self.spans)
         self._shown = [ShownCode(one, file.text_of_lines(one.start_line, one.end_line)) for file, one in files]
 
@@ -140,8 +142,22 @@ class Attribution:
         support = 1 / (1 + math.exp(-float(log_odds.max(initial=-np.inf))))
         found = self._best(log_odds) if support >= FOUND else self._quoted(sentence)
         self._subject = found[0] if found else None
-        places = dict.fromkeys(self._shown[number].place for number in found[:_MOST_PLACES])
-        return Sentence(start, end, tuple(places), round(support, 3), unknown)
+        gone = list(self._gone(names, said))
+        places = dict.fromkeys([*gone, *(self._shown[number].place for number in found)])
+        return Sentence(start, end, tuple(places)[:_MOST_PLACES], None if gone else round(support, 3), unknown)
+
+    def _gone(self, names: Sequence[CodeName], said: set[tuple[str, ...]]) -> Iterator[Citation]:
+        """The removed lines with a name, or neighbouring words, of a sentence that no code shown has."""
+        own = {name.parts[-1] for name in names if not of_any_language(name.parts[-1])}
+        return (place for place, theirs, runs in self._removed if own & theirs or said & runs)
+
+    @cached_property
+    def _removed(self) -> list[tuple[Citation, set[str], set[tuple[str, ...]]]]:
+        """Removed lines, and the names and neighbouring words in them that no code shown has."""
+        names = {name for one in self._shown for name in one.names}
+        runs = {run for one in self._shown for run in runs_of_words(one.text)}
+        removed = removed_runs(self.change)
+        return [(place, identifiers(text) - names, runs_of_words(text) - runs) for place, text in removed]
 
     def _quoted(self, sentence: str) -> list[int]:
         """Numbers of spans with a command of the sentence, or other code of several words, or of the file it says."""

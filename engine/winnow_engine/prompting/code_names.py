@@ -7,6 +7,7 @@ import keyword
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from winnow_engine.errors import FileChangedError
 from winnow_engine.index.names import identifiers
@@ -66,12 +67,17 @@ def code_names(text: str) -> Iterator[CodeName]:
             yield CodeName(name, match.start("name"), True)
 
 
-@dataclass(slots=True)
+def of_any_language(name: str) -> bool:
+    """True for builtins, keywords and the like, and for names that are too short to tell anything."""
+    return len(name) < _SHORTEST or name.lower() in _KNOWN_ANYWHERE
+
+
+@dataclass
 class KnownNames:
-    """The names that a workspace or a question has, or some language."""
+    """The names that a workspace has, or what was `asked`, or some language."""
 
     workspace: Workspace
-    question: str
+    asked: str
     _found: dict[str, bool] = field(default_factory=dict)
 
     def unknown(self, names: Iterable[CodeName]) -> Iterator[CodeName]:
@@ -80,13 +86,16 @@ class KnownNames:
         return (name for name in names if name.text not in files and not all(map(self._knows, name.parts)))
 
     def _knows(self, name: str) -> bool:
-        folded = name.lower()
-        if len(name) < _SHORTEST or folded in _KNOWN_ANYWHERE:
+        if of_any_language(name):
             return True
         if name not in self._found:
-            asked = any(folded == one.lower() for one in identifiers(self.question))
+            asked = name.lower() in self._asked
             self._found[name] = asked or self.workspace.symbols.has(name) or self._occurs(name)
         return self._found[name]
+
+    @cached_property
+    def _asked(self) -> set[str]:
+        return {name.lower() for name in identifiers(self.asked)}
 
     def _occurs(self, name: str) -> bool:
         """True if a name stands in some text: in a string, a comment, or a file of no known language."""

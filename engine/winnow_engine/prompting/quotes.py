@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
 
 from winnow_engine.core import Citation, Span
 from winnow_engine.index.lines import text_lines
@@ -99,6 +101,14 @@ def _removed(change: Change | None) -> Iterator[tuple[str, Citation]]:
     if change is not None and change.commit:
         for path, number, line in change.removed:
             yield line, Citation(path, number, number, change.commit)
+
+
+def removed_runs(change: Change | None) -> Iterator[tuple[Citation, str]]:
+    """Removed lines between blank or unchanged ones, with their text."""
+    lines = enumerate((line, place) for line, place in _removed(change) if line.strip())
+    for _, run in groupby(lines, lambda one: (one[1][1].path, one[1][1].start_line - one[0])):
+        texts, places = zip(*(line for _, line in run), strict=True)
+        yield replace(places[0], end_line=places[-1].end_line), "\n".join(texts)
 
 
 def _lines(shown: Sequence[tuple[Span, str]]) -> Iterator[tuple[str, Citation]]:

@@ -8,8 +8,9 @@ from attributed import cite
 from git_repositories import sources_of
 
 from winnow_engine.changes.question import asked_changes, with_change
-from winnow_engine.core import Cancellation
+from winnow_engine.core import Cancellation, Span, UnitKind
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.prompting.attribution import Attribution
 from winnow_engine.prompting.layout import build_messages, continued_messages
 from winnow_engine.question import Change, Question
 from winnow_engine.selection.shown_change import spans_shown, units_shown
@@ -150,3 +151,29 @@ def test_removed_lines_are_cited_in_their_commit(top: Path, asked: Asked) -> Non
     before, after = cite(answer, workspace, spans, change)
     assert (before.path, before.start_line, before.end_line, before.commit) == ("shop/basket.py", 2, 2, git.head(top))
     assert (after.path, after.start_line, after.commit) == ("shop/basket.py", 2, "")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "cited"),
+    [
+        (
+            "`empty` is left, and `old_total` is gone.",
+            [("shop/basket.py", 5, 7, True), ("shop/basket.py", 1, 2, False)],
+        ),
+        ("What it added up were prices of all the items of a basket.", [("shop/basket.py", 5, 7, True)]),
+        ("Nobody needs `None` or `return` any more in this file.", []),
+        ("What it added up were prices of other items.", []),
+    ],
+)
+def test_a_sentence_about_removed_code_cites_it(
+    top: Path, asked: Asked, sentence: str, cited: list[tuple[str, int, int, bool]]
+) -> None:
+    empty = "def empty():\n    return []\n"
+    gone = 'def old_total(items):\n    """Prices of all the items."""\n    return add(items) or None\n'
+    before = git.commit(top, "old", {"shop/basket.py": f"{empty}\n\n{gone}"})
+    git.write(top, {"shop/basket.py": empty})
+    workspace, change = asked(top)
+    spans = (Span("shop/basket.py", 1, 2, 9, 1.0, UnitKind.FUNCTION, "empty"),)
+    found = Attribution(workspace, spans, change=change).of(sentence, 0)
+    assert [(one.path, one.start_line, one.end_line, one.commit == before) for one in found.places] == cited
+    assert found.unknown == ()
