@@ -56,9 +56,8 @@ def replacing(data: bytes, start_line: int, end_line: int, new: Sequence[str]) -
     """Edits by which some lines become `new`, which have no ends. White space at the end of a line is no difference."""
     end, lines = line_end(data), Lines(data)
     old = text_lines(data[slice(*lines.span(start_line, end_line))].decode("utf-8", "replace"))
-    stripped_old, stripped_new = ([line.rstrip() for line in some] for some in (old, new))
-    matcher = difflib.SequenceMatcher(None, stripped_old, stripped_new, autojunk=False)
-    for tag, first, last, from_, to in matcher.get_opcodes():
+    before, after = ([line.rstrip() for line in some] for some in (old, new))
+    for tag, first, last, from_, to in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag != "equal":
             text = "".join(f"{line}{end}" for line in new[from_:to])
             yield _at_the_end(data, lines, LineEdit(start_line + first, start_line + last - 1, text), end)
@@ -89,6 +88,5 @@ def _at_the_end(data: bytes, lines: Lines, edit: LineEdit, end: str) -> LineEdit
         return edit
     if edit.start_line > lines.count:
         return LineEdit(edit.start_line, edit.end_line, end + edit.text.removesuffix(end))
-    return (
-        LineEdit(edit.start_line, edit.end_line, edit.text.removesuffix(end)) if edit.end_line == lines.count else edit
-    )
+    text = edit.text.removesuffix(end) if edit.end_line == lines.count else edit.text
+    return LineEdit(edit.start_line, edit.end_line, text)

@@ -104,15 +104,15 @@ def _edit(data: bytes, place: _Place, words: str, definition: Definition) -> Lin
     lines = _wrapped(_words(words, definition), _WIDTH - len(place.indent) - len(style.prefix or f"r{style.opening}"))
     if not lines:
         raise NoCodeError("no words")
-    marked = [f"{place.indent}{line}".rstrip() for line in _marked(lines, style)]
-    return inserting(data, place.line, marked)
+    return inserting(data, place.line, [f"{place.indent}{line}".rstrip() for line in _marked(lines, style)])
 
 
 def _words(text: str, definition: Definition) -> str:
     """The documentation in what a model wrote: a docstring or the comment before the code if it wrote code anyway."""
     found = _DOCSTRING.search(text)
     if found and (_STRING.match(text) or _is_code(text, definition)):
-        return textwrap.dedent(f"    {found[2].strip()}") if "\n" not in found[2] else _dedented(found[2])
+        first, _, rest = found[2].strip().partition("\n")
+        return f"{first}\n{textwrap.dedent(rest)}".rstrip()
     lines = text_lines(text.strip())
     marks = [_MARK.match(line) for line in lines]
     if lines and marks[0]:
@@ -121,11 +121,6 @@ def _words(text: str, definition: Definition) -> str:
     elif _is_code(text, definition):
         raise NoCodeError("code without documentation")
     return "\n".join(line.removesuffix("*/").rstrip() for line in lines).strip()
-
-
-def _dedented(text: str) -> str:
-    first, _, rest = text.strip().partition("\n")
-    return f"{first}\n{textwrap.dedent(rest)}"
 
 
 def _is_code(text: str, definition: Definition) -> bool:

@@ -44,11 +44,6 @@ class EditedLines:
         return text_lines(self.file.text_of_lines(self.start_line, self.end_line))
 
     @property
-    def text(self) -> str:
-        """The lines, ended by LF."""
-        return "".join(f"{line}\n" for line in self.lines)
-
-    @property
     def cursor(self) -> Cursor:
         """The lines as a selection."""
         return Cursor(self.file.path, self.start_line, self.end_line)
@@ -60,8 +55,8 @@ class EditedLines:
 
     @property
     def fenced(self) -> str:
-        """The path, and the lines as a block of Markdown."""
-        return f"{self.file.path}\n{fenced(self.lines, for_path(self.file.path))}"
+        """The lines as a block of Markdown."""
+        return fenced(self.lines, for_path(self.file.path))
 
 
 def fenced(lines: Sequence[str], language: Language | None) -> str:

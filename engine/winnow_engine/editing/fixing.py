@@ -43,7 +43,7 @@ def fixing(workspace: Workspace, request: WantedEdit) -> EditTask:
     passage = lines_to_edit(workspace, request.cursor)
     it = f"the function `{passage.name}`" if passage.definition else "this code"
     prompt = (
-        f"{passage.fenced}\n\n{_where(passage, request)}\n{request.listed}\n\n"
+        f"{passage.file.path}\n{passage.fenced}\n\n{_where(passage, request)}\n{request.listed}\n\n"
         f"Fix {it}. Change as little as possible. Answer with all of {it}, fixed, in one code block and nothing else."
     )
     question = Question(f"Fix this problem in {passage.called}:\n{request.listed}", passage.cursor)
@@ -52,7 +52,7 @@ def fixing(workspace: Workspace, request: WantedEdit) -> EditTask:
         question,
         (passage.cursor,),
         prompt,
-        passage.text,
+        passage.fenced,
         lambda code: FileEdit(passage.file.path, passage.file.data, tuple(_edits(passage, code))),
     )
 

@@ -107,7 +107,7 @@ def _generated(
 
     def hear(piece: str) -> None:
         heard[0] += piece
-        if "`" in piece and is_enough(heard[0], task.read, task.expected):
+        if "\n" in piece and is_enough(heard[0], task.read, task.expected):
             stop.cancel()
 
     generation = target.generate(Request(prompt, sampling, hear, stop, progress))

@@ -61,26 +61,38 @@ Read = Callable[[str], FileEdit]
 
 
 def code_blocks(text: str, expected: str, *, closed: bool = False) -> Iterator[str]:
-    """The contents of the fenced blocks, each ended by a line end; with `closed` without one that has no end yet.
+    """The contents of the fenced blocks, else the text, each ended by a line end; with `closed` only ended blocks.
 
-    A block that fences in `expected` would close goes on to the last fence, and has to hold as many as `expected`.
+    A block that its own fences would close goes on to the last fence. It has to hold as many as `expected` does, or to
+    be in that language and hold blocks of which each names its own.
     """
-    inner, fences = (list(_FENCES.finditer(one)) for one in (expected, text))
-    if fences and any(fence["fence"].startswith(fences[0]["fence"]) for fence in inner):
-        whole = not closed and len(fences) == len(inner) + 2
-        blocks = [text[fences[0].end() : fences[-1].start()]] * whole
+    asked, fences = (list(_FENCES.finditer(one)) for one in (expected, text))
+    first = fences[0]["fence"] if fences else ""
+    inner, own = ([one for one in some if one["fence"].startswith(first)] for some in (asked[1:-1], fences))
+    infos = [one["info"].strip() for one in own]
+    if not own:
+        blocks = [text] * (not closed and not inner)
+    elif inner or any(infos[1::2]):
+        whole = not closed and not infos[-1] and (len(own) == len(inner) + 2 or _is_paired(infos, asked))
+        blocks = [text[own[0].end() : own[-1].start()]] * whole
     else:
-        blocks = [code for opening, code, closing in fenced(text) if opening and (closing or (code and not closed))]
+        blocks = [code for start, code, end in fenced(text) if start and (end[-1:] == "\n" if closed else end or code)]
     yield from ("".join(f"{line}\n" for line in text_lines(code)) for code in blocks)
+
+
+def _is_paired(infos: Sequence[str], asked: Sequence[re.Match[str]]) -> bool:
+    """True if only the first fence names the language asked for, and of those within every second one names another."""
+    language, *others = [one["info"].strip() for one in asked[:-1]] or [""]
+    in_turn = [True, False] * (len(infos) // 2 - 1)
+    return language not in ("", *others) and infos[0] == language and [*map(bool, infos[1:-1])] == in_turn
 
 
 def edit_of(reply: str, read: Read, expected: str = "", *, whole: bool = True) -> FileEdit:
     """The edit that an answer means: its blocks, or where it has none all of it; if not `whole`, blocks that ended.
 
-    Fences in `expected` are part of the code. Raises NoCodeError, UnchangedError, AmbiguousCodeError.
+    `expected` is the block that was asked for. Raises NoCodeError, UnchangedError, AmbiguousCodeError.
     """
-    blocks = list(code_blocks(reply, expected, closed=not whole))
-    edits = list(_edits(blocks or [reply] * (whole and not _FENCES.search(expected)), read))
+    edits = list(_edits(code_blocks(reply, expected, closed=not whole), read))
     changes = list(dict.fromkeys(edit for edit in edits if edit.edits))
     if len(changes) == 1:
         return changes[0]
@@ -98,7 +110,7 @@ def is_enough(text: str, read: Read, expected: str = "") -> bool:
     return any(edit.edits for edit in _edits(code_blocks(text, expected, closed=True), read))
 
 
-def _edits(blocks: Iterator[str] | list[str], read: Read) -> Iterator[FileEdit]:
+def _edits(blocks: Iterator[str], read: Read) -> Iterator[FileEdit]:
     for block in blocks:
         try:
             yield read(block)

@@ -82,7 +82,7 @@ class WantedEdit:
 
 @dataclass(frozen=True, slots=True)
 class EditTask:
-    """The prompt for a change, and the reader of its answer, which is about as long as `expected`.
+    """The prompt for a change, and the reader of its answer, which has about the length and the fences of `expected`.
 
     `question` chooses the code around it, without lines in `shown`, which `prompt` has anyway.
     """

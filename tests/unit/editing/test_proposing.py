@@ -115,6 +115,22 @@ def test_code_with_fences_of_its_own_is_replaced_whole(reading, fence: str) -> N
             propose(assistant, None, request, Budget(), Sampling())
 
 
+PLAIN = "# Use\n\n    winnow\n\nRead it.\n"
+MORE = FIXED.replace("Read it.", "Then:\n\n```sh\nwinnow ask\n```\n\nRead it.")
+
+
+@pytest.mark.parametrize(("before", "after"), [(SECTION, MORE), (SECTION, PLAIN), (PLAIN, FIXED), (PLAIN, MORE)])
+def test_a_block_within_comes_or_goes_where_its_fences_name_a_language(reading, before: str, after: str) -> None:
+    target = Scripted(f"Fixed:\n```markdown\n{after}```\n")
+    assistant = Selecting(reading({"a.md": before}), target)
+    request = WantedEdit(EditKind.FIX, Cursor("a.md", 3, 3), ("no `winow`",))
+    assert propose(assistant, None, request, Budget(), Sampling()).edit.after.decode() == after
+    cut = f"```markdown\n{MORE}"
+    for target.answer in (cut, cut[:50], f"```md\n{MORE}```\n```", f"{cut}```\n```sh\nls\n```", f"```\n{MORE}```\n```"):
+        with pytest.raises(NoCodeError):
+            propose(assistant, None, request, Budget(), Sampling())
+
+
 def test_two_versions_are_refused(reading) -> None:
     class Deaf(Scripted):
         def generate(self, request):

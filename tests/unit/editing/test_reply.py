@@ -49,7 +49,7 @@ def test_an_answer_without_the_code_is_refused(answer: str) -> None:
 def test_an_answer_is_enough_once_a_block_that_changes_something_is_closed() -> None:
     answer = "Now:\n```python\ndef f(): old\n```\nThen:\n```python\ndef f(): new\n```\nbecause"
     enough = [is_enough(answer[:end], read) for end in range(len(answer))]
-    assert enough.index(True) == answer.rindex("```") + 3
+    assert enough.index(True) == answer.rindex("```") + 4
 
 
 def test_code_that_was_cut_off_does_not_count() -> None:
