@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -175,7 +176,7 @@ class Question:
 
     `code` is the code at the cursor, once a workspace has located it (`Workspace.located`). With `paths`, nothing is
     kept but code of these files and folders, and with `pattern`, but code with a line that this regular expression
-    matches; `scope` is what that comes to (`index/scope.py`). `places` are the units whose lines the text names.
+    matches; `scope` is what that comes to (`index/scope.py`). `places` are the lines that the text names, by unit.
     `changes` is WHY, WHEN, or words that `changes/reading.py` reads as `change`, in the folders `changed_in` or all.
     """
 
@@ -186,7 +187,7 @@ class Question:
     paths: tuple[str, ...] = ()
     pattern: str = ""
     scope: Scope | None = field(default=None, compare=False, repr=False)
-    places: tuple[int, ...] = field(default=(), compare=False, repr=False)
+    places: Mapping[int, Sequence[int]] = field(default_factory=dict, compare=False, repr=False)
     changes: str | None = None
     changed_in: tuple[Folder, ...] = ()
     change: Change | None = field(default=None, compare=False, repr=False)

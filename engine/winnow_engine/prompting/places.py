@@ -124,7 +124,12 @@ class PlaceReader:
 
 
 def with_places(question: Question, workspace: Workspace) -> Question:
-    """The question with the units whose lines it names, as a stack trace does."""
+    """The question with the lines that it names, as a stack trace does."""
+    named = dict[int, list[int]]()
     lines = (place.lines for place in PlaceReader(workspace).places(question.text[-_MOST_ASKED:]))
-    units = (workspace.units_at(one.path, one.start_line, one.end_line) for one in lines if one)
-    return replace(question, places=tuple(dict.fromkeys(chain.from_iterable(units))))
+    for one in filter(None, lines):
+        for number in workspace.units_at(one.path, one.start_line, one.end_line):
+            unit = workspace.units[number][1]
+            ends = max(one.start_line, unit.start_line), min(one.end_line, unit.end_line)
+            named.setdefault(number, []).extend(ends)
+    return replace(question, places=named)

@@ -6,8 +6,10 @@ tokens left is skipped. One that the whole budget could not hold is cut at a sta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Protocol
 
 import numpy as np
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 
 from winnow_engine.errors import BudgetError
 
-# A unit that the budget could not hold whole gets at most this share of the budget, for its first lines.
+# A unit that the budget could not hold whole gets at most this share of the budget, unless its named lines need more.
 _CUT_SHARE = 0.4
 _LEAST_CUT_TOKENS = 64
 _SMALL_TOKENS = 32
@@ -56,14 +58,22 @@ class Focus:
     companions: tuple[int, ...]
 
 
-def choose(source: UnitSource, scores: NDArray[np.float32], budget: int, focus: Focus | None = None) -> list[KeptUnit]:
+def choose(
+    source: UnitSource,
+    scores: NDArray[np.float32],
+    budget: int,
+    focus: Focus | None = None,
+    named: Mapping[int, Sequence[int]] = {},
+) -> list[KeptUnit]:
     """The units to keep, whole or cut, ordered by number. `scores` are float32 [U]. Keeps everything if it fits.
+
+    Lines that are `named` of a unit stay where it is cut, the first ones if there is no room for all.
 
     A unit of score -inf is kept only then, or as the focus. BudgetError if the selected lines do not fit by themselves.
     """
     if int(source.tokens.sum()) <= budget:
         return [source.whole(unit) for unit in range(len(scores)) if source.tokens[unit]]
-    basket = _Basket(source, budget)
+    basket = _Basket(source, budget, named)
     if focus is not None:
         basket.add_focus(focus)
     scored = np.flatnonzero(scores > -np.inf)
@@ -92,9 +102,9 @@ def worth(log_odds: NDArray[np.float32], tokens: NDArray[np.int32], subquestions
 class _Basket:
     """The units kept so far, and the tokens left."""
 
-    def __init__(self, source: UnitSource, budget: int) -> None:
+    def __init__(self, source: UnitSource, budget: int, named: Mapping[int, Sequence[int]]) -> None:
         self.kept: dict[int, KeptUnit] = {}
-        self._source, self._budget, self._left = source, budget, budget
+        self._source, self._budget, self._left, self._named = source, budget, budget, named
 
     def add_focus(self, focus: Focus) -> None:
         fits = sum(int(self._source.tokens[unit]) for unit in focus.units) <= self._left
@@ -109,8 +119,8 @@ class _Basket:
         for unit in (one for one in ranking if self._source.tokens[one] and one not in self.kept):
             if misses > _MISS_LIMIT:
                 return
-            oversized = self._source.tokens[unit] > self._budget
-            kept = self._add_cut(unit) if oversized else self._add_whole(unit)
+            divisible = unit in self._named or self._source.tokens[unit] > self._budget
+            kept = self._add_whole(unit) or (divisible and self._add_cut(unit))
             misses = 0 if kept else misses + 1
 
     def _add_whole(self, unit: int) -> bool:
@@ -123,10 +133,20 @@ class _Basket:
 
     def _add_cut(self, unit: int) -> bool:
         room = min(self._left, int(_CUT_SHARE * self._budget))
-        piece = self._source.cut(unit, room, None) if room >= _LEAST_CUT_TOKENS else None
+        lines = self._named_lines(unit)
+        piece = self._source.cut(unit, room, lines) if room >= _LEAST_CUT_TOKENS else None
+        if piece is None and lines:
+            piece = self._source.cut(unit, self._left, lines)
         if piece is not None:
             self._take(piece)
         return piece is not None
+
+    def _named_lines(self, unit: int) -> tuple[int, int] | None:
+        """The first and the last of the lines named of a unit, of as many as the tokens left can hold."""
+        named = self._named.get(unit, ())
+        ranges = [*zip(accumulate(named, min), accumulate(named, max), strict=True)]
+        fit = bisect(ranges, False, key=lambda lines: self._source.cut(unit, self._left, lines) is None)
+        return ranges[fit - 1] if fit else None
 
     def _add_selected(self, unit: int, lines: tuple[int, int]) -> None:
         piece = self._source.cut(unit, self._left, lines)

@@ -153,7 +153,7 @@ class Ranked:
         if shown is not None:
             left, units.tokens = max(left - shown.tokens, 0), units.tokens.copy()
             units.tokens[units_shown(shown, self.workspace)] = 0
-        return choose(units, self.worth, left, self._focus(left))
+        return choose(units, self.worth, left, self._focus(left), self.question.places)
 
     def _notices(self, spans: Sequence[Span], shown: ShownChange | None, budget_tokens: int) -> Iterator[str]:
         """Sentences for the user about a selection."""

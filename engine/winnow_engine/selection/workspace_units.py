@@ -33,15 +33,16 @@ class WorkspaceUnits:
         return KeptUnit(unit, found.start_line, found.end_line, int(self.tokens[unit]))
 
     def cut(self, unit: int, tokens: int, must: tuple[int, int] | None) -> KeptUnit | None:
-        """As many statements as fit, from the one with the first line wanted on; None if the wanted lines do not."""
+        """As many statements as fit: those wanted, more below and, from the unit's end up, above; None if none do."""
         file, found = self._workspace.units[unit]
         line = (self._scope and self._scope.line_of(unit)) or found.start_line
         first, last = must or (line, line)
         first, last = max(first, found.start_line), min(last, found.end_line)
         borders = [*cut_points(file.path, file.data, found), found.end_line + 1]
-        start = max(border for border in borders if border <= first)
+        *above, start = (border for border in borders if border <= first)
+        below = [(start, border - 1) for border in borders if border > last]
         best = None
-        for end in (border - 1 for border in borders if border > last):
+        for start, end in [*below, *((border, found.end_line) for border in reversed(above))]:
             count = self._count(file.text_of_lines(start, end))
             if count > tokens:
                 break

@@ -37,6 +37,21 @@ def test_oversized_unit_is_cut_to_its_share() -> None:
     assert {piece.unit for piece in kept} == {0, 1, 2}
 
 
+@pytest.mark.parametrize(
+    ("tokens", "named", "wanted"),
+    [
+        ([5000, 100], {0: [4000]}, KeptUnit(0, 4000, 4399, 400)),
+        ([5000, 100], {0: [4000, 3300, 10]}, KeptUnit(0, 3300, 4299, 1000)),
+        ([5000, 100], {0: [10, 4000]}, KeptUnit(0, 10, 409, 400)),
+        ([400, 700], {1: [650]}, KeptUnit(1, 650, 700, 51)),
+    ],
+)
+def test_named_lines_stay_where_their_unit_is_cut(
+    tokens: list[int], named: dict[int, list[int]], wanted: KeptUnit
+) -> None:
+    assert wanted in choose(Lines(tokens), scores(9, 1), 1000, named=named)
+
+
 def test_length_counts_less_where_one_thing_is_asked_for() -> None:
     tokens = np.array([40, 400], np.int32)
     long_one_better = scores(0, 2)

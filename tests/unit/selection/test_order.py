@@ -1,21 +1,27 @@
 """The order in which code is shown: definitions of bare names, and files by what they hold together."""
 
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
+from git_repositories import write
 
-from winnow_engine.index.workspace import Workspace
+from winnow_engine.assistant import Assistant
+from winnow_engine.core import Budget, Folder
+from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.prompting.places import with_places
 from winnow_engine.question import Question
 from winnow_engine.selection.definitions import defining
 from winnow_engine.selection.fusion import FusedScores
 from winnow_engine.selection.order import by_files, with_rules
 from winnow_engine.selection.ranking import Ranked
+from winnow_engine.storage.store import Store
 
 from ..conftest import written
+from .words import Words
 
 FILES = {
     "pool/core.py": "class Pool:\n    size = 1\n\n    def take(self):\n        return self.size\n",
@@ -116,6 +122,19 @@ def test_a_long_definition_leaves_room_for_what_else_is_asked(workspace: Workspa
     nothing: Any = None
     ranked = Ranked(question, workspace, nothing, tokens, with_rules(question, workspace, scores), nothing)
     assert (int(ranked.worth.argmax()) == unit) is first
+
+
+@pytest.mark.parametrize("line", [30, 101])
+def test_the_line_that_is_named_is_kept_of_a_function_over_the_budget(tmp_path: Path, store: Store, line: int) -> None:
+    body = "".join(f"    step = step_{number}(1)\n" for number in range(100))
+    write(
+        tmp_path / "root", {"a.py": f"def run():\n{body}", **{f"b{n}.py": "def step():\n    pass\n" for n in range(9)}}
+    )
+    with closing(Assistant(store, cast("Any", Words))) as assistant:
+        sources, question = Sources((Folder(tmp_path / "root"),)), Question(f"What happens at a.py:{line}?")
+        first = next(span for span in assistant.select(sources, question, Budget(100)).spans if span.path == "a.py")
+    assert first.start_line <= line <= first.end_line
+    assert first.tokens > 30
 
 
 def test_files_are_shown_by_what_they_hold_and_their_best_unit_first(workspace: Workspace) -> None:
