@@ -19,16 +19,25 @@ from winnow_engine.index.name_rules import module_of
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
 
+_LINE = r"(?i:lines?|zeilen?|l[íi]neas?|lignes?|строк\w{0,3}|行[号號]?)\s"
 _LINES = re.compile(
-    r"(?:[:：](?:\s?(?P<word>lines?)\s|L)?|#(?:L|lines-)|(?<=\S)\((?=\d+(?:,\s?\d+)?\))|\b(?P<apart>[Ll]ines?\s|L(?=\d)))"
+    rf"(?:[:：](?:\s?(?P<word>{_LINE})|L)?|#(?:L|lines-)|(?<=\S)\((?=\d+(?:,\s?\d+)?\))|\b(?P<apart>{_LINE}|L(?=\d))"
+    r"|(?:第\s?|(?<!\d))(?=\d+(?:\s?[-–—~〜～到至]\s?\d+)?\s?行))"
     r"(?P<start>\d{1,7})(?:[:C]\d{1,5}\b|,\s?\d{1,5}(?=\)))?"
-    r"(?:(?:\s?[-–—]\s?|\.\.|(?(word)|(?(apart)|(?!)))\s(?:to|through|and)\s)L?(?P<end>\d{1,7})(?:[:C]\d{1,5}\b)?)?"
-    r"(?!\w|[.:]\d)"
+    r"(?:(?:\s?[-–—~〜～到至]\s?|\.\.|(?(word)|(?(apart)|(?!)))\s(?:to|through|and|bis|und|al?|y|à|et|по|и)\s)"
+    r"L?(?P<end>\d{1,7})(?:[:C]\d{1,5}\b)?)?(?:\s?行目?)?(?![^\W\u3041-\u9fff]|[.:]\d)"
 )
-_BETWEEN = re.compile(r"[\s,;:–—(`*_\"'”’»>)\]]*(?:(?<=[\s(])(?:at|on|in)\s+)?$")
-_BEHIND = re.compile(r"\s(?:of|in)\s(?:the\s)?(?:file\s)?(?:`(?P<quoted>[^`\n]+)`|[*\"'(]*(?P<plain>[^\s`*\"'<>,]+))")
+_BETWEEN = re.compile(r"[\s,;:–—(`*_\"'“”’»>)\]]*$")
+_NEAR = re.compile(  # between a path and its line
+    r"(?<=[\s(])(?:(?:at|on|in|near|around|about|from|between|der|den|bei|um|ab|von|etwa|zwischen|en|las?|cerca|de|desde"
+    r"|alrededor|entre|à|les|vers|autour|в|на|с|около|между)\s+){1,3}$|\s*(?:文件|ファイル)?\s?[の的中在]{0,2}\s?$"
+)
+_BEHIND = re.compile(
+    r"\s(?:of|in|von|aus|der|del?|en|du|dans|в|из|файла)\s(?:(?:the|der|el|le)\s)?(?:(?:file|Datei|archivo|fichier|файл[ае])\s)?"
+    r"(?:`(?P<quoted>[^`\n]+)`|[*\"'(]*(?P<plain>[^\s`*\"'<>,]+))"
+)
 # A path begins at its first character, not inside a longer one.
-_START = re.compile(r"(?:(?<![\w./\\@%+~$-])|(?<=\s[@_])|(?<=\s__)|(?<=/))(?=\S)")
+_START = re.compile(r"(?:(?<![\w./\\@%+~$-])|(?<=\s[@_])|(?<=\s__)|(?<=/)|(?<=[\u3041-\u9fff])(?=[!-~]))(?=\S)")
 _QUERY = re.compile(r"\?[\w=&]{1,40}$")  # of a page that shows a file
 # A page on a forge, or the root: what follows may be a path of the workspace.
 _ROOT = re.compile(r"https?://\S+?/(?:blob|blame|raw|edit|tree|src)/(?=\S)|(?<![^\s\"'`(<])(?:[A-Za-z]:)?/(?=[^\s/])")
@@ -61,7 +70,7 @@ class PlaceReader:
         last = 0  # end of the place before
         for match in _LINES.finditer(text):
             line = max(text.rfind("\n", last, match.start()) + 1, last, match.start() - _MOST_BEFORE)
-            before, end = _QUERY.sub("", text[line : match.start()]), match.end()
+            before, end = _QUERY.sub("", _NEAR.sub("", text[line : match.start()])), match.end()
             apart = len(_BETWEEN.sub("", before, count=1))
             path = self._path(before, apart)
             if path is None and match["apart"] and (behind := _BEHIND.match(text, end)):

@@ -81,9 +81,12 @@ PATHS = (
 FORMS = (
     "`{}:2`", "{}:2", "`{}`:2", "{}:L2", "{}#L2", "{}, line 2", "[the place]({}#L2)", "{}:2:5", "{} line 2",
     "{}(2)", "**{}**:2", "({}:2).", "`{}` (line 2)", "at line 2 of `{}`", "{}:2, and", "./{}:2", "<{}#L2>", "@{}:2",
+    "{} near line 2", "{} in Zeile 2", "Zeile 2 der Datei `{}`", "{}:Zeile 2", "línea 2 de `{}`", "{} à la ligne 2",
+    "строке 2 файла `{}`", "{}の2行目は", "看{}的第2行", "{}:2は",
     "File \"{}\", line 2, in f", "https://github.com/o/r/blob/feature/x/{}#L2", "https://github.com/o/r/blob/1a2b/{}?plain=1#L2",
 )  # fmt: skip
-RANGES = ("`{}:2-4`", "{}:2–4", "{}:L2-L4", "{}#L2-L4", "{} lines 2 to 4", "{}:2..4", "`{}`, lines 2–4", "{}#L2C1-L4C9")
+RANGES = ("`{}:2-4`", "{}:2–4", "{}:L2-L4", "{}#L2-L4", "{} lines 2 to 4", "{}:2..4", "`{}`, lines 2–4", "{}#L2C1-L4C9",
+          "Zeilen 2 bis 4 von `{}`", "{}, lignes 2 à 4", "{}第2-4行")  # fmt: skip
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -103,6 +106,7 @@ def test_places_in_all_forms_of_all_paths(path: str) -> None:
         "other/core.py:2, xcore.py:2, x_core.py:2, core.pyx:2, other.core:2, other/core:2 and core:2",
         "src/core.py:2.5 and src/core.py: 2 errors, Makefile (2)",
         "https://github.com/o/r/blob/main/other/core.py#L2",
+        "core.py 有 2 行, core.py 第2章, and core.py has 2 lines",
         "core.py:" * 20_000 + " " * 20_000 + ":2",
     ],
 )
