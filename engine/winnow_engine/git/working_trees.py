@@ -15,7 +15,8 @@ from winnow_engine.git.repository import check_readable, directories, read_or_em
 from winnow_engine.platform import home, is_file
 
 _QUICK_S = 5.0
-_NAMES_EXCLUDES = re.compile(rb"excludesfile|\[include", re.IGNORECASE)
+_ABOUT_IGNORING = re.compile(rb"^.*(?:excludesfile|ignorecase|\[include).*$", re.IGNORECASE | re.MULTILINE)
+_NAMES_FILE = re.compile(rb"excludesfile|\[include", re.IGNORECASE)
 _WORKTREE = re.compile(r"^\s*worktree\s*=\s*(?P<path>\S.*?)\s*$", re.MULTILINE)
 
 
@@ -27,28 +28,45 @@ def is_repository(folder: Path) -> bool:
         return False
 
 
-def excludes_file(top: Path) -> Path:
-    """The file of ignore rules that git's configuration names, also the user's or the system's; else the usual one."""
+@dataclass(frozen=True, slots=True)
+class IgnoreSettings:
+    """What git's configuration says of ignore rules: a file with more of them, and True if letters match in any case.
+
+    `own` are lines of the repository's own configuration that may say so.
+    """
+
+    excludes: Path
+    any_case: bool
+    own: tuple[bytes, ...]
+
+
+def ignore_settings(top: Path, around: IgnoreSettings | None = None) -> IgnoreSettings:
+    """The settings for a working tree; those `around` it, without asking git, if it has the same lines and no file."""
+    configs = directories(top).shared / "config", directories(top).own / "config.worktree"
+    own = tuple(line for config in configs for line in _ABOUT_IGNORING.findall(read_or_empty(config)))
+    if around is not None and own == around.own and not any(map(_NAMES_FILE.search, own)):
+        return around
+    found = _configured(top)
+    usual = Path(os.environ.get("XDG_CONFIG_HOME") or (home() or Path("/")) / ".config", "git", "ignore")
+    excludes = top / found.get("core.excludesfile", usual)
+    any_case = found.get("core.ignorecase", "").lower() in ("true", "yes", "on", "1")
+    return IgnoreSettings(excludes.resolve(), any_case, own)  # often a link into a folder of settings
+
+
+def _configured(top: Path) -> dict[str, str]:
+    """Values in the repository's configuration, the user's and the system's; if it is damaged, in the latter two."""
     for place in (top, Path(top.anchor)):
         try:
             check_readable(place)
             status, output, _ = Git(place).outcome(
-                "config", "--type=path", "--get", "core.excludesFile", timeout_s=_QUICK_S
+                *("config", "--type=path", "-z", "--get-regexp", r"^core\.(excludesfile|ignorecase)$"),
+                timeout_s=_QUICK_S,
             )
         except GitError:
             continue
-        if status == 0:
-            return (top / os.fsdecode(output).removesuffix("\n")).resolve()  # often a link into a folder of settings
-        if status == 1:
-            break
-    config = os.environ.get("XDG_CONFIG_HOME") or (home() or Path("/")) / ".config"
-    return (Path(config) / "git" / "ignore").resolve()
-
-
-def names_excludes(top: Path) -> bool:
-    """True if a repository's own configuration may name a file of ignore rules."""
-    configs = directories(top).shared / "config", directories(top).own / "config.worktree"
-    return any(_NAMES_EXCLUDES.search(read_or_empty(config)) for config in configs)
+        if status in (0, 1):
+            return dict(one.split("\n", 1) for one in os.fsdecode(output).split("\0")[:-1])
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +74,25 @@ class TrackedFiles:
     """The files of a working tree's index. Ignore rules do not count for them."""
 
     top: Path
+    any_case: bool
 
     def holds(self, path: str) -> bool:
         """True for a tracked file or submodule, or a folder with one, by its absolute path."""
         name = os.fsencode(path[len(str(self.top).rstrip("/")) + 1 :])
-        paths = _tracked(self.top, _stamp(directories(self.top).own / "index"))
+        paths = _tracked(self.top, self.any_case, _stamp(directories(self.top).own / "index"))
+        name = name.lower() if self.any_case else name
         at, below = bisect_left(paths, name), bisect_left(paths, name + b"/")
         return paths[at : at + 1] == (name,) or any(one.startswith(name + b"/") for one in paths[below : below + 1])
 
 
 @lru_cache(16)
-def _tracked(top: Path, _stamp: tuple[int, int]) -> tuple[bytes, ...]:
+def _tracked(top: Path, any_case: bool, _stamp: tuple[int, int]) -> tuple[bytes, ...]:
     try:
         check_readable(top)
-        return tuple(sorted(set(Git(top).fields("ls-files", "-z", timeout_s=_QUICK_S))))
+        names = Git(top).fields("ls-files", "-z", timeout_s=_QUICK_S)
     except GitError:
         return ()
+    return tuple(sorted({name.lower() if any_case else name for name in names}))
 
 
 def _stamp(path: Path) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from winnow_engine.git.repository import directories, top_above
-from winnow_engine.git.working_trees import TrackedFiles, excludes_file, is_repository, names_excludes
+from winnow_engine.git.working_trees import IgnoreSettings, TrackedFiles, ignore_settings, is_repository
 from winnow_engine.platform import read_regular
 
 RULE_FILES = frozenset({".gitignore", ".winnowignore", ".git"})  # what a directory has that says what is ignored in it
@@ -46,31 +46,30 @@ class Pattern:
 class IgnoreRules:
     """Patterns that apply in one directory, strongest first.
 
-    `excludes` is the file that git's configuration names. `within` ignores the directory as a whole: what is tracked
-    counts all the same. `entered` are such directories.
+    `within` ignores the directory as a whole: what is tracked counts all the same. `entered` are such directories.
     """
 
     winnow: tuple[Pattern, ...] = ()
     git: tuple[Pattern, ...] = ()
-    excludes: Path | None = None
+    settings: IgnoreSettings | None = None
     tracked: TrackedFiles | None = None
     within: Pattern | None = None
     entered: dict[str, Pattern] = field(default_factory=dict, compare=False)
 
     def below(self, directory: Path, root: Path) -> IgnoreRules:
         """Rules inside a directory, with the pattern files found there. A repository's are its own."""
-        outer = self.of_repository(directory, root) if self.excludes is None or is_repository(directory) else self
+        outer = self.of_repository(directory, root) if self.settings is None or is_repository(directory) else self
         own = pattern_file(directory / ".winnowignore", directory, root)
-        git = pattern_file(directory / ".gitignore", directory, root)
+        any_case = outer.settings is not None and outer.settings.any_case
+        git = pattern_file(directory / ".gitignore", directory, root, any_case)
         return replace(outer, winnow=own + self.winnow, git=git + outer.git)
 
     def of_repository(self, top: Path, root: Path) -> IgnoreRules:
         """Rules of the repository at `top`, less those of pattern files in the working tree."""
-        known = self.excludes is not None and not names_excludes(top)
-        named = self.excludes if known else excludes_file(top)
-        assert named is not None
-        excludes = pattern_file(directories(top).shared / "info" / "exclude", top, root)
-        return IgnoreRules(self.winnow, excludes + pattern_file(named, top, root), named, TrackedFiles(top))
+        settings = ignore_settings(top, self.settings)
+        files = directories(top).shared / "info" / "exclude", settings.excludes
+        git = [pattern for file in files for pattern in pattern_file(file, top, root, settings.any_case)]
+        return IgnoreRules(self.winnow, tuple(git), settings, TrackedFiles(top, settings.any_case))
 
     def ignoring(self, path: str, is_dir: bool) -> Pattern | None:
         """The pattern by which git ignores an absolute path that it does not track, or None."""
@@ -100,39 +99,39 @@ def rules_above(root: Path) -> IgnoreRules:
     if top == root:
         return IgnoreRules()
     if top is None:
-        named = excludes_file(root)
-        return IgnoreRules(git=pattern_file(named, root, root), excludes=named)
+        settings = ignore_settings(root)
+        return IgnoreRules(git=pattern_file(settings.excludes, root, root, settings.any_case), settings=settings)
     rules = IgnoreRules()
     for folder in reversed(root.parents[: root.parents.index(top) + 1]):
         rules = rules.below(folder, root)
     return rules
 
 
-def pattern_file(path: Path, base: Path, root: Path) -> tuple[Pattern, ...]:
+def pattern_file(path: Path, base: Path, root: Path, any_case: bool = False) -> tuple[Pattern, ...]:
     """Patterns of a file, strongest first; none if it is not a readable regular file."""
     try:
         text = read_regular(path, _MAX_BYTES).decode("utf-8-sig", "surrogateescape")
     except OSError:
         return ()
     name = path.relative_to(root) if path.is_relative_to(root) else path
-    return patterns(text.split("\n"), base, name.as_posix())
+    return patterns(text.split("\n"), base, name.as_posix(), any_case)
 
 
-def patterns(lines: Sequence[str], base: Path, origin: str) -> tuple[Pattern, ...]:
+def patterns(lines: Sequence[str], base: Path, origin: str, any_case: bool = False) -> tuple[Pattern, ...]:
     """Patterns in these lines, strongest first. As in git, an invalid line matches nothing."""
-    return tuple(_patterns(lines, f"{base.as_posix().rstrip('/')}/", origin))[::-1]
+    return tuple(_patterns(lines, f"{base.as_posix().rstrip('/')}/", origin, any_case))[::-1]
 
 
-def _patterns(lines: Sequence[str], base: str, origin: str) -> Iterator[Pattern]:
+def _patterns(lines: Sequence[str], base: str, origin: str, any_case: bool) -> Iterator[Pattern]:
     for number, line in enumerate(lines, start=1):
         text = line.removesuffix("\r")
-        found = _compiled(text)
+        found = _compiled(text, any_case)
         if found is not None:
             regex, ignores = found
             yield Pattern(base, regex, ignores, f"{text.strip()!r} ({origin}:{number})")
 
 
-def _compiled(line: str) -> tuple[re.Pattern[str], bool] | None:
+def _compiled(line: str, any_case: bool) -> tuple[re.Pattern[str], bool] | None:
     """A line's expression, and True if it ignores; None for a comment or an invalid pattern."""
     with warnings.catch_warnings(action="ignore", category=FutureWarning):  # about `[[]`, which is valid
         try:
@@ -141,7 +140,8 @@ def _compiled(line: str) -> tuple[re.Pattern[str], bool] | None:
             return None
         if found.regex is None:
             return None
-        return re.compile(_first_matches(found.regex.pattern)), bool(found.include)
+        flags = re.IGNORECASE | re.ASCII if any_case else 0  # git knows the case of ASCII letters only
+        return re.compile(_first_matches(found.regex.pattern), flags), bool(found.include)
 
 
 def _first_matches(regex: str) -> str:

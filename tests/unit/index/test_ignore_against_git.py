@@ -258,6 +258,29 @@ def test_a_repository_within_another_has_rules_of_its_own(tmp_path: Path) -> Non
     assert kept_by_winnow(tmp_path) == {path for path in kept_by_git(tmp_path) if path != "inner/"} | inner
 
 
+@pytest.mark.parametrize("outer", ["true", "false", ""])
+@pytest.mark.parametrize("inner", ["YES", "0", ""])
+def test_the_case_of_letters_counts_as_each_repository_is_configured(outer: str, inner: str, tmp_path: Path) -> None:
+    rules = {".gitignore": "Build/\n*.TXT\n[C-D]ap.py\n\u00c9.py\n", "src/\u00e9.py": "text\n"}
+    for top, value in ((tmp_path, outer), (tmp_path / "inner", inner)):
+        top.mkdir(exist_ok=True)
+        make_tree(top, rules)
+        if value:
+            git(top, "config", "core.ignoreCase", value)
+    kept = {f"inner/{path}" for path in kept_by_git(tmp_path / "inner")}
+    assert kept_by_winnow(tmp_path) == {path for path in kept_by_git(tmp_path) if path != "inner/"} | kept
+
+
+def test_where_case_does_not_count_tracked_files_and_winnows_own_rules_are_as_before(tmp_path: Path) -> None:
+    make_tree(tmp_path, {".gitignore": "BUILD\n*.TXT\n", ".winnowignore": "A.py\n"})
+    git(tmp_path, "config", "core.ignoreCase", "true")
+    git(tmp_path, "add", "--force", "b.txt")
+    (tmp_path / "b.txt").rename(tmp_path / "B.txt")
+    kept = kept_by_winnow(tmp_path)
+    assert kept == kept_by_git(tmp_path) | {"B.txt"}
+    assert "docs/a.py" in kept
+
+
 COMMIT = ("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", "a")
 
 
