@@ -39,7 +39,7 @@ class HubName:
         """Of a repository's files those that make up the model, in order. ModelNotFoundError lists what there is."""
         models = _models(files)
         wanted = (self.quantisation,) if self.quantisation else _USUAL
-        fitting = [name for one in wanted for name in sorted(models, key=len) if _is(name, one)]
+        fitting = [name for one in wanted for name in sorted(sorted(models), key=len) if _is(name, one)]
         if not fitting and not self.quantisation and len(models) == 1:
             fitting = list(models)
         if not fitting:
@@ -62,12 +62,12 @@ def _is(name: str, wanted: str) -> bool:
 
 
 def _models(files: Iterable[str]) -> dict[str, list[str]]:
-    """The parts of each whole GGUF language model, by its name without the part's number."""
-    found: dict[str, list[str]] = {}
+    """The parts of each whole GGUF language model, as few as there are, by its name without the part's number."""
+    found: dict[tuple[int, str], list[str]] = {}
     for file in files:
         if file.endswith(".gguf") and not PurePosixPath(file).name.lower().startswith(_OTHER_FILES):
-            found.setdefault(_PART.sub("", file), []).append(file)
-    return {name: parts for name, parts in found.items() if len(parts) == part_count(parts[0])}
+            found.setdefault((part_count(file), _PART.sub("", file)), []).append(file)
+    return {name: parts for (count, name), parts in sorted(found.items(), reverse=True) if len(parts) == count}
 
 
 def part_count(file: str) -> int:

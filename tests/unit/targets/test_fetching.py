@@ -84,6 +84,11 @@ def test_a_model_in_parts_is_loaded_from_the_first(hub: ModelHub, files: dict[st
     assert cache.remove(f"{NAME}:Q8_0", folder) == len(files[f"big/{first.name}"])
 
 
+def test_of_a_model_that_is_whole_and_in_parts_the_whole_file_is_pulled(hub: ModelHub, folder: Path) -> None:
+    hub.files["big/tiny-Q8_0.gguf"] = hub.files["tiny-Q4_K_M.gguf"]
+    assert pulled(f"{NAME}:Q8_0", folder).name == "tiny-Q8_0.gguf"
+
+
 def test_a_cancelled_pull_goes_on_where_it_stopped(hub: ModelHub, files: dict[str, bytes], folder: Path) -> None:
     cancellation = Cancellation()
     with pytest.raises(CancelledError):
