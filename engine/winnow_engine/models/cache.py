@@ -13,7 +13,7 @@ from winnow_engine.core import Cancellation
 from winnow_engine.errors import ModelDamagedError, ModelError, ModelNotFoundError, UnsupportedModelError
 from winnow_engine.models import registry
 from winnow_engine.models.gguf_header import GgufHeader, read_header
-from winnow_engine.models.names import PREFIX, HubName, is_later_part, parts_of, quantisation
+from winnow_engine.models.names import PREFIX, HubName, is_later_part, parts_of, quantisation, whole_name
 from winnow_engine.models.registry import ModelFile, RegisteredModel
 from winnow_engine.models.target_table import known_targets, source_of
 from winnow_engine.platform import expanded, is_file, user_folder
@@ -72,20 +72,24 @@ def given_file(name_or_file: str) -> Path | None:
 def pulled(name: str, directory: Path) -> tuple[Path, ...]:
     """The files of a model that was pulled from a hub, without asking it. ModelNotFoundError, ModelDamagedError."""
     wanted = HubName.parse(name)
-    folder = directory / wanted.repository
     try:
-        files = tuple(folder / file for file in wanted.choose(_ggufs(folder)))
+        files = _chosen(wanted, directory)
     except ModelNotFoundError as error:
         raise ModelNotFoundError(f"{name} is not in {directory}; run `winnow models pull {name}`") from error
     read_header(files[0])
     return files
 
 
+def _chosen(wanted: HubName, directory: Path) -> tuple[Path, ...]:
+    folder = directory / wanted.repository
+    return tuple(folder / file for file in wanted.choose(_ggufs(folder)))
+
+
 def all_pulled(directory: Path) -> dict[str, tuple[Path, ...]]:
     """The whole models from hubs and other servers that are here, by the name or file that `--target` takes."""
     firsts = [directory / file for file in _ggufs(directory) if "/" in file and not is_later_part(file)]
-    found = {_name(file.relative_to(directory)) or str(file): parts_of(file) for file in firsts}
-    return {name: files for name, files in found.items() if all(map(is_file, files))}
+    whole = [parts for file in firsts if all(map(is_file, parts := parts_of(file)))]
+    return {_name(files, directory): files for files in whole}
 
 
 def pulled_beside_table(directory: Path) -> dict[str, Path]:
@@ -113,9 +117,15 @@ def _chats(header: GgufHeader) -> bool:
     return "tokenizer.chat_template" in header.values and not header.values.get(f"{header.architecture}.pooling_type")
 
 
-def _name(file: Path) -> str | None:
-    owner, repository, *path = file.parts
-    return f"{PREFIX}{owner}/{repository}:{quantisation(path[-1])}" if path else None
+def _name(files: tuple[Path, ...], directory: Path) -> str:
+    """The name of a whole model by its quantisation, or by its file where another model has that name."""
+    owner, repository, *path = files[0].relative_to(directory).parts
+    for what in (quantisation(path[-1]), whole_name(path[-1])) if path else ():
+        with suppress(ModelNotFoundError):
+            name = HubName.parse(f"{PREFIX}{owner}/{repository}:{what}")
+            if _chosen(name, directory) == files:
+                return str(name)
+    return str(files[0])
 
 
 def _ggufs(folder: Path) -> list[str]:
@@ -157,9 +167,12 @@ def _files(name: str, directory: Path) -> Iterator[Path]:
     given, source = given_file(name), source_of(name)
     if source.startswith(PREFIX):
         wanted = HubName.parse(source)
-        folder = directory / wanted.repository
-        begun = {part for file in folder.rglob("*.gguf*") for part in parts_of(_whole(file))}
-        firsts = [folder / file for file in wanted.choose(file.relative_to(folder).as_posix() for file in begun)]
+        try:
+            firsts = list(_chosen(wanted, directory))
+        except ModelNotFoundError:
+            folder = directory / wanted.repository
+            begun = {part for file in folder.rglob("*.gguf*") for part in parts_of(_whole(file))}
+            firsts = [folder / file for file in wanted.choose(file.relative_to(folder).as_posix() for file in begun)]
     elif given is None:
         firsts = [directory / registry.find(name).file]
     else:

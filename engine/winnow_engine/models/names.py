@@ -50,15 +50,19 @@ class HubName:
 
 def quantisation(file: str) -> str:
     """The quantisation in a file's name, or that name."""
-    name = PurePosixPath(_PART.sub("", file)).name.removesuffix(".gguf")
-    found = _QUANTISATION.findall(name)
-    return str(found[-1]) if found else name
+    found = _QUANTISATION.findall(whole_name(file))
+    return str(found[-1]) if found else whole_name(file)
+
+
+def whole_name(file: str) -> str:
+    """The name of a model's file without its ending, or the number of a part."""
+    return PurePosixPath(_PART.sub("", file)).name.removesuffix(".gguf")
 
 
 def _is(name: str, wanted: str) -> bool:
     """True if a model's file has that quantisation, or is that file."""
     found, wanted = quantisation(name).upper(), wanted.upper()
-    return wanted in (found, found.removeprefix("UD-")) or PurePosixPath(name).stem.upper() == wanted
+    return wanted in (found, found.removeprefix("UD-")) or whole_name(name).upper() == wanted
 
 
 def _models(files: Iterable[str]) -> dict[str, list[str]]:

@@ -18,6 +18,7 @@ from winnow_engine.llama.model import LlamaModel
 from winnow_engine.models import cache
 from winnow_engine.models.gguf_header import model_bytes, read_header
 from winnow_engine.models.hub import stay_encrypted
+from winnow_engine.models.names import parts_of
 from winnow_engine.targets.fetching import fetch, offer
 
 NAME = f"hf:{REPOSITORY}"
@@ -87,6 +88,27 @@ def test_a_model_in_parts_is_loaded_from_the_first(hub: ModelHub, files: dict[st
 def test_of_a_model_that_is_whole_and_in_parts_the_whole_file_is_pulled(hub: ModelHub, folder: Path) -> None:
     hub.files["big/tiny-Q8_0.gguf"] = hub.files["tiny-Q4_K_M.gguf"]
     assert pulled(f"{NAME}:Q8_0", folder).name == "tiny-Q8_0.gguf"
+
+
+def test_models_of_one_quantisation_are_listed_and_removed_by_names_of_their_own(hub: ModelHub, folder: Path) -> None:
+    hub.files["tiny-more-Q4_K_M.gguf"] = hub.files["tiny-Q4_K_M.gguf"]
+    hub.files["big/tiny-Q8_0.gguf"] = hub.files["tiny-Q4_K_M.gguf"]
+    more = pulled(f"{NAME}:tiny-more-Q4_K_M", folder)
+    assert cache.all_pulled(folder) == {f"{NAME}:Q4_K_M": (more,)}
+    more.with_name("tiny-Q4_K_M.gguf.part").write_bytes(b"GGUF")  # of a pull that was ended
+    assert cache.remove(f"{NAME}:Q4_K_M", folder) > len("GGUF")
+    for name in ("tiny-more-Q4_K_M", "Q4_K_M", "Q8_0"):
+        pulled(f"{NAME}:{name}", folder)
+    parts = folder / REPOSITORY / "big" / "tiny-Q8_0-00001-of-00002.gguf"
+    for part in parts_of(parts):
+        part.write_bytes(hub.files[f"big/{part.name}"])
+    listed = cache.all_pulled(folder)
+    assert listed.keys() == {*(f"{NAME}:{name}" for name in ("tiny-more-Q4_K_M", "Q4_K_M", "Q8_0")), str(parts)}
+    for name, files in listed.items():
+        assert cache.locate(name) == files[0]
+        before = {*folder.rglob("*.gguf")}
+        cache.remove(name, folder)
+        assert before - {*folder.rglob("*.gguf")} == {*files}
 
 
 def test_a_cancelled_pull_goes_on_where_it_stopped(hub: ModelHub, files: dict[str, bytes], folder: Path) -> None:
