@@ -133,8 +133,8 @@ def test_the_address_of_a_file_on_the_hub_is_taken_as_its_name(hub: ModelHub, fo
     ("file", "place"),
     [
         ("another-Q4_K_M.gguf", REPOSITORY),  # not tiny-Q4_K_M.gguf, which is the usual one of that quantisation
-        ("a+b.gguf", "127.0.0.1"),
-        ("b/tiny-Q4_K_M.gguf", "127.0.0.1"),
+        ("a+b.gguf", "127.0.0.1-*"),
+        ("b/tiny-Q4_K_M.gguf", "127.0.0.1-*"),
     ],
 )
 def test_the_address_of_a_file_never_brings_another(hub: ModelHub, folder: Path, file: str, place: str) -> None:
@@ -143,7 +143,7 @@ def test_the_address_of_a_file_never_brings_another(hub: ModelHub, folder: Path,
         hub.files["tiny-tiny-tiny-tiny-Q4_K_M.gguf"] = hub.files.pop("tiny-Q4_K_M.gguf")
     brought = pulled(hub.url(file), folder)
     assert brought.read_bytes() == content
-    assert brought == folder / place / Path(file).name
+    assert [brought] == [*folder.glob(f"{place}/{Path(file).name}")]
 
 
 def test_a_url_is_pulled_and_goes_on_while_its_version_is_the_same(
@@ -155,7 +155,7 @@ def test_a_url_is_pulled_and_goes_on_while_its_version_is_the_same(
     newer = hub.files["tiny-Q4_K_M.gguf"] = files["tiny-Q4_K_M.gguf"][:-1] + b"!"
     file = pulled(url, folder)
     assert hub.ranges == ["", ""]
-    assert file == folder / "127.0.0.1" / "tiny-Q4_K_M.gguf"
+    assert [file] == [*folder.glob("127.0.0.1-*/tiny-Q4_K_M.gguf")]
     assert file.read_bytes() == newer
     assert cache.all_pulled(folder) == {str(file): (file,)}
     outside = folder.parent / "mine.gguf"
@@ -164,6 +164,20 @@ def test_a_url_is_pulled_and_goes_on_while_its_version_is_the_same(
         with pytest.raises(ModelNotFoundError, match="name one that `winnow models list` shows"):
             cache.remove(name, folder)
     assert cache.remove(str(file), folder) > len(newer)  # with the part of the other version
+
+
+def test_files_of_one_name_in_two_folders_of_a_server_are_two_models(hub: ModelHub, folder: Path) -> None:
+    one = hub.files["one/tiny.gguf"] = hub.files["tiny-Q4_K_M.gguf"]
+    two = hub.files["two/tiny.gguf"] = one[:60_000] + b"two" + one[60_003:]
+    before = folder / "127.0.0.1" / "tiny.gguf"
+    before.parent.mkdir(parents=True)
+    before.write_bytes(one)
+    assert pulled(f"{hub.base}/cdn/one/tiny.gguf", folder) == before
+    assert hub.ranges == []
+    assert pulled(f"{hub.base}/cdn/two/tiny.gguf", folder).read_bytes() == two
+    before.unlink()
+    assert pulled(f"{hub.base}/cdn/one/tiny.gguf", folder).read_bytes() == one
+    assert len(cache.all_pulled(folder)) == 2
 
 
 def test_the_token_is_for_the_hub_alone(hub: ModelHub, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
