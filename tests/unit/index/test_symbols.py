@@ -28,6 +28,7 @@ def units_of(analysis: FileAnalysis, pairs: tuple[tuple[str, int], ...], name: s
         ("python.py", "missing", "wait_for"),
         ("javascript.js", "evict", "evict"),
         ("javascript.js", "CACHE_LIMIT", ""),
+        ("javascript.js", "Widget", ""),
         ("typescript.ts", "Handler", ""),
         ("go.go", "Push", "Buffer.Push"),
         ("go.go", "maxSize", ""),

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 
 const CACHE_LIMIT = 64;
 const cache = new Map();
+var Widget = { open() {} };
 
 /**
  * Reads a file once.
@@ -20,6 +21,10 @@ export const evict = (path) => {
   cache.delete(join(path, 'x'));
 };
 
+var parseHeader = function (text) {
+  return text.split(':');
+};
+
 class Store extends EventTarget {
   #items = [];
   static shared = null;
@@ -33,6 +38,10 @@ class Store extends EventTarget {
   get size() {
     return this.#items.length;
   }
+
+  add = async (item) => {
+    this.#items.push(item);
+  };
 }
 
 Store.prototype.clear = function () {

@@ -25,6 +25,9 @@ export abstract class Router<T extends Route> implements Iterable<T> {
     await route?.handler(path);
   }
 
+  @bound
+  private readonly find = (path: string): T | undefined => this.routes.find((r) => r.path === path);
+
   abstract name(): string;
 
   *[Symbol.iterator](): Iterator<T> {

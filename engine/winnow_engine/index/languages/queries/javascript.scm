@@ -6,10 +6,10 @@
 ]) @definition.function
 (export_statement "default" @name value: [(function_expression) (arrow_function)]) @definition.function
 
-(program (lexical_declaration
+(program (_
   (variable_declarator name: (identifier) @name value: [(arrow_function) (function_expression)])
 ) @definition.function)
-(export_statement declaration: (lexical_declaration
+(export_statement declaration: (_
   (variable_declarator name: (identifier) @name value: [(arrow_function) (function_expression)])
 )) @definition.function
 (program (expression_statement (assignment_expression
@@ -20,10 +20,12 @@
 (export_statement declaration: (class_declaration name: (_) @name)) @definition.class
 (export_statement "default" @name value: (class)) @definition.class
 (class_body (method_definition name: (_) @name) @definition.function)
+(class_body (_
+  [(property_identifier) (private_property_identifier)] @name value: [(arrow_function) (function_expression)]
+) @definition.function)
 
-(program (lexical_declaration (variable_declarator name: (identifier) @name)) @definition.symbol)
-(export_statement
-  declaration: (lexical_declaration (variable_declarator name: (identifier) @name))) @definition.symbol
+(program (_ (variable_declarator name: (identifier) @name)) @definition.symbol)
+(export_statement declaration: (_ (variable_declarator name: (identifier) @name))) @definition.symbol
 (import_statement) @import
 [(comment) (decorator)] @leading
 
