@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from winnow_engine.core import UnitKind
 from winnow_engine.errors import EditError
-from winnow_engine.index.file_text import NOTEBOOK
+from winnow_engine.index.file_text import MARKED, NOTEBOOK
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.languages.base import Language
@@ -109,6 +109,6 @@ def _readable(passage: EditedLines) -> EditedLines:
     made_of = passage.file.content.made_of
     if made_of == NOTEBOOK:
         raise EditError(f"{passage.file.path} is a notebook: change its cells by hand")
-    if made_of:
+    if made_of not in ("", MARKED):
         raise EditError(f"{passage.file.path} is not UTF-8 but {made_of}: open it as such, or convert it")
     return passage

@@ -80,6 +80,7 @@ _BOMS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
+MARKED = "utf-8-sig"
 _OF_TWO_BYTES = ("cp932", "euc_jis_2004", "gb18030", "big5hkscs", "cp949")
 _LEGACY = (*_OF_TWO_BYTES, *(f"cp{number}" for number in range(1250, 1259)), "cp866", "cp874", "koi8-r", "koi8-u")
 _DECLARED = re.compile(
@@ -97,16 +98,14 @@ _LEAST_ASCII = 0.25  # of UTF-16 without a byte order mark
 
 
 def as_utf8(data: bytes) -> tuple[bytes, str]:
-    """The same lines as UTF-8, and the encoding that they were in; "" for UTF-8 and for bytes that are no text."""
+    """The same lines as UTF-8 without a byte order mark, and what they were in; "" for just that and for no text."""
+    marked, data = data.startswith(codecs.BOM_UTF8), data.removeprefix(codecs.BOM_UTF8)
     if (mark := next((name for bom, name in _BOMS.items() if data.startswith(bom)), None)) or b"\0" in data:
         return _wide(data, [mark] if mark else ["utf-16-le", "utf-16-be"])
     if _SHIFT.search(data) and (text := _strictly(data, "iso2022_jp_ext")) is not None:
         return text.encode(), "iso2022_jp"
-    if is_utf8(data):
-        return data, ""
-    name = _declared(data) or _detected(data)
-    if name is None:
-        return data, ""
+    if is_utf8(data) or (name := _declared(data) or _detected(data)) is None:
+        return data, MARKED if marked else ""
     return _decoded(data, name).encode(), "damaged UTF-8" if name == "utf-8" else name
 
 

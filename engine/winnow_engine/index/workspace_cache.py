@@ -15,7 +15,7 @@ from winnow_engine.index.tables import Tables
 from winnow_engine.storage.mapped import mark_used, open_arrays, write_arrays
 
 _log = logging.getLogger(__name__)
-_FILES, _TABLES = "files-2", "tables-1"  # count up whenever these would be read in another way
+_FILES, _TABLES = "files-3", "tables-1"  # count up whenever these would be read in another way
 
 
 class WorkspaceCache:

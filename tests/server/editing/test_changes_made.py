@@ -112,6 +112,15 @@ async def test_a_client_may_encode_paths_in_its_own_way(editing, hostile: Hostil
     assert applied_to(text, of_own.edits) == text.replace(BROKEN, FIXED)
 
 
+async def test_a_byte_order_mark_is_left_to_the_editor(editing, file: Path) -> None:
+    text = file.read_text()
+    file.write_text(text, "utf-8-sig")
+    client = await editing()
+    await client.run("winnow.edit", asked(file))
+    (change,) = client.applied[0].document_changes
+    assert applied_to(text, change.edits) == text.replace(BROKEN, FIXED)
+
+
 async def test_documentation_is_inserted_and_what_has_some_keeps_it(editing, hostile: Hostile, file: Path) -> None:
     hostile.chat = answering("The rate of a day.")
     client = await editing()

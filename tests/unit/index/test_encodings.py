@@ -23,7 +23,7 @@ RUSSIAN, CHINESE, JAPANESE = "Проверка срока действия ск�
     [
         *(
             (encoding, RUSSIAN)
-            for encoding in ("cp1251", "koi8-r", "cp866", "utf-16", "utf-16-le", "utf-16-be", "utf-32")
+            for encoding in ("cp1251", "koi8-r", "cp866", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32")
         ),
         *((encoding, JAPANESE) for encoding in ("cp932", "euc-jp", "iso2022_jp", "utf-16-be")),
         *(("gb18030", CHINESE), ("gbk", "加载配置文件"), ("big5", "檢查折扣是否過期"), ("cp949", "할인 만료 확인")),
@@ -56,20 +56,21 @@ def test_each_line_is_read_in_the_encoding_that_it_is_in(data: bytes, expected: 
     assert as_utf8(data)[0].decode() == expected
 
 
-def test_a_legacy_file_is_read_again_as_it_was(tmp_path: Path) -> None:
-    (tmp_path / "old.py").write_bytes(f"# {RUSSIAN}\n".encode("cp1251"))
+@pytest.mark.parametrize("encoding", ["cp1251", "utf-8-sig"])
+def test_a_file_in_another_encoding_is_read_again_as_it_was(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "old.py").write_text(f"# {RUSSIAN}\n", encoding)
     now = [0.0]
     stats = StatCache(lambda: now[0])
     for now[0] in (0.0, 9.0, 18.0):
         with stats.reading():
             ((_, content),) = look(tmp_path, stats=stats)
-        assert (content.read().decode(), content.made_of) == (f"# {RUSSIAN}\n", "cp1251")
+        assert (content.read().decode(), content.made_of) == (f"# {RUSSIAN}\n", encoding)
     assert content.held is None, "it is read from the disk"
     restored = StatCache(lambda: now[0])
     restored.load(stats.columns())
     with restored.reading():
         assert [content for _, content in look(tmp_path, stats=restored)] == [content]
-    assert explain(tmp_path, Path("old.py")).reason == "no rule leaves it out; read as cp1251"
+    assert explain(tmp_path, Path("old.py")).reason == f"no rule leaves it out; read as {encoding}"
 
 
 @pytest.mark.parametrize(("added", "expected"), [("", RUSSIAN), ("x = 1\n", "\ufffd" * 3)])

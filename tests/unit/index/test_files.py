@@ -139,6 +139,7 @@ def test_names_with_any_character_that_can_be_shown_count(root: Path, name: str)
     [
         (b"", "empty"),
         (b"-----BEGIN OPENSSH PRIVATE KEY-----\nx\n", "secret: holds a private key"),
+        (b"\xef\xbb\xbf-----BEGIN RSA PRIVATE KEY-----\nx\n", "secret: holds a private key"),
         (b'{"type": "service_account", "private_key": "-----BEGIN PRIVATE KEY-----"}', "secret: holds a private key"),
         (b"# created: 2026\n# public key: age1x\nAGE-SECRET-KEY-1X\n", "secret: holds a private key"),
         (b"apiVersion: v1\nusers:\n- user:\n    client-key-data: eA==\n", "secret: holds a private key"),

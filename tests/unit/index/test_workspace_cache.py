@@ -126,7 +126,7 @@ def test_the_clock_may_be_set_back_and_the_system_started_anew(
     assert after == known(read(root, settled / "scratch"))
 
 
-@pytest.mark.parametrize("name", ["files-2", "tables-1"])
+@pytest.mark.parametrize("name", ["files-3", "tables-1"])
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "missing", "empty"])
 def test_what_is_damaged_is_made_again(root: Path, settled: Path, name: str, damage: str) -> None:
     before = known(read(root, settled))

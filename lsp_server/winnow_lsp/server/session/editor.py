@@ -21,7 +21,7 @@ from pygls.workspace import TextDocument
 
 from winnow_engine.core import Citation, Span, Unit, UnitKind
 from winnow_engine.errors import NotApplicableError, PositionError, ReadOnlyError, WorkspaceError
-from winnow_engine.index.file_text import file_text
+from winnow_engine.index.file_text import as_utf8, file_text
 from winnow_engine.index.symbols import analyse
 from winnow_engine.index.units import enclosing
 from winnow_engine.index.workspace import Sources
@@ -182,13 +182,13 @@ class Text:
 async def text_now(editor: EditorState, uri: str) -> Text | None:
     """The text of a file; None if there is no such file, or it is larger than files of a workspace may be."""
     if (document := editor.document(uri)) is not None:
-        return Text(document.source.encode("utf-8", "replace"), document.version)
+        return Text(as_utf8(document.source.encode("utf-8", "replace"))[0], document.version)
     limit = editor.settings.files.max_bytes
     try:
         data = await asyncio.to_thread(read_regular, file_path(uri), limit + 1)
     except OSError:
         return None
-    return Text(data) if len(data) <= limit else None
+    return Text(as_utf8(data)[0]) if len(data) <= limit else None
 
 
 def check_writable(uri: str) -> None:
