@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from winnow_engine.config import FileRules
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import CancelledError, WinnowError
 from winnow_engine.question import Question, Turn
@@ -56,8 +57,8 @@ class _Session:
 class AcpAgent:
     """Serves one client until it leaves. It asks the client for nothing: no file, no terminal, no permission."""
 
-    def __init__(self, lines: JsonRpcLines, answer: Answerer) -> None:
-        self._lines, self._answer = lines, answer
+    def __init__(self, lines: JsonRpcLines, answer: Answerer, rules: FileRules | None = None) -> None:
+        self._lines, self._answer, self._rules = lines, answer, rules
         self._sessions: dict[str, _Session] = {}
         self._threads: set[threading.Thread] = set()
         self._requests: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
@@ -106,7 +107,7 @@ class AcpAgent:
             raise RequestError(NOT_FOUND, "there is no such session: begin a new one")
         if session.running is not None:
             raise RequestError(INVALID_REQUEST, "this session answers a prompt already: cancel it, or wait")
-        question = question_of(params.get("prompt"), session.folder, tuple(session.turns))
+        question = question_of(params.get("prompt"), session.folder, tuple(session.turns), self._rules)
         cancellation = session.running = Cancellation()
         session.prompts += 1
         thread = threading.Thread(target=self._work, args=(identity, session, question, cancellation), daemon=True)

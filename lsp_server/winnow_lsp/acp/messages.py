@@ -15,8 +15,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 from urllib.parse import urlsplit
 
+from winnow_engine.config import FileRules
 from winnow_engine.core import Citation, Kept, Span, counted
 from winnow_engine.errors import NotJsonError, PositionError
+from winnow_engine.index.files import explain
+from winnow_engine.prompting.markdown import block as fenced_block
 from winnow_engine.prompting.markdown import code
 from winnow_engine.question import Cursor, Question, Turn
 from winnow_engine.untrusted import read_json
@@ -105,13 +108,17 @@ class _Part:
     text: str
     mentions: bool = False
     cursor: Cursor | None = None
+    path: str = ""
 
 
-def question_of(blocks: object, folder: Path, earlier: tuple[Turn, ...]) -> Question:
-    """The question of a prompt, whose cursor is the last block that names lines below `folder`. Raises RequestError."""
+def question_of(blocks: object, folder: Path, earlier: tuple[Turn, ...], rules: FileRules | None = None) -> Question:
+    """The question of a prompt, whose cursor is the last block that names lines below `folder`. Raises RequestError.
+
+    A file's embedded text is part of the question only where Winnow does not read the file.
+    """
     if not isinstance(blocks, list):
         raise RequestError(INVALID_PARAMS, "prompt must be a list of content blocks")
-    parts = [_part(block, folder) for block in blocks]
+    parts = [_part(block, folder, rules) for block in blocks]
     text = _joined(parts)
     if not text.strip():
         raise RequestError(INVALID_PARAMS, "the prompt is empty: write a question")
@@ -130,14 +137,17 @@ def _joined(parts: Sequence[_Part]) -> str:
     return joined.strip()
 
 
-def _part(block: object, folder: Path) -> _Part:
+def _part(block: object, folder: Path, rules: FileRules | None) -> _Part:
     match block:
         case {"type": "text", "text": str(text)}:
             return _Part(text)
         case {"type": "resource_link", "uri": str(uri)}:
             return _mention(uri, folder) or _Part(f"`{uri}`", mentions=True)
         case {"type": "resource", "resource": {"uri": str(uri), "text": str(text)}}:
-            return _mention(uri, folder) or _Part(f"\n\n`{uri}`:\n```\n{text}\n```\n", mentions=True)
+            mention = _mention(uri, folder) or _Part(f"`{uri}`")
+            if mention.path and explain(folder, Path(mention.path), rules).included:
+                return mention
+            return _Part(f"\n\n{mention.text}:\n{fenced_block(text, '')}\n", mentions=True)
         case {"type": "resource", "resource": {"uri": str(uri), "blob": str()}}:
             return _mention(uri, folder) or _Part(f"`{uri}`", mentions=True)
         case {"type": "image" | "audio" as kind}:
@@ -157,10 +167,10 @@ def _mention(uri: str, folder: Path) -> _Part | None:
     path = relative.as_posix()
     lines = _LINES.fullmatch(fragment)
     if lines is None or not 1 <= int(lines[1]) <= int(lines[2] or lines[1]):
-        return _Part(f"`{path}`", mentions=True)
+        return _Part(f"`{path}`", True, None, path)
     cursor = Cursor(path, int(lines[1]), int(lines[2] or lines[1]))
     last = f"-{cursor.end_line}" if lines[2] else ""
-    return _Part(f"`{path}:{cursor.start_line}{last}`", True, cursor)
+    return _Part(f"`{path}:{cursor.start_line}{last}`", True, cursor, path)
 
 
 def text_of(value: Mapping[str, Any], name: str) -> str:

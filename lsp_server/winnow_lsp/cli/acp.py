@@ -17,7 +17,7 @@ from winnow_engine.question import Question
 from winnow_lsp.acp.agent import AcpAgent
 from winnow_lsp.acp.messages import FAILED, RequestError, standard_streams
 from winnow_lsp.cli.options import server_option, uses_server
-from winnow_lsp.cli.setting_options import setting_options
+from winnow_lsp.cli.setting_options import config_of, setting_options
 from winnow_lsp.cli.shared_server import AnsweringServer
 from winnow_lsp.client.connection import ConnectionLostError, Listener
 from winnow_lsp.host.reply import Reply
@@ -40,4 +40,4 @@ def acp(server: bool, **options: Any) -> None:
             except ConnectionLostError as error:
                 raise RequestError(FAILED, f"{error}; ask again", "ConnectionLostError") from error
 
-        AcpAgent(standard_streams(), answer).serve()
+        AcpAgent(standard_streams(), answer, config_of(options).files).serve()

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from winnow_engine.config import FileRules
 from winnow_engine.question import Cursor
 from winnow_lsp.acp.messages import RequestError, question_of
 
@@ -39,6 +40,8 @@ def embedded(uri: str, content: str) -> dict[str, Any]:
 def test_lines_of_a_file_in_the_folder_are_the_cursor(
     tmp_path: Path, fragment: str, words: str, cursor: Cursor | None
 ) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a b.py").write_text("x = 1\n")
     uri = (tmp_path / "src" / "a b.py").as_uri() + fragment
     for block in (link(uri), embedded(uri, "x = 1\n")):
         asked = question_of([text("What does"), block, text("?")], tmp_path, ())
@@ -50,6 +53,19 @@ def test_a_file_outside_the_folder_is_no_cursor_and_its_embedded_text_is_part_of
     asked = question_of([text("Why?"), link(uri), embedded("zed:///rules/1", "Be brief.")], tmp_path, ())
     assert asked.cursor is None
     assert asked.text == f"Why? `{uri}`\n\n`zed:///rules/1`:\n```\nBe brief.\n```"
+
+
+def test_the_embedded_text_of_a_file_that_is_not_read_is_part_of_the_question(tmp_path: Path) -> None:
+    for path in (".gitignore", "out.log", "notes.md", "a.py"):
+        (tmp_path / path).write_text("*.log\n")
+    rules = FileRules(exclude=("notes.md",))
+    for path, fragment in (("out.log", ""), ("notes.md", ":1-2"), ("unsaved.py", "")):
+        block = embedded((tmp_path / path).as_uri() + fragment.replace(":", "#L"), "```\nfailed\n```")
+        asked = question_of([text("Why?"), block], tmp_path, (), rules)
+        assert asked.text == f"Why?\n\n`{path}{fragment}`:\n````\n```\nfailed\n```\n````"
+        assert asked.cursor is None
+    read = embedded((tmp_path / "a.py").as_uri(), "failed")
+    assert question_of([text("Why?"), read], tmp_path, (), rules).text == "Why? `a.py`"
 
 
 def test_a_file_is_found_through_links(tmp_path: Path) -> None:
