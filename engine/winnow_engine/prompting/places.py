@@ -40,7 +40,9 @@ _BEHIND = re.compile(
 _START = re.compile(r"(?:(?<![\w./\\@%+~$-])|(?<=\s[@_])|(?<=\s__)|(?<=/)|(?<=[\u3041-\u9fff])(?=[!-~]))(?=\S)")
 _QUERY = re.compile(r"\?[\w=&]{1,40}$")  # of a page that shows a file
 # A page on a forge, or the root: what follows may be a path of the workspace.
-_ROOT = re.compile(r"https?://\S+?/(?:blob|blame|raw|edit|tree|src)/(?=\S)|(?<![^\s\"'`(<])(?:[A-Za-z]:)?/(?=[^\s/])")
+_ROOT = re.compile(
+    r"https?://\S+?/(?:blob|blame|raw|edit|tree|src)/(?=\S)|(?<![^\s\"'`(<])(?:file://(?=/))?(?:/?[A-Za-z]:)?/(?=[^\s/])"
+)
 # `package.module.Class.method`, also before `(File.java`; `folder/module`.
 _MODULE = re.compile(r"(?<![\w./:$-])(?:((?:[\w-]+/)+[\w-]+)|(\w+(?:(?:\.|::|\$)[\w<>]+)+)(?:\([\w.]+)?)$")
 _LOOKS = re.compile(r"(?:^|[\s:`'\"(\[<*])[^\s:`'\"<>*|]*(?:[\w)\]-]\.[A-Za-z]\w*|[/\\]\w[^\s:`'\"<>*|]*)$")
@@ -83,8 +85,7 @@ class PlaceReader:
 
     def _lines(self, path: str, match: re.Match[str]) -> Citation | None:
         start, end = int(match["start"]), int(match["end"] or match["start"])
-        count = self._workspace.file(path).line_count
-        return Citation(path, start, end) if 1 <= start <= end <= count else None
+        return Citation(path, start, end) if 1 <= start <= end <= self._workspace.file(path).line_count else None
 
     def _path(self, before: str, first: int) -> str | None:
         """The file whose path ends `before`, at its end or as early as character `first`."""
