@@ -46,7 +46,7 @@ _ABOUT_MORE = re.compile(
 )
 _HOW = re.compile(
     r"(?i)\bhow (?!many|much)|\b(?:run|execut|wie|lauf|fuhr|c[oó]mo|ejecut|comment|lanc)|führ|\bкак\b|запус|выполн"
-    r"|どう|実行|怎|如何|运行|運行|执行|執行"
+    r"|どう|実行|走|怎|如何|运行|運行|执行|執行"
 )
 _RUNS_TESTS = re.compile(
     r"(?i)\b(?:npm|yarn|pnpm|bun|deno|cargo|go(?! to\b)|g?make(?! sure)|manage\.py|mvn|gradlew?|dotnet|swift|mix"

@@ -10,9 +10,13 @@ import re
 
 from winnow_engine.index.words import normalized, without_accents
 
-_PROBLEM_SOLVED = re.compile(  # "What is the problem with this code?" asks for no overview
-    r"problem\w*\W+(?:\w+\W+){0,3}?(?:solve\w*|lost|resuelve\w*|resou\w*)|проблем\w*\W+(?:\w+\W+)?реша\w*|問題を解決"
-    r"|解[决決]了?(?:什么|什麼|哪些)[问問][题題]"
+_PHRASES = re.compile(  # each means its group's name; "What is the problem with this code?" asks for no overview
+    r"(?P<purpose>problem\w*\W+(?:\w+\W+){0,3}?(?:solve\w*|lost|resuelve\w*|resou\w*)|проблем\w*\W+(?:\w+\W+)?реша\w*"
+    r"|問題を解決|解[决決]了?(?:什么|什麼|哪些)[问問][题題]"
+    r"|\bfeatures?(?=\W+(?:do(?:es)?|of)\W+(?:this|the|your|our)\W+(?:app|lib|pro[gj]|repo|tool)))"
+    r"|(?P<tests>\bunit\W?tests?\b(?:\Wsuite\b)?|\btest\Wsuites?\b)|(?P<setup>\bdev(?:elopment)?\W+(?:environment|server)\b)"
+    r"|(?P<run>\bcommands?(?=\W+(?:(?:do|should|i|we|you|use|need|to)\W+)*(?:build|execute|install|run|start)s?\W+"
+    r"(?:all|it|its|my|our|tests?|the|this|your)\b))"
 )
 _RUN = re.compile(r"(?P<unspaced>[\u30a1-\u30fa\u30fc\u3400-\u9fff]+)|[\u3041-\u309f]+|[^\W\u3041-\u9fff]+")
 
@@ -22,24 +26,25 @@ TOPICS = {
         zusammenfass* fass* erklar* beschreib* funktionier* hace sirve trata proposito objetivo resum* vision explic*
         funciona* fait sert parle but objectif apercu expli* decri* marche fonctionne* дела* умеет назначени* цел*
         обзор* опиш* опис* объясн* расскаж* кратк* работа* 説明 概要 要約 目的 役割 仕組 動 何 做 什么 什麼 干什么
-        介绍 介紹 解释 解釋 概述 概览 概覽 总结 總結 简介 簡介 作用 用途 功能 原理 工作""",
+        介绍 介紹 解释 解釋 概述 概览 概覽 总结 總結 简介 簡介 作用 用途 功能 原理 工作 agit""",
     "start": """start starts started starting begin* entry entrypoint* launch* boot* execut* einstieg* einsprung*
         anfang* fang* beginn* gestartet starte* lauf* ausfuhr* ausgefuhr* empieza* empez* comienz* comenz* inicia*
         inicio empiezo arranc* arranque entrada punto ejecut* commenc* debut* demarr* lanc* entree нача* начин*
         запус* вход* выполн* точк* 始 開始 起動 実行 入口 エントリ エントリー ポイント 开始 启动 啟動 运行 運行 点 點
-        执行 執行 読""",
+        执行 執行 読 跑 走 lasse*""",
     "build": """build building builds built compil* test tests tested testing install* set setup deploy* run runs
         running configur* develop* contribut* dependenc* bau* gebaut kompilier* ubersetz* test* getestet installier*
         einricht* eingerichtet entwick* konfigur* abhangig* constru* prueb* proba* instal* despleg* dependencia*
         собра* собир* сборк* тест* тестир* протестир* устан* зависимост* настро* разверн* ビルド テスト コンパイル
-        インストール セットアップ デプロイ 设定 設定 构建 構建 编译 編譯 测试 測試 安装 安裝 部署 配置 设置""",
+        インストール セットアップ デプロイ 设定 設定 构建 構建 编译 編譯 测试 測試 安装 安裝 部署 配置 设置
+        依赖 依賴 依存関係 dependanc* prerequisite*""",
     "parts": """module modules part parts component* packages piece pieces layer layers subsystem* folder folders
         director* structur* organi* layout laid architect* design* stack technolog* framework* language* modul* teil*
         bestandteil* komponente* pakete* ordner verzeichnis* aufbau* aufgebaut struktur* gliedert gegliedert schicht*
         parte* componente* carpeta* directorio* estructur* arquitect* organiza* modulo* partie* composant* dossier*
         repertoire* модул* част* компонент* папк* каталог* директор* структур* архитектур* устро* организ* モジュール
         部分 部品 コンポーネント フォルダ フォルダー ディレクトリ 構成 構造 アーキテクチャ 設計 模块 模組 模塊 组件
-        組件 目录 目錄 文件夹 结构 結構 架构 架構 组织 組織 组成 組成""",
+        組件 目录 目錄 文件夹 结构 結構 架构 架構 组织 組織 组成 組成 技术 技術 architekt*""",
 }
 PROJECT = """this app apps application* code codebase* source library package program project* repo repos repositor*
     software tool workspace hier dies diese* projekt* quellcode programm* anwendung* bibliothek* paket werkzeug esto
@@ -72,7 +77,7 @@ _OTHER = """few sentences m ve bin neu lesen zusammen fuhr* archivo* soy nuev* l
     этого этом этой я находит* главн* основн* объяснить делает здесь какого 方 方法 使 使用 全体 最初 主 主要 教 下
     中 全 行 書 作 読 知 的 是 有 个 個 哪 哪些 哪里 哪裡 哪儿 里 裡 从 從 在 怎么 怎麼 怎样 怎樣 如何 为 為 请 請 给
     給 我 我们 我們 一下 和 與 与 及 以及 吗 嗎 呢 了 上 能 可以 要 想 应该 應該 会 會 进行 進行 被 所 都 整个 整個
-    整体 整體 该 該 此 本 它 由 包 包含 用 干 文件 第一 步"""
+    整体 整體 该 該 此 本 它 由 包 包含 用 干 文件 第一 步 简单 簡單 hat inside unitaire* unitari* нуж* про"""
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -131,6 +136,6 @@ def _occurs(words: re.Pattern[str], run: str, unspaced: bool) -> bool:
 
 def _runs(text: str) -> list[tuple[str, bool]]:
     """Runs of letters in lower case without accents; True for those of a script without spaces. No hiragana."""
-    plain = _PROBLEM_SOLVED.sub("purpose", normalized("NFC", without_accents(text)).casefold())
+    plain = _PHRASES.sub(lambda phrase: str(phrase.lastgroup), normalized("NFC", without_accents(text)).casefold())
     found = ((match[0], match["unspaced"] is not None) for match in _RUN.finditer(plain))
     return [(run, unspaced) for run, unspaced in found if not "\u3041" <= run[0] <= "\u309f"]

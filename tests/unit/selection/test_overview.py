@@ -57,12 +57,21 @@ Quelle est l'architecture du projet ?|Дай обзор проекта|Каку�
 コードはどのように構成されていますか？|インストール方法を教えて|アーキテクチャを説明してください
 ソースコードの全体像を知りたい|给我介绍一下这个项目|它解决了什么问题？|哪个文件最先执行？|怎么构建和运行？
 怎么运行测试？|主要组件有哪些？|我是新手，应该从哪里开始看？|这个项目的目的是什么？|请总结一下这个仓库
-这个工具能做什么？"""
+这个工具能做什么？|What features does this app have?|What are the features of this project?|What are the prerequisites?
+How do I set up the dev environment?|How do I start the development server?|What's inside this repository?
+Erkläre mir die Architektur|Welche Abhängigkeiten hat das Projekt?|Quelles sont les dépendances ?|De quoi s'agit-il ?
+Расскажи про проект|Для чего нужен этот проект?|依存関係は何ですか？|有哪些依赖？|项目用了哪些技术？
+简单介绍一下代码结构"""
 SPECIFIC = """Where is the retry policy set?|What does `main` do?|What does main() do?
 Which modules import the logger?|Thanks!|How is the cache built?|What does the scheduler do?|Was macht der Parser?
 ¿Dónde se valida el campo?|Why?|Que fait le planificateur ?|Где проверяется подпись?|割引はどこで計算されますか？
 折扣在哪里检查？|How does Python 2 start?|What is the problem with this code?|Wo ist das Problem in diesem Code?
-¿Cuál es el problema de este código?|В чём проблема этого кода?|这段代码有什么问题？"""
+¿Cuál es el problema de este código?|В чём проблема этого кода?|这段代码有什么问题？
+Which environment variable does this read?|Where is the environment set up?|What feature flag is used?
+Where are features read?|How are features built?|What are the features of the model?|What is a unit?
+Which command parses the file?|What does the command do?|Which command runs first?|Which command starts the server?
+How does the test suite mock time?|How does the development server reload?|Wo wird die Architektur geprüft?
+依赖在哪里解析？|依存関係はどこで解決されますか？"""
 
 
 def lines(text: str) -> list[str]:
@@ -75,7 +84,9 @@ def test_questions_about_the_whole(text: str) -> None:
 
 
 HOW_TESTED = """How do I run its tests?|How are tests run?|How is it tested?|Wie führe ich die Tests aus?
-¿Cómo se prueba?|Comment lancer les tests ?|Как запустить тесты?|怎么运行测试？|テストはどうやって実行しますか？"""
+¿Cómo se prueba?|Comment lancer les tests ?|Как запустить тесты?|怎么运行测试？|テストはどうやって実行しますか？
+How can I run the unit tests?|How do I run the test suite?|Which command runs the tests?|Wie lasse ich die Tests laufen?
+¿Cómo ejecuto las pruebas unitarias?|怎么跑测试？|テストを走らせるには？"""
 OF_TESTS = """What does this testing library do?|How does this test tool work?|What is tested?|Where are the tests?
 How many tests are there?|How do I run and test it?|Wie baue und teste ich das?|Was wird getestet?"""
 
