@@ -160,12 +160,12 @@ class Session:
 
     def seconds_to_read(self, prompt: Prompt, token_s: float) -> float:
         """How long `prompt` takes to restore and to read, if a token of a typical one takes `token_s`."""
-        held, restore_s = self._available(prompt)
+        held, restore_s, _ = self._available(prompt)
         return restore_s + self._throughput.seconds(held, len(prompt), token_s)
 
-    def _available(self, prompt: Prompt) -> tuple[int, float]:
+    def _available(self, prompt: Prompt) -> tuple[int, float, int]:
         held = self._cache.reusable(prompt) if self._cache else 0
-        return self._snapshots.available(prompt, held, self.context_limit) if self._snapshots else (held, 0.0)
+        return self._snapshots.available(prompt, held, self.context_limit - 1) if self._snapshots else (held, 0.0, 0)
 
     def _cache_with(self, prompt: Prompt, max_tokens: int, abort: AbortFlag) -> tuple[KvCache, int, int]:
         """The cache with what is known of the prompt's beginning: how many tokens come from disk, how many stay."""
@@ -175,7 +175,7 @@ class Session:
         return cache, restored, cache.reuse(prompt)
 
     def _cache_for(self, prompt: Prompt, max_tokens: int) -> KvCache:
-        """The current cache, in a larger context if it had no room for prompt and answer."""
+        """The current cache, in a larger context if it had no room for prompt and answer, or for a snapshot."""
         need = len(prompt) + max_tokens
         if need > self.context_limit:
             raise BudgetError(
@@ -183,6 +183,7 @@ class Session:
                 f"target's context of {self.context_limit}: lower the budget or the answer's length, or "
                 "choose a target with a longer context"
             )
+        need = max(need, self._available(prompt)[2] + 1)
         if self._cache is None or self._cache.context.n_ctx < need:
             if self._cache and self._model.keeps_states and self._cache.reusable(prompt):
                 self._cache.reuse(prompt)  # while the mark is there, which is not moved

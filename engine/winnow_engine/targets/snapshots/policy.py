@@ -66,13 +66,13 @@ class SnapshotPolicy:
             self._bytes_per_s = found.size / (load_s + time.perf_counter() - started)
         return found.shared - held
 
-    def available(self, prompt: Prompt, held: int, room: int) -> tuple[int, float]:
-        """How many tokens of `prompt` need not be read, and in how many seconds they are in memory.
+    def available(self, prompt: Prompt, held: int, room: int) -> tuple[int, float, int]:
+        """How many tokens of `prompt` need not be read, in how many seconds they are in memory, and their snapshot's.
 
-        Memory holds `held` of them and has room for `room`.
+        Memory holds `held` of them and may have room for `room`.
         """
         found = self._worth_loading(prompt[:-1], held, room)
-        return (found.shared, found.size / self._bytes_per_s) if found else (held, 0.0)
+        return (found.shared, found.size / self._bytes_per_s, len(found.tokens)) if found else (held, 0.0, 0)
 
     def save(self, cache: KvCache, forgotten: int) -> None:
         """Have a cache written before it forgets its last `forgotten` tokens, if they take long to read and are new."""

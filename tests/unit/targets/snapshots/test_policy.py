@@ -88,16 +88,21 @@ def test_a_prompt_that_differs_midway_gets_its_common_part(tiny_llama: Path) -> 
     assert (again.restored_tokens, again.text) == (100, expected.text)
 
 
-def test_one_too_long_for_the_context_is_left_where_it_is(tiny_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("asked_before", [False, True])
+def test_one_too_long_for_the_context_gets_a_larger_one(
+    tiny_llama: Path, asked_before: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(session, "_CONTEXT_STEP", 64)
     monkeypatch.setattr(session, "_HEADROOM", 0)
     once(tiny_llama, FIRST)
-    kept = set(default_folder().iterdir())
     short = np.concatenate([FIRST[:50], SECOND[:10]])
     expected = once(tiny_llama, short, replace(OPTIONS, snapshot_bytes=None))
-    again = once(tiny_llama, short)
-    assert (again.restored_tokens, again.text) == (0, expected.text)
-    assert kept < set(default_folder().iterdir())
+    with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
+        if asked_before:
+            ask(target, SECOND[:30])
+        assert target.unread(LocalPrompt(short)) == 10
+        again = ask(target, short)
+        assert (again.restored_tokens, again.text) == (50, expected.text)
 
 
 def test_recurrent_memory_comes_back_only_for_prompts_that_hold_all_of_it(tiny_mamba: Path) -> None:
