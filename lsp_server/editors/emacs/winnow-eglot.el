@@ -65,9 +65,24 @@
            do (setq longest root found server)
            finally return found))
 
+(defun winnow--everything-p (directory)
+  "Whether DIRECTORY is all that the user has: the home, which may be a repository, or the whole disk."
+  (seq-some (lambda (all) (file-equal-p directory all)) '("~/" "/")))
+
+(cl-defmethod initialize-instance :before ((_server winnow-server) &rest _)
+  "Refuse to read all that the user has."
+  (when (winnow--everything-p default-directory)
+    (user-error "Winnow does not read all of %s: visit a file of a project, or in another directory" default-directory)))
+
+(defun winnow--project ()
+  "The current project, or the directory of the buffer where there is none, or it is all that the user has."
+  (let ((project (project-current)))
+    (if (and project (not (winnow--everything-p (project-root project)))) project
+      (cons 'transient (expand-file-name default-directory)))))
+
 (defun winnow--connect ()
   "Start a server for the current project beside the one that Eglot uses for its buffers."
-  (let ((project (or (project-current) (cons 'transient (expand-file-name default-directory))))
+  (let ((project (winnow--project))
         (eglot-sync-connect t))
     (with-temp-buffer ; has no server that `eglot' would shut down first
       (eglot '(winnow--beside) project 'winnow-server winnow-command '("plaintext")))))

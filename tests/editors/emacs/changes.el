@@ -144,4 +144,27 @@
     (eglot-shutdown (winnow--find))
     (eglot-shutdown other)))
 
+;;; A home directory that is a repository, as with dotfiles
+
+(let* ((home (file-name-as-directory (file-truename (make-temp-file "home" t))))
+       (notes (concat home "notes/"))
+       (process-environment (cons (concat "HOME=" home) process-environment))
+       (eglot-server-programs `((python-mode . (winnow-server ,@changes-command)))))
+  (make-directory (concat home ".git"))
+  (make-directory notes)
+  (dolist (directory (list home notes))
+    (write-region "pass\n" nil (concat directory "a.py") nil 'silent))
+  (with-current-buffer (find-file-noselect (concat notes "a.py"))
+    (let ((server (winnow--connect)))
+      (changes-check "a-directory-of-the-home-is-asked-alone"
+                     (equal (project-root (eglot--project server)) notes) (eglot--project server))
+      (eglot-shutdown server)))
+  (with-current-buffer (find-file-noselect (concat home "a.py"))
+    (dolist (connect (list #'winnow--connect (lambda () (call-interactively #'eglot))))
+      (changes-check "the-home-itself-is-not-read"
+                     (string-search "visit a file" (condition-case error (format "%S" (funcall connect))
+                                                     (user-error (error-message-string error))))
+                     winnow--servers)))
+  (delete-directory home t))
+
 ;;; changes.el ends here

@@ -22,6 +22,15 @@ function M.eventually(condition)
   end, 10))
 end
 
+--- Edit a file, and wait until the server is attached to it.
+---@param file string|vim.api.keyset.cmd the arguments of `:edit`
+function M.edit(file)
+  vim.cmd.edit(file)
+  M.eventually(function()
+    return #vim.lsp.get_clients({ name = "winnow", bufnr = 0 }) > 0
+  end)
+end
+
 ---@param bufnr? integer
 ---@return string
 function M.text(bufnr)

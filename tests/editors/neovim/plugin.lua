@@ -55,6 +55,30 @@ local function unattached()
   check("the status is empty without a server", require("winnow").status() == "")
 end
 
+--- A home directory that is a repository, as with dotfiles.
+local function home()
+  local before, own = vim.env.HOME, vim.fs.joinpath(vim.fs.dirname(workspace), "home")
+  for _, directory in ipairs({ ".git", "notes", "project/sub" }) do
+    vim.fn.mkdir(vim.fs.joinpath(own, directory), "p")
+  end
+  vim.fn.writefile({}, vim.fs.joinpath(own, "project", "pyproject.toml"))
+  vim.env.HOME = own
+  server.die(0, 9)
+  open("../home/project/sub/a.py")
+  attach()
+  local root = vim.lsp.get_clients({ name = "winnow", bufnr = 0 })[1].root_dir
+  check("a project in a home directory that is a repository is one", root == vim.fs.joinpath(own, "project"), root)
+  server.die(0, 9)
+  open("../home/notes/a.txt")
+  local attached = vim.wait(100, function()
+    return #vim.lsp.get_clients({ name = "winnow", bufnr = 0 }) > 0
+  end)
+  vim.cmd("WinnowAsk why?")
+  local said = (messages[#messages] or ""):find("NotAttachedError.*home directory")
+  check("the home directory itself is not", said and not attached, messages)
+  vim.env.HOME = before
+end
+
 local function prompting()
   open("names.py")
   attach()
@@ -405,6 +429,7 @@ local function dying()
   server.last().delta(0, "I am")
   shown("I am")
   vim.cmd("WinnowReview branch")
+  vim.wait(10) -- files that were opened attach with the next events, and would start another server
   server.die(0, 9)
   check("a review whose server dies says so", eventually(function()
     return table.concat(messages, "\n"):find("winnow: ServerGoneError: the server stopped", 1, true)
@@ -485,6 +510,7 @@ harness.run(function()
     spans,
     changing,
     dying,
+    home,
     health,
   }) do
     part()

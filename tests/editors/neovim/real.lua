@@ -105,7 +105,7 @@ local function jumping()
 end
 
 local function acting()
-  vim.cmd.edit(workspace .. "/greeting.py")
+  harness.edit(workspace .. "/greeting.py")
   vim.fn.search("def greeting_for")
   vim.lsp.buf.code_action({
     apply = true,
@@ -187,7 +187,7 @@ local function cancelling()
 end
 
 local function editing()
-  vim.cmd.edit(workspace .. "/greeting.py")
+  harness.edit(workspace .. "/greeting.py")
   api.nvim_buf_set_lines(
     0,
     0,
@@ -223,7 +223,7 @@ local function checking()
 end
 
 local function dying()
-  vim.cmd.edit({ workspace .. "/greeting.py", bang = true })
+  harness.edit({ workspace .. "/greeting.py", bang = true })
   vim.cmd("WinnowNew Tell a long story about greetings.")
   for _, process in ipairs(api.nvim_get_proc_children(vim.uv.os_getpid())) do
     vim.uv.kill(process, "sigkill")

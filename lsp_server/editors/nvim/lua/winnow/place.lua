@@ -14,7 +14,7 @@ local M = {}
 
 local UNATTACHED = "winnow: NotAttachedError: no Winnow server is attached to this buffer. "
   .. 'Enable it with vim.lsp.enable("winnow") and open a file of a project (a directory with .git or another root '
-  .. "marker); :checkhealth winnow says more."
+  .. "marker, but not the home directory); :checkhealth winnow says more."
 
 --- The server for a buffer: the attached one, for an answer that of its project, elsewhere the only one.
 ---@param bufnr integer

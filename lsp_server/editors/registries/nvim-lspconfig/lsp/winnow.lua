@@ -21,10 +21,27 @@
 ---
 --- Winnow's own plugin adds questions and streamed answers (`:WinnowAsk`).
 
+--- Whether a directory is all that the user has: the home, or a whole disk.
+---@param directory string
+---@return boolean
+local function is_everything(directory)
+  local real = vim.uv.fs_realpath(directory)
+  return real == vim.uv.fs_realpath(vim.fs.normalize('~')) or real == vim.fs.dirname(real)
+end
+
 ---@type vim.lsp.Config
 return {
   cmd = { 'winnow', 'serve' },
   root_markers = { '.git', '.hg', '.jj', '.winnowignore', 'pyproject.toml', 'package.json', 'Cargo.toml', 'go.mod' },
+  -- A home directory may be a repository, as with dotfiles. It is a workspace where `root_dir` names it.
+  root_dir = function(bufnr, on_dir)
+    for _, marker in ipairs(vim.lsp.config.winnow.root_markers) do
+      local root = vim.fs.root(bufnr, { marker })
+      if root and not is_everything(root) then
+        return on_dir(root)
+      end
+    end
+  end,
   workspace_required = true,
   settings = { winnow = vim.empty_dict() },
   -- The server chooses its models when it starts, so it needs the settings with the first message.
