@@ -105,12 +105,12 @@ def tile(parsed: ParsedFile, lines: Lines) -> tuple[Unit, ...]:
     return tuple(units)
 
 
-def cut_points(path: str, data: bytes, unit: Unit) -> tuple[int, ...]:
-    """Lines of a unit at which it may be cut, its first one included: statements two levels deep, else blank lines."""
+def cut_points(path: str, data: bytes, unit: Unit, deepest: int = 2) -> tuple[int, ...]:
+    """Lines of a unit at which it may be cut, its first one included: statements of these levels, else blank lines."""
     first, last = unit.start_line, unit.end_line
     try:
         parsed = parse(path, data)
-        found = [line for line, depth in statement_lines(parsed, first, last).items() if depth <= 2]
+        found = [line for line, depth in statement_lines(parsed, first, last).items() if depth <= deepest]
     except GrammarError:
         parsed, found = plain(data), []
     body = range(first + 1, last + 1)

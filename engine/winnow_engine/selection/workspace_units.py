@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Cursor, Scope
 from winnow_engine.selection.budget import Focus, KeptUnit
 from winnow_engine.selection.fusion import FusedScores
+
+_DEPTHS = (2, 99)  # of the statements between which a unit is cut
 
 
 class WorkspaceUnits:
@@ -33,12 +35,18 @@ class WorkspaceUnits:
         return KeptUnit(unit, found.start_line, found.end_line, int(self.tokens[unit]))
 
     def cut(self, unit: int, tokens: int, must: tuple[int, int] | None) -> KeptUnit | None:
-        """As many statements as fit: those wanted, more below and, from the unit's end up, above; None if none do."""
+        """As many statements as fit, nested ones if those around do not; None if none do."""
         file, found = self._workspace.units[unit]
         line = (self._scope and self._scope.line_of(unit)) or found.start_line
         first, last = must or (line, line)
         first, last = max(first, found.start_line), min(last, found.end_line)
-        borders = [*cut_points(file.path, file.data, found), found.end_line + 1]
+        cuts = (cut_points(file.path, file.data, found, deepest) for deepest in _DEPTHS)
+        return next(filter(None, (self._run(unit, tokens, points, (first, last)) for points in cuts)), None)
+
+    def _run(self, unit: int, tokens: int, points: Sequence[int], wanted: tuple[int, int]) -> KeptUnit | None:
+        """The longest run between such points with the lines wanted: more below and, from the unit's end up, above."""
+        (file, found), (first, last) = self._workspace.units[unit], wanted
+        borders = [*points, found.end_line + 1]
         *above, start = (border for border in borders if border <= first)
         below = [(start, border - 1) for border in borders if border > last]
         best = None

@@ -125,8 +125,12 @@ def test_a_long_definition_leaves_room_for_what_else_is_asked(workspace: Workspa
 
 
 @pytest.mark.parametrize("line", [30, 101])
-def test_the_line_that_is_named_is_kept_of_a_function_over_the_budget(tmp_path: Path, store: Store, line: int) -> None:
-    body = "".join(f"    step = step_{number}(1)\n" for number in range(100))
+@pytest.mark.parametrize("levels", [0, 4])
+def test_the_line_that_is_named_is_kept_of_a_function_over_the_budget(
+    tmp_path: Path, store: Store, line: int, levels: int
+) -> None:
+    body = "".join(f"{'    ' * level}if step:\n" for level in range(1, levels + 1))
+    body += "".join(f"{'    ' * levels}    step = step_{number}(1)\n" for number in range(100))
     write(
         tmp_path / "root", {"a.py": f"def run():\n{body}", **{f"b{n}.py": "def step():\n    pass\n" for n in range(9)}}
     )
