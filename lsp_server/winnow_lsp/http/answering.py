@@ -9,17 +9,21 @@ from typing import Any, Generic, TypeVar
 from starlette.requests import ClientDisconnect, Request
 
 from winnow_engine.chat.turn import TurnPiece, TurnPieceSink
+from winnow_lsp.http.fields import ApiError
 from winnow_lsp.http.guard import gone
 
 T = TypeVar("T")
 
 
 class Answering(Generic[T]):
-    """One answer in progress, which `begin` starts. It is cancelled when its client disconnects."""
+    """One answer in progress, which `begin` starts. It is cancelled when its client disconnects, and by `stop`."""
 
     def __init__(self, begin: Callable[[TurnPieceSink], Coroutine[Any, Any, T]], request: Request) -> None:
         self._loop, self._pieces = asyncio.get_running_loop(), asyncio.Queue[TurnPiece | None]()
         self._first = self._loop.create_future()  # True once there is a piece, False for an answer without any
+        self._reason: Exception = ClientDisconnect()  # why the work is cancelled
+        self._answers: set[Answering[Any]] = request.app.state.answers
+        self._answers.add(self)
         self._work = asyncio.ensure_future(begin(self._add))
         self._work.add_done_callback(self._end)
         self._watch = asyncio.ensure_future(gone(request))
@@ -33,7 +37,13 @@ class Answering(Generic[T]):
         if not self._first.done():
             self._first.set_result(piece is not None)
 
+    def stop(self) -> None:
+        """Cancel it, because the server stops."""
+        self._reason = ApiError(503, "the server is stopping: ask again later", code="stopping")
+        self._work.cancel()
+
     def _end(self, work: asyncio.Future[T]) -> None:
+        self._answers.discard(self)
         if not work.cancelled():
             work.exception()  # retrieved, lest asyncio log it where nobody waits for it any more
         self._put(None)
@@ -55,7 +65,7 @@ class Answering(Generic[T]):
             return await asyncio.shield(self._work)
         except asyncio.CancelledError:
             if self._work.cancelled():
-                raise ClientDisconnect from None
+                raise self._reason from None
             raise
         finally:
             await self.close()

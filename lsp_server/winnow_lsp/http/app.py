@@ -62,7 +62,7 @@ def serve_http(
     with listening_socket(host, port) as listening:
         application = app(lambda: EngineService(models, store, budget, aliases), guard)
         ready(*listening.getsockname()[:2])
-        web_server(application).run([listening])
+        web_server(application, partial(stop_answers, application)).run([listening])
 
 
 def app(open_service: Callable[[], EngineService], guard: Guard) -> Starlette:
@@ -94,8 +94,15 @@ def app(open_service: Callable[[], EngineService], guard: Guard) -> Starlette:
         routes=routes, middleware=_middleware(guard), lifespan=lifespan, exception_handlers={HTTPException: refuse}
     )
     application.state.guard, application.state.requests = guard, 0
+    application.state.answers = set()
     application.router.redirect_slashes = False
     return application
+
+
+def stop_answers(application: Starlette) -> None:
+    """End the answers in progress with an error."""
+    for answer in tuple(application.state.answers):
+        answer.stop()
 
 
 def _middleware(guard: Guard) -> list[Middleware]:
@@ -122,6 +129,8 @@ class _Counted:
         state.requests += 1
         try:
             await self._application(scope, receive, send)
+        except asyncio.CancelledError:
+            pass  # the server has stopped, and waits no longer
         finally:
             state.requests -= 1
 

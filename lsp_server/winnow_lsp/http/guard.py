@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import logging
 import os
 import re
 import socket
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -22,6 +24,7 @@ from winnow_engine.targets.remote.address import is_loopback
 from winnow_lsp.http.fields import ApiError
 
 _LEAVE_S = 5  # for answers in progress when the server is told to stop
+_CANCEL_S = 2  # for those that have not ended by then
 _LINE = re.compile(r"(?P<user>\S+)\s+(?P<key>\S+)")
 _SHORTEST = 16  # characters of a key: fewer could be guessed
 _log = logging.getLogger(__name__)
@@ -34,8 +37,30 @@ def listening_socket(host: str, port: int) -> socket.socket:
     return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
 
 
-def web_server(application: ASGIApp) -> uvicorn.Server:
-    """A server of HTTP/1.1 that logs nothing and does not say what it is."""
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, stop: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._stop = stop
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if self.should_exit:  # told twice: uvicorn would leave at once, with a traceback
+            asyncio.get_running_loop().call_soon_threadsafe(self._stop)
+        else:
+            super().handle_exit(sig, frame)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        stopping = asyncio.get_running_loop().call_later(_LEAVE_S, self._stop)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            stopping.cancel()
+
+
+def web_server(application: ASGIApp, stop: Callable[[], None] = lambda: None) -> uvicorn.Server:
+    """A server of HTTP/1.1 that logs nothing and does not say what it is.
+
+    Told to stop, it waits a few seconds for answers in progress, then has `stop` end them.
+    """
     config = uvicorn.Config(
         application,
         http="h11",
@@ -43,9 +68,9 @@ def web_server(application: ASGIApp) -> uvicorn.Server:
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=_LEAVE_S,
+        timeout_graceful_shutdown=_LEAVE_S + _CANCEL_S,
     )
-    return uvicorn.Server(config)
+    return _Server(config, stop)
 
 
 async def gone(request: Request) -> None:

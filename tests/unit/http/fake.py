@@ -6,10 +6,12 @@ import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import httpx
 import numpy as np
+import uvicorn
 
 from winnow_engine.chat.complete import Completion
 from winnow_engine.chat.turn import ThoughtDelta, TurnPiece, TurnPieceSink
@@ -17,7 +19,7 @@ from winnow_engine.core import Finish, Thought
 from winnow_engine.prompting.tools import ToolCall
 from winnow_engine.targets.base import Generation
 from winnow_lsp.host.engines import ModelState
-from winnow_lsp.http.app import app
+from winnow_lsp.http.app import app, stop_answers
 from winnow_lsp.http.guard import Guard, listening_socket, web_server
 from winnow_lsp.http.requests import ChatRequest, ServedModel
 
@@ -36,6 +38,7 @@ class Fake:
     context_limit = 4096
     finish: Finish = "eos"
     calls: tuple[ToolCall, ...] = ()
+    server: uvicorn.Server
 
     def __init__(
         self, *pieces: TurnPiece, error: Exception | None = None, hangs: bool = False, waits_s: float = 0
@@ -92,7 +95,8 @@ async def serving(
 ) -> AsyncIterator[httpx.AsyncClient]:
     """A client of a server that answers with `fake`."""
     listening = listening_socket("127.0.0.1", 0)
-    server = web_server(app(lambda: fake, Guard(token, origins=origins)))
+    application = app(lambda: fake, Guard(token, origins=origins))
+    server = fake.server = web_server(application, partial(stop_answers, application))
     task = asyncio.create_task(server._serve([listening]))
     while not server.started:
         await asyncio.sleep(0.01)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from signal import SIGINT
 
 import pytest
 
@@ -15,7 +16,7 @@ from winnow_engine.errors import (
     WinnowError,
 )
 from winnow_lsp.host.engines import ModelState
-from winnow_lsp.http import app
+from winnow_lsp.http import app, guard
 from winnow_lsp.http.app import MOST_REQUESTS
 from winnow_lsp.http.guard import MOST_BYTES, Guard
 
@@ -135,6 +136,42 @@ async def test_a_client_that_leaves_a_stream_stops_the_work() -> None:
         async with client.stream("POST", CHAT, json={**HELLO, "stream": True}):
             pass
         assert await asyncio.to_thread(fake.cancelled.wait, PATIENCE_S)
+
+
+@pytest.mark.parametrize(("path", "twice"), [(CHAT, False), ("/v1/messages", False), ("/v1/responses", True)])
+async def test_a_server_that_stops_ends_answers_in_progress(
+    path: str, twice: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "_LEAVE_S", PATIENCE_S if twice else 0.1)
+    fake, body = Fake("Hel", hangs=True), {**HELLO, "max_tokens": 9, "input": "Hello?"}
+    async with serving(fake) as client:
+        whole = asyncio.create_task(client.post(path, json=body))
+        async with client.stream("POST", path, json={**body, "stream": True}) as answer:
+            pieces = answer.aiter_text()
+            await anext(pieces)
+            while fake.begun < 2:
+                await asyncio.sleep(0.01)
+            for _ in range(1 + twice):
+                fake.server.handle_exit(SIGINT, None)
+            *_, last = "".join([piece async for piece in pieces]).rstrip().split("\n\n")
+        refused = await whole
+    assert "the server is stopping" in last
+    assert (refused.status_code, "the server is stopping" in refused.json()["error"]["message"]) == (503, True)
+
+
+async def test_a_server_that_stops_reports_no_bug_for_a_body_that_does_not_come(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(guard, "_LEAVE_S", 0)
+    monkeypatch.setattr(guard, "_CANCEL_S", 0.1)
+    async with serving(Fake("Hel")) as client:
+        reader, writer = await asyncio.open_connection("127.0.0.1", client.base_url.port)
+        head = f"POST {CHAT} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n"
+        writer.write(head.encode())
+        await asyncio.sleep(0.1)
+    assert b" 500 " in await reader.readline()
+    writer.close()
+    assert not [record for record in caplog.records if record.exc_info]
 
 
 async def test_requests_beyond_the_most_are_refused_in_the_apis_form_until_there_is_room() -> None:
