@@ -49,7 +49,7 @@ from winnow_engine.sharing.publishing import publish
 from winnow_engine.sharing.shards import Shard
 from winnow_engine.storage.store import Store
 from winnow_engine.targets.answer import Answer, Stats, without_code
-from winnow_engine.targets.base import Request, Target
+from winnow_engine.targets.base import Request, Target, fits_anew
 from winnow_engine.targets.opening import open_target, room_for_reranker
 from winnow_engine.targets.repetition import RepetitionGuard
 
@@ -106,6 +106,7 @@ class Assistant:
         if self._open_target and self.target and self.target.error:
             self.target = Loading(self._open_target)
 
+    @fits_anew
     def ask(
         self,
         sources: Sources,

@@ -119,6 +119,10 @@ class TargetProtocolError(TargetError):
     """The target's server sends something that is not OpenAI's API, or only half of it."""
 
 
+class ThoughtRoomError(TargetError):
+    """The target's server turns out to think, and the prompt leaves too little room for that: fit it anew."""
+
+
 class ProfileError(WinnowError):
     """A drafter profile is malformed or does not belong to the drafter."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ..unit.targets.hostile import DONE, GOOD, Hostile, Talk, event, large, served
+from ..unit.targets.hostile import DONE, GOOD, MODEL, Hostile, Talk, delta, event, large, served
 from .client import PATIENCE_S
 from .conftest import SETTINGS
 
@@ -58,6 +58,16 @@ async def test_a_thought_is_neither_cited_nor_part_of_the_next_prompt(connect, h
     sent = hostile.chats[-1].document["messages"]
     assert "Hello" in [message["content"] for message in sent]
     assert "Secretly" not in repr(sent)
+
+
+async def test_a_server_that_turns_out_to_think_gets_a_shorter_prompt(connect, hostile: Hostile) -> None:
+    hostile.models = lambda talk: talk.json({"data": [{"id": MODEL, "max_model_len": 700}]})
+    hostile.chat = lambda talk: talk.stream(delta(reasoning="Hm."), event("Hello"), event(finish="stop"), DONE)
+    client = await connect(options={**settings(hostile.url), "budget": 400})
+    assert (await client.ask(QUESTION))["answer"] == "Hello"
+    first, second = (talk.document for talk in hostile.chats)
+    assert len(second["messages"][-1]["content"]) < len(first["messages"][-1]["content"])
+    assert (first["max_tokens"], second["max_tokens"]) == (16, 16 + 700 // 4 + 16)
 
 
 async def test_what_a_server_said_until_it_was_killed_is_kept_and_noted(connect, hostile: Hostile) -> None:

@@ -13,7 +13,7 @@ from winnow_engine.chat.turn import TurnPieceSink, TurnRecorder
 from winnow_engine.core import Cancellation, Sampling
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, AnswerFormat, ToolCall, Tools
-from winnow_engine.targets.base import Generation, Request, Target
+from winnow_engine.targets.base import Generation, Request, Target, fits_anew
 
 DEFAULT_BUDGET = 6000
 """How many tokens of a conversation stay, besides what is never cut."""
@@ -43,6 +43,7 @@ class Completion:
     compression: Compression = "none"
 
 
+@fits_anew
 def complete(
     assistant: Assistant,
     asked: CompletionRequest,

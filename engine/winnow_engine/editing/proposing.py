@@ -18,7 +18,7 @@ from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.prompting.layout import code_of
 from winnow_engine.prompting.messages import Message
 from winnow_engine.selection.ranking import Selection, SelectionStats
-from winnow_engine.targets.base import Generation, Request, Target
+from winnow_engine.targets.base import Generation, Request, Target, fits_anew
 
 _SYSTEM = "You change code: exactly, briefly, in the style of the code around it."
 _MORE, _LEAST_ANSWER = 1.5, 200  # tokens of an answer: so many times what it replaces, and so many besides
@@ -42,6 +42,7 @@ class Proposal:
     notices: tuple[str, ...]
 
 
+@fits_anew
 def propose(
     assistant: Assistant,
     sources: Sources,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Callable, Sized
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from functools import wraps
+from typing import Any, Generic, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from winnow_engine.core import Cancellation, Finish, ProgressSink, Sampling, TextSink, Thought, ignore
+from winnow_engine.errors import ThoughtRoomError
 from winnow_engine.prompting.messages import PromptReader
 from winnow_engine.prompting.tools import NO_TOOLS, AnswerFormat, CallSink, Tools
 
 P = TypeVar("P", bound=Sized)
+T = TypeVar("T")
+Given = ParamSpec("Given")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,10 @@ class TargetOf(PromptReader[P], Protocol[P]):
         """How many of the prompt's tokens are neither in memory nor on disk, or None if nothing tells."""
 
     def generate(self, request: Request[P]) -> Generation:
-        """Answer a request; cancelling ends it within 200 ms. BudgetError beyond `context_limit`, TargetError."""
+        """Answer a request; cancelling ends it within 200 ms. BudgetError beyond `context_limit`, TargetError.
+
+        ThoughtRoomError, before any text, if `thinking_tokens` are more than they were when the prompt was made.
+        """
 
     def close(self) -> None:
         """Free the model, after a running request. Calling it again does nothing."""
@@ -95,3 +102,16 @@ class TargetOf(PromptReader[P], Protocol[P]):
 
 Target: TypeAlias = TargetOf[Any]
 """A target with any kind of prompt."""
+
+
+def fits_anew(answer: Callable[Given, T]) -> Callable[Given, T]:
+    """Have a function that makes a prompt and generates from it do both again on a ThoughtRoomError."""
+
+    @wraps(answer)
+    def wrapped(*args: Given.args, **kwargs: Given.kwargs) -> T:
+        try:
+            return answer(*args, **kwargs)
+        except ThoughtRoomError:
+            return answer(*args, **kwargs)
+
+    return wrapped

@@ -10,7 +10,7 @@ from winnow_engine.chat.complete import DEFAULT_ANSWER, CompletionRequest, compl
 from winnow_engine.chat.compress import question_of
 from winnow_engine.chat.fitting import SentConversations
 from winnow_engine.core import Cancellation, Sampling, Thinking
-from winnow_engine.errors import BudgetError
+from winnow_engine.errors import BudgetError, ThoughtRoomError
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, Tools
 from winnow_engine.targets.base import Generation, Request
@@ -70,6 +70,24 @@ def test_the_last_question_is_never_cut_however_long() -> None:
 def test_what_may_not_be_cut_and_does_not_fit_is_refused() -> None:
     with pytest.raises(BudgetError, match="has 150 tokens: with the answer, too many for the target's context of 100"):
         run(WordTarget(100), [Message("system", "word " * 50), Message("user", "hello " * 100)], limit=10)
+
+
+def test_a_server_that_turns_out_to_think_gets_room_for_that() -> None:
+    class Thinking(WordTarget):
+        thinks = False
+
+        def thinking_tokens(self, sampling: Sampling) -> int:
+            return 30 if self.thinks else 0
+
+        def generate(self, request: Request[Words]) -> Generation:
+            answer, thought_before, self.thinks = super().generate(request), self.thinks, True
+            if not thought_before:
+                raise ThoughtRoomError
+            return answer
+
+    target = Thinking(400)
+    run(target, [Message("user", "hello " * 265)], limit=120)
+    assert [sampling.max_tokens for _, sampling in target.asked] == [120, 105]
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from winnow_engine.errors import (
     TargetProtocolError,
     TargetTimeoutError,
     TargetUnreachableError,
+    ThoughtRoomError,
 )
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, Tools
@@ -135,10 +136,12 @@ class HttpTarget:
     def generate(self, request: Request[RemotePrompt]) -> Generation:
         """Answer a request. Attempts are repeated before the first token only.
 
-        A model that thinks unasked is asked again with room for that; one that thinks too long, once more not to think.
+        A model that thinks unasked is asked again with room for that, or ThoughtRoomError raised if the prompt leaves
+        too little; one that thinks too long is asked once more not to think.
         """
         need, most = len(request.prompt), request.sampling.max_tokens
-        if need + most > self.context_limit:
+        left = self.context_limit - need - most
+        if left < 0:
             raise BudgetError(
                 f"the prompt's {need} tokens and up to {most} of the answer exceed the context "
                 f"of {self.context_limit} on {self._address.host}: lower the budget or the answer's length"
@@ -146,13 +149,18 @@ class HttpTarget:
         request.progress(Progress("prefill", 0, need))
         reply, notices = StreamedReply(request), tuple[str, ...]()
         for attempt in self._attempts(request.sampling):
-            self._ask(request, reply, attempt)
+            self._ask(request, reply, replace(attempt, room=min(attempt.room, left)))
             if request.cancellation.cancelled or not reply.only_thought:
                 answer = reply.generation(notices)
                 if self._address.loopback:
                     remember(f"{self._address.base}#{self.model}", answer)
                 return answer
             self._thinks = True
+            if not attempt.room and left < (room := self.thinking_tokens(request.sampling)):
+                raise ThoughtRoomError(
+                    f"the model on {self._address.host} thinks, and the prompt leaves {left} of {room} tokens for "
+                    "that: lower the budget or the answer's length"
+                )
             notices = (f"{cut_notice(reply.thought_tokens)}; it was asked again, not to think",) if attempt.room else ()
         raise TargetError(
             f"the model on {self._address.host} thinks without end, even when asked not to: have the server "
@@ -169,8 +177,6 @@ class HttpTarget:
 
     def _ask(self, request: Request[RemotePrompt], reply: StreamedReply, attempt: Attempt) -> None:
         """Make an attempt, without fields that the server refuses. SchemaError if it refuses the answer's format."""
-        left = self.context_limit - len(request.prompt) - request.sampling.max_tokens
-        attempt = replace(attempt, room=min(attempt.room, left))
         document, left_out = self._api.body(self.model, request, attempt), set(self._refused)
         while True:
             reply.begin(attempt)

@@ -9,7 +9,7 @@ import pytest
 from winnow_engine.core import Sampling
 from winnow_engine.errors import TargetError
 from winnow_engine.prompting.messages import Message
-from winnow_engine.targets.base import Generation, Request
+from winnow_engine.targets.base import Generation, Request, fits_anew
 from winnow_engine.targets.remote.address import parse
 from winnow_engine.targets.remote.target import HttpTarget
 
@@ -82,6 +82,22 @@ def test_a_server_that_thinks_unasked_has_room_for_it_from_then_on(hostile: Host
     for _ in range(2):
         assert ask_again(target, AUTO)[0].text == "Yes."
     assert [talk.document["max_tokens"] for talk in hostile.chats] == [8, 44, 44]
+    assert target.thinking_tokens(AUTO) == 36
+
+
+def test_a_prompt_that_leaves_no_room_for_a_thought_is_made_anew(hostile: Hostile) -> None:
+    hostile.chat = lambda talk: talk.stream(*FORMS["llama-server"])
+    target, said = HttpTarget.open(parse(hostile.url)), list[str]()
+
+    @fits_anew
+    def answer() -> Generation:
+        room = target.context_limit - target.thinking_tokens(AUTO) - AUTO.max_tokens
+        prompt = target.chat_prompt([Message("user", "x" * 2 * (room - 40))])
+        return target.generate(Request(prompt, AUTO, said.append, on_thought=said.append))
+
+    assert answer().text == "Yes."
+    assert "".join(said) == "Hm, so.Yes."
+    assert [talk.document["max_tokens"] for talk in hostile.chats] == [8, 44]
     assert target.thinking_tokens(AUTO) == 36
 
 
