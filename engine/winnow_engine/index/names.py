@@ -14,6 +14,7 @@ from winnow_engine.index.postings import Occurrences, Places, Postings, Strings
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w{2,}")
 _MARKED = re.compile(r"`([^`]+)`|\b(\w+)\(|\b(\w+(?:(?:\.|::|#)\w+)+)")
+_DOTTED = re.compile(r"\b\w+(?:\.\w+)+")
 _WORD = re.compile(r"[^\W\d_]\w*")
 _LONGEST_RUN = 3  # words that may together be one name: "read header line" for `readHeaderLine`
 _SHORTEST_RUN = 6  # letters; "to do" is no name
@@ -22,6 +23,11 @@ _SHORTEST_RUN = 6  # letters; "to do" is no name
 def identifiers(text: str) -> set[str]:
     """Distinct identifiers of at least three characters in a text."""
     return set(_IDENTIFIER.findall(text))
+
+
+def names_in(text: str) -> set[str]:
+    """The identifiers of a text, and what dots join, which is one name in some languages."""
+    return identifiers(text) | set(_DOTTED.findall(text))
 
 
 def folded(name: str) -> str:
@@ -128,7 +134,7 @@ class SymbolTable:
 
 
 def _marked(text: str) -> set[str]:
-    return {name for found in _MARKED.findall(text) for part in found for name in identifiers(part)}
+    return {name for found in _MARKED.findall(text) for part in found for name in names_in(part)}
 
 
 def _mixes_cases(name: str) -> bool:
@@ -159,7 +165,7 @@ def occurring(pairs: Iterable[tuple[str, int]]) -> Occurrences:
 
 def spellings(names: Strings) -> Postings:
     """The numbers of names, as places, by folded name."""
-    found = occurring((folded(name), number) for number, name in enumerate(names.all))
+    found = occurring((folded(name.replace(".", "")), number) for number, name in enumerate(names.all))
     return Postings.built([found], len(names), by_place=False)
 
 

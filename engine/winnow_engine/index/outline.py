@@ -129,7 +129,8 @@ def _symbols(syntax: Syntax, matches: list[Captures]) -> Iterator[tuple[str, int
         for node in captures["name"]:
             if node.start_byte not in seen:
                 seen.add(node.start_byte)
-                yield _clean(syntax, node).rsplit(".", 1)[-1], node.start_point.row + 1
+                name = _clean(syntax, node)
+                yield name if syntax.language.dotted else name.rsplit(".", 1)[-1], node.start_point.row + 1
 
 
 def _candidates(syntax: Syntax, matches: list[Captures]) -> list[_CandidateDefinition]:

@@ -58,17 +58,16 @@ def _symbols(parsed: ParsedFile, units: Sequence[Unit]) -> FileSymbols:
     unit_at = [index for index, unit in enumerate(units) for _ in range(unit.start_line, unit.end_line + 1)]
     defined = {(name, unit_at[line - 1]) for name, line in parsed.outline.symbols}
     used = set(_references(parsed, unit_at)) - defined
-    return FileSymbols(_in_order(defined), _in_order(used))
-
-
-def _in_order(pairs: set[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
-    return tuple(sorted(pairs, key=lambda pair: (pair[1], pair[0])))
+    return FileSymbols(*(tuple(sorted(pairs, key=lambda pair: (pair[1], pair[0]))) for pairs in (defined, used)))
 
 
 def _references(parsed: ParsedFile, unit_at: list[int]) -> Iterator[tuple[str, int]]:
     assert parsed.syntax is not None
+    language = parsed.syntax.language
     for node in parsed.syntax.references():
         start, end = node.start_byte, node.end_byte
         if end - start >= _MIN_REFERENCE:
             name = parsed.text[start:end].decode("utf-8", "replace")
-            yield _QUALIFIERS.sub("", name) if parsed.syntax.language.packed else name, unit_at[node.start_point.row]
+            if language.packed:
+                name = name.strip(".") if language.dotted else _QUALIFIERS.sub("", name)
+            yield name, unit_at[node.start_point.row]

@@ -104,9 +104,9 @@ def _units_of_file(text: str, workspace: Workspace) -> list[int]:
 def _quoted(found: re.Match[str], workspace: Workspace) -> str:
     """`class Pool` with back-quotes round the name, if that is defined so; a lower-case one, perhaps a word, once."""
     kind, before, name, behind = found.groups("")
-    called, last = before or behind, re.split(r"\W+", name)[-1]
+    called, known = before or behind, any(map(workspace.symbols.defining, (name, re.split(r"\W+", name)[-1])))
     plain = name.islower() and not called
-    if ((plain or not (called or found.start())) and says_nothing_else(name)) or not workspace.symbols.defining(last):
+    if ((plain or not (called or found.start())) and says_nothing_else(name)) or not known:
         return found[0]
     return f"{kind}`{name}`" if _definitions(name, 1 if plain else _MOST_OF_BARE, workspace) else found[0]
 
@@ -124,7 +124,7 @@ def _definitions(name: str, most: int, workspace: Workspace) -> Sequence[int]:
     """The units that define a name; none if there are too many."""
     *owner, last = re.split(r"\.|::|#|->", name)
     symbols, kinds = workspace.symbols, workspace.unit_kinds
-    units = [unit for known in symbols.spelled(last) for unit in symbols.defining(known)]
+    units = [unit for known in symbols.spelled(name) or symbols.spelled(last) for unit in symbols.defining(known)]
     modules = {unit: module_of(workspace.units[unit][0].path) for unit in units}
     full = {unit: f"{modules[unit]}/{workspace.units[unit][1].name}".replace("/", ".").lower() for unit in units}
     for at in reversed(range(len(owner) + 1)):

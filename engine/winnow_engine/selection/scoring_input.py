@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Cancellation, Scores
 from winnow_engine.encoder.drafter import Drafter
-from winnow_engine.index.names import AskedNames, identifiers
+from winnow_engine.index.names import AskedNames, names_in
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.keys.workspace_keys import WorkspaceKeys
 from winnow_engine.question import Question
@@ -75,7 +75,7 @@ class Matches:
     def names_at_cursor(self) -> set[str]:
         """The names that the code at the cursor uses and does not itself define."""
         cursor, code = self.question.cursor, self.question.code
-        return identifiers(code.text) - self.workspace.names_at(cursor)[0] if cursor and code else set()
+        return names_in(code.text) - self.workspace.names_at(cursor)[0] if cursor and code else set()
 
     @cached_property
     def defined(self) -> Scores:

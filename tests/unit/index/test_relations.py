@@ -56,6 +56,26 @@ def test_a_method_elsewhere_is_meant_only_after_a_dot(workspace: Workspace) -> N
     assert (total, called) == ([], ["Basket.total"])
 
 
+def test_a_dot_is_a_part_of_a_name_in_r(
+    tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace]
+) -> None:
+    files = {
+        "fit.R": "fit <- function(data) mean(data)\n",
+        "load.R": "load.data <- function(path) {\n  .check(path)\n}\n\n.check <- function(path) path\n",
+        "main.R": 'main <- function() fit(own::load.data("x"))\n',
+    }
+    workspace = workspace_of(files, tmp_path)
+    assert relations(workspace, Cursor("fit.R", 1, 1)).uses == ()
+    loading = relations(workspace, Cursor("load.R", 1, 1))
+    assert [(one.name, one.unit.name) for one in (*loading.uses, *loading.used_by)] == [
+        ("check", "check"),
+        ("load.data", "main"),
+    ]
+    assert "load.data" in workspace.symbols.asked("What calls load.data?").certain
+    assert "load.data" in workspace.symbols.asked("How is load data made?").possible
+    assert not workspace.symbols.lacks_named("`load.data(1)`")
+
+
 def test_a_place_outside_the_workspace_is_refused(workspace: Workspace) -> None:
     for cursor in (Cursor("shop/none.py", 1, 1), Cursor("shop/tax.py", 70, 80)):
         with pytest.raises(PositionError):

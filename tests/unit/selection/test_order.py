@@ -95,6 +95,12 @@ def test_a_bare_name_has_definitions(workspace: Workspace, text: str, names: lis
     assert "tests/test_pool.py" not in {file.path for file, _ in units} or names == ["FakePool"]
 
 
+@pytest.mark.parametrize("text", ["load.data", "Where is load_data defined?", "How does the function load.data work?"])
+def test_a_name_with_a_dot_is_one_name(tmp_path: Path, text: str) -> None:
+    workspace = written({"a.R": "data <- 1\n\nload.data <- function(x) x\n\nsave.data <- function(x) x\n"}, tmp_path)
+    assert [workspace.units[unit][1].name for unit in defining(Question(text), workspace)] == ["load.data"]
+
+
 @pytest.mark.parametrize(
     ("question", "path"), [("Queue", "pool/other.py"), ("What does this project do?", "README.md")]
 )

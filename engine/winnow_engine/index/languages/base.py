@@ -58,7 +58,8 @@ class Language:
     Where definitions or imports are plain calls, `keywords` has the words that a capture may have, by its name.
 
     `packed` languages have what would change the units of the others: clauses of a function on consecutive lines are
-    one unit, white space in a name is one blank, and a qualified reference is to its last part.
+    one unit, white space in a name is one blank, and a qualified reference is to its last part. In `dotted` ones a dot
+    is a part of a name.
 
     `documentation` says how a definition is documented.
 
@@ -78,6 +79,7 @@ class Language:
     filenames: tuple[str, ...] = ()
     keywords: Mapping[str, Collection[str]] = field(default_factory=dict, hash=False)
     packed: bool = False
+    dotted: bool = False
     piece_bytes: int = PIECE_BYTES
     unsafe: re.Pattern[bytes] | None = None
     blanked: re.Pattern[bytes] | None = None

@@ -56,9 +56,11 @@ def _language(
     )
 
 
-def _packed(name: str, files: str, documentation: DocComment | None = None, **keywords: str) -> Language:
+def _packed(
+    name: str, files: str, documentation: DocComment | None = None, dotted: bool = False, **keywords: str
+) -> Language:
     """A language with a grammar of the pack, named as there."""
-    return _language(name, files, from_pack(name), documentation, keywords=keywords, packed=True)
+    return _language(name, files, from_pack(name), documentation, keywords=keywords, packed=True, dotted=dotted)
 
 
 # Macros that a grammar takes for names: `class MYLIB_API Widget : public Base {`, also with attributes; Qt's sections;
@@ -137,6 +139,7 @@ LANGUAGES = (
         "r",
         ".r .rprofile",
         DocComment("#' "),
+        dotted=True,
         class_call="setClass",
         class_value="R6Class setRefClass ggproto",
         function="setGeneric setMethod setValidity test_that",
