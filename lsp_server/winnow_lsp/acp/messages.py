@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Literal
 from urllib.parse import urlsplit
 
 from winnow_engine.config import FileRules
-from winnow_engine.core import Citation, Kept, Span, counted
+from winnow_engine.core import Citation, Folder, Kept, Span, counted
 from winnow_engine.errors import NotJsonError, PositionError
 from winnow_engine.index.files import explain
 from winnow_engine.prompting.markdown import block as fenced_block
@@ -25,7 +25,7 @@ from winnow_engine.question import Cursor, Question, Turn
 from winnow_engine.untrusted import read_json
 from winnow_lsp.host.footnotes import FootnoteStream
 from winnow_lsp.host.reply import Reply, Waiting, place
-from winnow_lsp.host.roots import below, file_path
+from winnow_lsp.host.roots import file_path, workspace_path
 from winnow_lsp.host.standard_output import take_standard_output, write_whole
 
 _BETWEEN_COUNTS_S = 0.25
@@ -159,12 +159,11 @@ def _part(block: object, folder: Path, rules: FileRules | None) -> _Part:
 def _mention(uri: str, folder: Path) -> _Part | None:
     """A file below the folder, with its lines if the URI ends in some, such as `#L10-20`; None for another URI."""
     try:
-        relative, fragment = below(file_path(uri), folder), urlsplit(uri).fragment
+        path, fragment = workspace_path([Folder(folder, "")], file_path(uri)), urlsplit(uri).fragment
     except (PositionError, ValueError, OSError):
         return None
-    if relative is None:
+    if path is None:
         return None
-    path = relative.as_posix()
     lines = _LINES.fullmatch(fragment)
     if lines is None or not 1 <= int(lines[1]) <= int(lines[2] or lines[1]):
         return _Part(f"`{path}`", True, None, path)

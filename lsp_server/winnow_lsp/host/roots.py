@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote_to_bytes, urlsplit
@@ -59,13 +59,16 @@ def is_everything(folder: Path) -> bool:
     return resolved == Path(resolved.anchor) or ((own := home()) is not None and resolved == own.resolve())
 
 
-def workspace_path(folders: Iterable[Folder], file: Path) -> str | None:
-    """The workspace path of a file, in the innermost of the folders that it lies in; None if it is in none."""
-    inside = [(folder, place) for folder in folders if (place := below(file, folder.root)) is not None]
-    if not inside:
-        return None
-    folder, relative = min(inside, key=lambda found: len(found[1].parts))
-    return folder.workspace_path(relative.as_posix())
+def workspace_path(folders: Sequence[Folder], file: Path) -> str | None:
+    """The workspace path of a file, in the innermost of the folders that it lies in; None if it is in none.
+
+    A file behind a link has the path that the link leads to, since no link in a folder is followed when it is read.
+    """
+    for place in (Path(os.path.realpath(file)), file):
+        if inside := [(folder, path) for folder in folders if (path := below(place, folder.root)) is not None]:
+            folder, relative = min(inside, key=lambda found: len(found[1].parts))
+            return folder.workspace_path(relative.as_posix())
+    return None
 
 
 def file_at(folders: Iterable[Folder], path: str) -> Path | None:

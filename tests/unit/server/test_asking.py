@@ -45,7 +45,7 @@ async def server() -> Any:
     editor = EditorState(list)
     editor.configured.set()
     editor.folders = SimpleNamespace(all="a", cursor=lambda _, at: Cursor("a.py", at.start.line + 1, at.end.line + 1))
-    editor.sources = lambda _folders: None
+    editor.current_folders, editor.sources = lambda: editor.folders, lambda _folders: None
     return SimpleNamespace(
         editor=editor,
         engine=(engine := Engine()),

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
+from pygls.workspace import TextDocument
 
 from winnow_engine.errors import PositionError
 from winnow_engine.question import Cursor
 from winnow_lsp.host.roots import file_path
-from winnow_lsp.server.session.editor import Folders
+from winnow_lsp.server.session.editor import EditorState, Folders
 
 
 def workspace_folder(root: Path, name: str = "") -> types.WorkspaceFolder:
@@ -79,6 +80,28 @@ def test_a_link_to_the_folder_is_followed(tmp_path: Path) -> None:
     link.symlink_to(real)
     assert folders(link).find((real / "a.py").as_uri()) == "a.py"
     assert folders(real).find((link / "a.py").as_uri()) == "a.py"
+
+
+def test_a_document_behind_a_link_is_the_file_that_it_leads_to(tmp_path: Path) -> None:
+    left, right = tmp_path / "left", tmp_path / "right"
+    for folder in (left / "app", left / "shared", right / "deep"):
+        folder.mkdir(parents=True)
+    (left / "app" / "lib").symlink_to("../shared")
+    (left / "r").symlink_to(right / "deep")
+    (left / "out.py").symlink_to(tmp_path / "outside.py")
+    behind, new = (left / "app/lib/a.py").as_uri(), (left / "app/lib/new.py").as_uri()
+    (left / "shared" / "a.py").write_text("def old(): ...\n")
+    one, both = folders(left), folders(left, right)
+    assert [one.find(uri) for uri in (behind, new)] == ["shared/a.py", "shared/new.py"]
+    assert both.find((left / "r/a.py").as_uri()) == "right/deep/a.py"
+    assert one.find((left / "out.py").as_uri()) == "out.py"
+    documents = [TextDocument(behind, "def edited(): ...\n", 1)]
+    editor = EditorState(lambda: documents)
+    editor.folders = one
+    assert editor.sources(one).open_documents == {"shared/a.py": b"def edited(): ...\n"}
+    assert editor.current_folders().uri("shared/a.py") == behind
+    documents[:0] = [TextDocument((left / "shared/a.py").as_uri(), "def itself(): ...\n", 1)]
+    assert editor.sources(one).open_documents == {"shared/a.py": b"def itself(): ...\n"}
 
 
 @settings(deadline=None)

@@ -104,7 +104,7 @@ async def queued(server: WinnowServer, token: types.ProgressToken | None, supers
     """A request that is unfinished during the block, begun once the client is configured and its models are named."""
     with server.questions.unfinished(supersedes):
         await server.editor.configured.wait()
-        engine, folders = await server.acquire(), server.editor.folders
+        engine, folders = await server.acquire(), server.editor.current_folders()
         async with server.bars.show(token) as bar:
             bar.begin()
             yield Queued(server, engine, folders, bar)
@@ -188,7 +188,7 @@ async def symbols_of(server: WinnowServer, word: str) -> list[dict[str, Any]]:
         return [{"name": name, "location": folders.location(place)} for name, place in places]
 
     await server.editor.configured.wait()
-    folders = server.editor.folders
+    folders = server.editor.current_folders()
     workspace = (await server.acquire()).latest(server.editor.sources(folders))
     return await asyncio.to_thread(found, workspace) if workspace else []
 

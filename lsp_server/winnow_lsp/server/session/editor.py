@@ -37,20 +37,25 @@ _NAMED = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)
 class Folders:
     """The workspace folders of one client, in the order they were added. Immutable: a question keeps its own."""
 
-    def __init__(self, names: Mapping[Path, str] | None = None) -> None:
-        self._names = dict(names or {})
-        self.all = tuple(named_folders(self._names))
+    def __init__(self, names: Mapping[Path, str] | None = None, uris: Mapping[str, str] | None = None) -> None:
+        self.names, self._uris = dict(names or {}), uris or {}
+        self.all = tuple(named_folders(self.names))
 
     @property
     def roots(self) -> tuple[Path, ...]:
         """The folders' directories."""
-        return tuple(self._names)
+        return tuple(self.names)
 
     def changed(self, added: Iterable[types.WorkspaceFolder], removed: Iterable[str] = ()) -> Folders:
         """A copy with some folders added and removed, without those that have no `local_path`."""
         gone = set(map(local_path, removed))
         new = {root: folder.name or root.name for folder in added if (root := local_path(folder.uri))}
-        return Folders({root: name for root, name in self._names.items() if root not in gone} | new)
+        return Folders({root: name for root, name in self.names.items() if root not in gone} | new)
+
+    def opened(self, documents: Iterable[TextDocument]) -> dict[str, TextDocument]:
+        """Documents by workspace path. One that is open under its own name wins over others behind links."""
+        found = [(path, one) for one in documents if (path := self.find(one.uri))]
+        return dict(sorted(found, key=lambda pair: file_at(self.all, pair[0]) == local_path(pair[1].uri)))
 
     def path(self, uri: str) -> str:
         """A document's workspace path. Raises PositionError if it is outside of every folder."""
@@ -65,6 +70,8 @@ class Folders:
 
     def uri(self, path: str) -> str:
         """The URI of a workspace path. Raises PositionError if its folder has been removed."""
+        if path in self._uris:
+            return self._uris[path]
         if file := file_at(self.all, path):
             return file.as_uri()
         raise PositionError(f"{path} is no longer in any of the workspace's folders: ask again")
@@ -140,12 +147,17 @@ class EditorState:
         file = file_path(uri)
         return next((document for document in self._documents() if local_path(document.uri) == file), None)
 
+    def current_folders(self) -> Folders:
+        """The folders, and in locations the URIs of open documents: unsaved text may be behind a link alone."""
+        opened = self.folders.opened(self._documents())
+        return Folders(self.folders.names, {path: document.uri for path, document in opened.items()})
+
     def sources(self, folders: Folders) -> Sources:
         """The engine's sources, with open documents as in the editor. Raises WorkspaceError without a folder."""
         if not folders.all:
             raise WorkspaceError("no folder is open: open the repository's folder, then ask again")
-        documents = {path: one.source for one in self._documents() if (path := folders.find(one.uri))}
-        opened = {path: text.encode("utf-8", "replace") for path, text in documents.items()}
+        documents = folders.opened(self._documents())
+        opened = {path: one.source.encode("utf-8", "replace") for path, one in documents.items()}
         return Sources(folders.all, self.settings.files, opened)
 
 
