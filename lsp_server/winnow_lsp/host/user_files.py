@@ -54,7 +54,7 @@ def _read(path: Path | None) -> dict[str, Any] | None:
     if path is None:
         return None
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        return tomllib.loads(path.read_text("utf-8-sig"))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:

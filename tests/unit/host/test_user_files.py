@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from winnow_engine.errors import WorkspaceError
-from winnow_lsp.host.user_files import user_file, workspace_set
+from winnow_lsp.host.user_files import read_settings_file, user_file, workspace_set
 
 
 @pytest.fixture
@@ -36,3 +36,10 @@ def test_what_is_no_set_is_said(sets: Path, text: str | None, said: str) -> None
         sets.write_text(text)
     with pytest.raises(WorkspaceError, match=said):
         workspace_set("backend")
+
+
+def test_a_byte_order_mark_is_no_part_of_the_files(sets: Path) -> None:
+    sets.write_text("[backend]\nfolders = ['/a']\n", "utf-8-sig")
+    assert workspace_set("backend") == [Path("/a")]
+    sets.with_name("winnow.toml").write_text("patience = 3\n", "utf-8-sig")
+    assert read_settings_file() == ({"patience": 3}, ())
