@@ -36,10 +36,10 @@ def workspace_sets() -> tuple[str, ...]:
 
 
 def workspace_set(name: str) -> list[Path]:
-    """The folders of a set, written as `[backend]` and `folders = ["~/src/api"]`. Raises WorkspaceError."""
+    """The folders of a set: `[backend]`, `folders = ["~/src/api"]`, from their file's folder. Raises WorkspaceError."""
     path = user_file("workspaces.toml")
     sets = _read(path)
-    if sets is None:
+    if path is None or sets is None:
         missing = f"{path} does not exist" if path else "this user has no home folder"
         raise WorkspaceError(f"there is no set {name}: {missing}; docs/settings.md says how")
     if name not in sets:
@@ -47,7 +47,7 @@ def workspace_set(name: str) -> list[Path]:
     folders = sets[name].get("folders") if isinstance(sets[name], dict) else None
     if not (isinstance(folders, list) and folders and all(isinstance(folder, str) for folder in folders)):
         raise WorkspaceError(f'{path}: the set {name} needs a list of folders: folders = ["~/src/api"]')
-    return [expanded(folder) for folder in folders]
+    return [path.parent / expanded(folder) for folder in folders]
 
 
 def _read(path: Path | None) -> dict[str, Any] | None:

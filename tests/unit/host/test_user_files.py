@@ -43,3 +43,8 @@ def test_a_byte_order_mark_is_no_part_of_the_files(sets: Path) -> None:
     assert workspace_set("backend") == [Path("/a")]
     sets.with_name("winnow.toml").write_text("patience = 3\n", "utf-8-sig")
     assert read_settings_file() == ({"patience": 3}, ())
+
+
+def test_relative_folders_lead_on_from_the_folder_of_their_file(sets: Path) -> None:
+    sets.write_text("[backend]\nfolders = ['../api', '~/worker', '/a']\n")
+    assert workspace_set("backend") == [sets.parent / "../api", Path("/home/someone/worker"), Path("/a")]
