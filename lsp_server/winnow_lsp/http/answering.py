@@ -22,8 +22,6 @@ class Answering(Generic[T]):
         self._loop, self._pieces = asyncio.get_running_loop(), asyncio.Queue[TurnPiece | None]()
         self._first = self._loop.create_future()  # True once there is a piece, False for an answer without any
         self._reason: Exception = ClientDisconnect()  # why the work is cancelled
-        self._answers: set[Answering[Any]] = request.app.state.answers
-        self._answers.add(self)
         self._work = asyncio.ensure_future(begin(self._add))
         self._work.add_done_callback(self._end)
         self._watch = asyncio.ensure_future(gone(request))
@@ -43,7 +41,6 @@ class Answering(Generic[T]):
         self._work.cancel()
 
     def _end(self, work: asyncio.Future[T]) -> None:
-        self._answers.discard(self)
         if not work.cancelled():
             work.exception()  # retrieved, lest asyncio log it where nobody waits for it any more
         self._put(None)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, TypeVar
+from weakref import WeakSet
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -21,6 +22,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from winnow_engine.chat.complete import Completion
+from winnow_engine.chat.turn import TurnPieceSink
 from winnow_engine.config import ModelConfig
 from winnow_engine.errors import WinnowError
 from winnow_engine.storage.store import Store
@@ -45,6 +47,7 @@ _HEADERS_S = 1.0
 _UNSAFE = re.compile(r"[^\w.:/\[\]-]", re.ASCII)
 _LONGEST_NAME, _MOST_NAMES = 64, 32
 _LEFT = 499  # nobody reads it; as nginx logs it
+T = TypeVar("T")
 Endpoint = Callable[[Dialect, Request], Awaitable[Response]]
 
 
@@ -94,7 +97,7 @@ def app(open_service: Callable[[], EngineService], guard: Guard) -> Starlette:
         routes=routes, middleware=_middleware(guard), lifespan=lifespan, exception_handlers={HTTPException: refuse}
     )
     application.state.guard, application.state.requests = guard, 0
-    application.state.answers = set()
+    application.state.answers = WeakSet[Answering[Any]]()
     application.router.redirect_slashes = False
     return application
 
@@ -168,7 +171,7 @@ async def _health(_dialect: Dialect, request: Request) -> Response:
 async def _answer(dialect: Dialect, request: Request) -> Response:
     service = _service(request)
     wanted = replace(dialect.read(await _body(request), service.model), user=request.state.user)
-    answer, reply = Answering(partial(service.complete, wanted), request), dialect.reply(wanted)
+    answer, reply = _begun(request, partial(service.complete, wanted)), dialect.reply(wanted)
     if not wanted.stream:
         return JSONResponse(reply.whole(await answer.completion()), headers=_notes(wanted))
     await answer.begun(_HEADERS_S)  # an error until then still has its status
@@ -179,15 +182,22 @@ async def _answer(dialect: Dialect, request: Request) -> Response:
 async def _count(dialect: Dialect, request: Request) -> Response:
     service, read = _service(request), dialect.read_count or dialect.read
     wanted = replace(read(await _body(request), service.model), user=request.state.user)
-    tokens = await Answering(lambda _: service.count(wanted), request).completion()
+    tokens = await _begun(request, lambda _: service.count(wanted)).completion()
     return JSONResponse({**dialect.counted, "input_tokens": tokens}, headers=_notes(wanted))
 
 
 async def _embed(_dialect: Dialect, request: Request) -> Response:
     service = _service(request)
     wanted = read_embedding(await _body(request), service.encoder)
-    found = Answering(lambda _: service.embed(wanted.texts, request.state.user), request)
+    found = _begun(request, lambda _: service.embed(wanted.texts, request.state.user))
     return JSONResponse(embeddings(wanted, *await found.completion()), headers=_notes(wanted))
+
+
+def _begun(request: Request, begin: Callable[[TurnPieceSink], Coroutine[Any, Any, T]]) -> Answering[T]:
+    """An answer that `stop_answers` ends."""
+    answer = Answering(begin, request)
+    request.app.state.answers.add(answer)
+    return answer
 
 
 def _service(request: Request) -> EngineService:
