@@ -15,7 +15,6 @@ import click
 from winnow_engine.config import SPECULATE
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.models.cache import given_file
-from winnow_engine.models.names import PREFIX
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET, MODELS
 from winnow_engine.models.target_table import known_targets
 from winnow_engine.platform import expanded, is_file, user_folder
@@ -170,9 +169,10 @@ def _beneath(folder: Path, name: str, value: Any) -> Any:
     """A setting's value, where what names a file or folder does so from `folder`."""
     if name == "index.shared":
         return [one if is_url(one) else str(folder / expanded(one)) for one in value]
-    if name not in (*_MODELS, "speculate") or value in _NAMES or is_url(value) or value.startswith(PREFIX):
+    if name not in (*_MODELS, "speculate") or value in _NAMES or is_url(value):
         return value
-    return str(folder / expanded(value))
+    file = folder / expanded(value)
+    return str(file) if given_file(value) or is_file(file) else value  # never a file of the working folder
 
 
 def _assigned(given: Sequence[str]) -> dict[str, Any]:

@@ -112,6 +112,12 @@ def test_paths_in_the_file_lead_on_from_its_folder(file: Path, tmp_path: Path, m
     assert config.models.drafter == "qwen2.5-coder-0.5b"
     assert config.models.target == str(file.parent / "~nosuchuser" / "x.gguf")
     assert config.shared_indexes == ("https://a.b/c",)
+    file.write_text('drafter = "qwen2.5-codr-0.5b"\ntarget = "own"\nspeculate = "none.gguf"')
+    (file.parent / "own").unlink()
+    config, _ = parsed()
+    assert config is not None
+    names = (config.models.drafter, config.models.target, config.models.speculate)
+    assert names == ("qwen2.5-codr-0.5b", str(file.parent / "own"), str(file.parent / "none.gguf"))
 
 
 def test_the_file_in_the_documentation_works(file: Path) -> None:
