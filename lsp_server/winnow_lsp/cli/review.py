@@ -25,6 +25,7 @@ from winnow_engine.storage.store import Store, default_path
 from winnow_lsp.cli.ask import replies_to
 from winnow_lsp.cli.in_process import sources_of
 from winnow_lsp.cli.options import folders_of, json_option, server_option, workspaces_option
+from winnow_lsp.cli.report import notice_lines
 from winnow_lsp.cli.setting_options import setting_options
 from winnow_lsp.cli.terminal import cancel_on_interrupt, show, show_json
 from winnow_lsp.host.reply import Reply
@@ -55,15 +56,14 @@ def review(changes: str | None, message: bool, as_json: bool, as_sarif: bool, se
         return
     corrected = corrections(repeated, (one.answer for one in replies[1:]))
     made = reviewed(reply.answer, found, workspace, corrected) if reply else unchanged(found.title)
-    notices = reply.notices if reply else ()
     if as_sarif:
         show_json(sarif(made, version("winnow-lsp"), folders_of(options)), indent=2)
     elif as_json:
-        show_json(asdict(made) | {"notices": list(notices)})
+        show_json(asdict(made) | {"notices": list(reply.notices) if reply else []})
     else:
         show("\n".join(_lines(made)))
-        for notice in notices:
-            show(f"note: {notice}", err=True)
+        for line in notice_lines(reply.notices, reply.stats) if reply else ():
+            show(line, err=True)
 
 
 def _replies(asked: str, words: Sequence[str], options: dict[str, Any], server: bool) -> list[Reply]:
@@ -84,7 +84,7 @@ def _show_message(proposed: str, title: str, as_json: bool) -> None:
     elif proposed:
         show(proposed)
     else:
-        show(f"note: no message: {title}", err=True)
+        show(f"note: no message: nothing changed in the files that Winnow reads: {title}", err=True)
 
 
 def _read(options: dict[str, Any], asked: str, cancellation: Cancellation) -> tuple[Workspace, Changes]:

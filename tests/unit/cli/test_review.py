@@ -32,7 +32,7 @@ def test_nothing_changed(changes: list[str], form: str | None, tmp_path: Path, m
         told = json.loads(done.stdout)
         assert (told["files"], told["findings"], told["summary"]) == ([], [], "Nothing changed that Winnow reads.")
     elif form == "--message":
-        assert (done.stdout, "no message" in done.stderr) == ("", True)
+        assert (done.stdout, "no message: nothing changed" in done.stderr) == ("", True)
     else:
         assert "Nothing changed that Winnow reads." in done.stdout
 

@@ -59,7 +59,7 @@ def answers(
 
     `explain` asks the hand-written questions that have keys, and half of them again without the code that answers.
     Seed 0 is greedy, as the product is; others sample. `function` has functions written out.
-    docs/relevance.md explains the scores.
+    docs/results/answers.md explains the scores.
     """
     if only is not None and only not in {one.name for one in repositories(Split(split))}:
         raise click.BadParameter(f"no repository of the {split} split is called {only!r}", param_hint="--only")
