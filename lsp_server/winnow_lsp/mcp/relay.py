@@ -45,7 +45,8 @@ CAPABILITIES: dict[str, Any] = {"tools": {"listChanged": False}}
 _SHOW_STRUCTURED = ("claude-code", "Visual Studio Code", "Code - OSS", "VSCodium", "code-server")
 _TABLE = Path(__file__).with_name("tools.json")
 _CHUNK = 1 << 16
-_CLOSED = {"code": -32000, "message": "Winnow's server has ended: start `winnow mcp` again"}  # as MCP's SDKs say it
+ENDED = "Winnow's server has ended: start `winnow mcp` again"
+_CLOSED = {"code": -32000, "message": ENDED}  # as MCP's SDKs say it
 
 
 def reads_text(client: str) -> bool:
