@@ -188,17 +188,19 @@ class AgentRelay:
 
     def _listen(self) -> None:
         """Answer what needs no server, and hand everything else on."""
-        whole = True
+        parts = list[bytes]()  # of the line so far
         with self._to_server:
             with suppress(OSError):
                 while part := self._in.readline(_CHUNK):
                     before = self._greeting.identity
-                    answer = self._greeting.answer(part) if whole else None
+                    answer = None if parts else self._greeting.answer(part)
+                    parts.append(part)
                     if answer is not None:
                         self._say(answer)
-                    elif whole:
-                        self._waiting |= _identities(part, requests=True)
-                    whole = part.endswith(b"\n")
+                    elif part.endswith(b"\n"):
+                        self._waiting |= _identities(b"".join(parts), requests=True)
+                    if part.endswith(b"\n"):
+                        parts.clear()
                     # The server has to know who the client is; an empty line has it started.
                     self._to_server.sendall(part if answer is None or self._greeting.identity != before else b"\n")
                     if self._greeting.listed or (answer is None and b"notifications/initialized" not in part):

@@ -99,9 +99,10 @@ def test_an_agent_that_says_nothing_needs_no_server(agent: Agent) -> None:
     assert agent.returncode == 0
 
 
-def test_an_agent_is_told_that_the_server_has_ended(agent: Agent) -> None:
+@pytest.mark.parametrize("length", [0, 200_000])
+def test_an_agent_is_told_that_the_server_has_ended(agent: Agent, length: int) -> None:
     for identity, method in enumerate(("initialize", "ping", "end")):
-        send(agent, method, identity, HELLO)
+        send(agent, method, identity, HELLO | ({"padding": "x" * length} if method == "end" else {}))
     assert agent.stdout
     answers = [message for message in map(json.loads, agent.stdout) if "id" in message]
     assert [message["id"] for message in answers] == [0, 1, 2]
