@@ -110,16 +110,13 @@ def read_changes(sources: Sources, workspace: Workspace, asked: str, cancellatio
 
 def folders_in(folders: Iterable[Folder], top: Path) -> tuple[Folder, ...]:
     """The folders of the repository at `top`, or the one that it is within a folder. PositionError if there is none."""
-    found, top = list[Folder](), top.resolve()
-    for folder in folders:
-        root = folder.root.resolve()
-        if top_above(root) == top:
-            found.append(folder)
-        elif top.is_relative_to(root):
-            found.append(Folder(top, folder.workspace_path(top.relative_to(root).as_posix())))
-    if not found:
-        raise PositionError(f"the repository {top} is outside the workspace: open its folder first")
-    return tuple(found)
+    top, roots = top.resolve(), {folder: folder.root.resolve() for folder in folders}
+    if own := tuple(folder for folder, root in roots.items() if top_above(root) == top):
+        return own
+    for folder, root in roots.items():
+        if top.is_relative_to(root):
+            return (Folder(top, folder.workspace_path(top.relative_to(root).as_posix())),)
+    raise PositionError(f"the repository {top} is outside the workspace: open its folder first")
 
 
 def _files(repository: Repository, folder: Folder, revisions: Revisions, workspace: Workspace) -> Iterator[ChangedFile]:

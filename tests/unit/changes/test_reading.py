@@ -180,6 +180,8 @@ def test_one_repository_of_several(top: Path, read: Read, tmp_path: Path, asked:
         found = asked_changes(question, sources, read(top / "src", other), Cancellation())
         assert found is not None
         assert summary(found) == {path: "new file"}
+    nested = git.sources_of(other, inner).folders
+    assert folders_in(nested, inner) == nested[1:]
     with pytest.raises(PositionError, match="open its folder"):
         folders_in(sources.folders, tmp_path)
 
