@@ -46,27 +46,24 @@ def ignore_settings(top: Path, around: IgnoreSettings | None = None) -> IgnoreSe
     own = tuple(line for config in configs for line in _ABOUT_IGNORING.findall(read_or_empty(config)))
     if around is not None and own == around.own and not any(map(_NAMES_FILE.search, own)):
         return around
-    found = _configured(top)
     usual = Path(os.environ.get("XDG_CONFIG_HOME") or (home() or Path("/")) / ".config", "git", "ignore")
-    excludes = top / found.get("core.excludesfile", usual)
-    any_case = found.get("core.ignorecase", "").lower() in ("true", "yes", "on", "1")
+    named = _configured(top, "path", "core.excludesFile")
+    excludes = top / (usual if named is None else named)
+    any_case = _configured(top, "bool", "core.ignoreCase") == "true"
     return IgnoreSettings(excludes.resolve(), any_case, own)  # often a link into a folder of settings
 
 
-def _configured(top: Path) -> dict[str, str]:
-    """Values in the repository's configuration, the user's and the system's; if it is damaged, in the latter two."""
+def _configured(top: Path, kind: str, name: str) -> str | None:
+    """A value in the repository's configuration, the user's or the system's; if it is damaged, in the latter two."""
     for place in (top, Path(top.anchor)):
         try:
             check_readable(place)
-            status, output, _ = Git(place).outcome(
-                *("config", "--type=path", "-z", "--get-regexp", r"^core\.(excludesfile|ignorecase)$"),
-                timeout_s=_QUICK_S,
-            )
+            status, output, _ = Git(place).outcome("config", f"--type={kind}", "-z", "--get", name, timeout_s=_QUICK_S)
         except GitError:
             continue
         if status in (0, 1):
-            return dict(one.split("\n", 1) for one in os.fsdecode(output).split("\0")[:-1])
-    return {}
+            return os.fsdecode(output).removesuffix("\0") if output else None
+    return None
 
 
 @dataclass(frozen=True, slots=True)

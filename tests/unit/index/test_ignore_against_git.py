@@ -259,7 +259,7 @@ def test_a_repository_within_another_has_rules_of_its_own(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("outer", ["true", "false", ""])
-@pytest.mark.parametrize("inner", ["YES", "0", ""])
+@pytest.mark.parametrize("inner", ["YES", "2", "0", ""])
 def test_the_case_of_letters_counts_as_each_repository_is_configured(outer: str, inner: str, tmp_path: Path) -> None:
     rules = {".gitignore": "Build/\n*.TXT\n[C-D]ap.py\n\u00c9.py\n", "src/\u00e9.py": "text\n"}
     for top, value in ((tmp_path, outer), (tmp_path / "inner", inner)):
@@ -279,6 +279,14 @@ def test_where_case_does_not_count_tracked_files_and_winnows_own_rules_are_as_be
     kept = kept_by_winnow(tmp_path)
     assert kept == kept_by_git(tmp_path) | {"B.txt"}
     assert "docs/a.py" in kept
+
+
+def test_case_that_does_not_count_without_a_value_loses_no_file_of_patterns(tmp_path: Path) -> None:
+    make_tree(tmp_path, {"src/a.py": "text\n"})
+    (tmp_path / "patterns").write_text("SRC\n")
+    with (tmp_path / ".git/config").open("a") as config:
+        config.write(f"[core]\n\tignorecase\n\texcludesFile = {tmp_path / 'patterns'}\n")
+    assert "src/a.py" not in kept_by_winnow(tmp_path) == kept_by_git(tmp_path)
 
 
 COMMIT = ("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", "a")
