@@ -156,7 +156,7 @@ class HttpTarget:
                     remember(f"{self._address.base}#{self.model}", answer)
                 return answer
             self._thinks = True
-            if not attempt.room and left < (room := self.thinking_tokens(request.sampling)):
+            if not attempt.softly and left < (room := self.thinking_tokens(request.sampling)):
                 raise ThoughtRoomError(
                     f"the model on {self._address.host} thinks, and the prompt leaves {left} of {room} tokens for "
                     "that: lower the budget or the answer's length"

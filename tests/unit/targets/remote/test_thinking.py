@@ -85,19 +85,24 @@ def test_a_server_that_thinks_unasked_has_room_for_it_from_then_on(hostile: Host
     assert target.thinking_tokens(AUTO) == 36
 
 
-def test_a_prompt_that_leaves_no_room_for_a_thought_is_made_anew(hostile: Hostile) -> None:
-    hostile.chat = lambda talk: talk.stream(*FORMS["llama-server"])
-    target, said = HttpTarget.open(parse(hostile.url)), list[str]()
+@pytest.mark.parametrize("meanwhile", [False, True])
+def test_a_prompt_that_leaves_no_room_for_a_thought_is_made_anew(hostile: Hostile, meanwhile: bool) -> None:
+    thinks = [delta(reasoning=f"{n} ") for n in range(30)]
+    hostile.chat = lambda talk: talk.stream(*thinks, event("Yes."), *END)
+    target, said, others = HttpTarget.open(parse(hostile.url)), list[str](), [None] * meanwhile
 
     @fits_anew
     def answer() -> Generation:
         room = target.context_limit - target.thinking_tokens(AUTO) - AUTO.max_tokens
         prompt = target.chat_prompt([Message("user", "x" * 2 * (room - 40))])
+        while others:
+            others.pop()
+            ask_again(target, AUTO)  # another question is the first to see that it thinks
         return target.generate(Request(prompt, AUTO, said.append, on_thought=said.append))
 
     assert answer().text == "Yes."
-    assert "".join(said) == "Hm, so.Yes."
-    assert [talk.document["max_tokens"] for talk in hostile.chats] == [8, 44]
+    assert "".join(said).endswith("28 29Yes.")
+    assert hostile.chats[-1].document["max_tokens"] == 44
     assert target.thinking_tokens(AUTO) == 36
 
 
