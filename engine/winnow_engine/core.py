@@ -170,7 +170,7 @@ class Citation:
 class Sentence:
     """A sentence or list item of an answer, characters `start` to `end`, and up to three places that hold it.
 
-    `support` is the probability that the best place holds it, None for one that names its places or states nothing.
+    `support` is the probability that the best place holds it, None where nobody asks.
     `unknown` are the names in code form, as `start` and `end`, that nothing in workspace, question or change has.
     """
 
