@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from winnow_engine.core import UnitKind
 from winnow_engine.editing.changes import FileEdit, LineEdit, inserting
-from winnow_engine.editing.edited_lines import fenced, parsed_file
+from winnow_engine.editing.edited_lines import fenced
 from winnow_engine.editing.reply import indentation
 from winnow_engine.editing.request import EditTask, WantedEdit
 from winnow_engine.errors import NoCodeError, NotApplicableError
@@ -17,7 +17,7 @@ from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.languages.base import DocComment, Language
 from winnow_engine.index.lines import text_lines
-from winnow_engine.index.outline import Definition, ParsedFile
+from winnow_engine.index.outline import Definition, ParsedFile, parse_or_plain
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
 
@@ -45,7 +45,7 @@ def documenting(workspace: Workspace, request: WantedEdit) -> EditTask:
     language = for_path(file.path)
     if language is None or language.documentation is None:
         raise NotApplicableError(f"Winnow does not know how {file.path} is documented: document it by hand")
-    parsed = parsed_file(file)
+    parsed = parse_or_plain(file.local_path, file.data)
     definition = _around(parsed, cursor.start_line)
     place = _place(file, parsed, definition, language.documentation)
     last = min(definition.last, definition.first + _MOST_SHOWN)

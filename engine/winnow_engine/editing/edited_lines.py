@@ -12,8 +12,7 @@ from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.languages.base import Language
 from winnow_engine.index.lines import text_lines
-from winnow_engine.index.outline import Definition, ParsedFile, parse, plain
-from winnow_engine.index.syntax import GrammarError
+from winnow_engine.index.outline import Definition, parse_or_plain
 from winnow_engine.index.units import cut_points
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.markdown import block
@@ -64,20 +63,13 @@ def fenced(lines: Sequence[str], language: Language | None) -> str:
     return block("\n".join(lines), language.name if language else "")
 
 
-def parsed_file(file: IndexedFile) -> ParsedFile:
-    """A file with its tree, or without one if its grammar gives up."""
-    try:
-        return parse(file.local_path, file.data)
-    except GrammarError:
-        return plain(file.data)
-
-
 def lines_to_edit(workspace: Workspace, cursor: Cursor) -> EditedLines:
     """The function around a cursor, else its units; a part where that is long. Raises PositionError, EditError."""
     cursor = workspace.settled(cursor)
     file = workspace.file(cursor.path)
     numbers = workspace.units_at(cursor.path, cursor.start_line, cursor.end_line)
-    functions = [one for one in parsed_file(file).outline.definitions if one.kind in _FUNCTIONS]
+    parsed = parse_or_plain(file.local_path, file.data)
+    functions = [one for one in parsed.outline.definitions if one.kind in _FUNCTIONS]
     around = [one for one in functions if one.first <= cursor.start_line and cursor.end_line <= one.last]
     if around:
         found = EditedLines(file, around[-1].first, around[-1].last, around[-1])
@@ -91,7 +83,8 @@ def _part(passage: EditedLines, cursor: Cursor) -> EditedLines:
     """The statements around a cursor in a long passage; no function, because its name is not all it has."""
     first, last = passage.start_line, passage.end_line
     units = [one for one in passage.file.units if first <= one.end_line and one.start_line <= last]
-    cuts = [cut for unit in units for cut in cut_points(passage.file.local_path, passage.file.data, unit)]
+    parsed = parse_or_plain(passage.file.local_path, passage.file.data)
+    cuts = [cut for unit in units for cut in cut_points(parsed, unit)]
     before = [cut for cut in cuts if cursor.start_line - _AROUND <= cut <= cursor.start_line]
     after = [cut - 1 for cut in [*cuts, last + 1] if cursor.end_line < cut <= cursor.end_line + _AROUND]
     start = max(first, min(before, default=cursor.start_line))

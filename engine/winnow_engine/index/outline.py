@@ -262,7 +262,7 @@ class ParsedFile:
 
 
 def parse(path: str, data: bytes) -> ParsedFile:
-    """Parse a file by its name. Raises GrammarError if its grammar cannot handle the text; `plain` always can."""
+    """Parse a file by its name. Raises GrammarError if its grammar cannot handle the text."""
     language = languages.for_path(path)
     if language is None or len(data) > _MAX_PARSED_BYTES:
         return plain(data)
@@ -272,12 +272,17 @@ def parse(path: str, data: bytes) -> ParsedFile:
     return ParsedFile(text, lines, syntax, read_outline(syntax, lines.count))
 
 
+def parse_or_plain(path: str, data: bytes) -> ParsedFile:
+    """A file with its tree, or without one if its grammar gives up."""
+    try:
+        return parse(path, data)
+    except GrammarError:
+        return plain(data)
+
+
 def syntax_errors(path: str, data: bytes) -> int | None:
     """Number of syntax errors in a file; None if no grammar can tell."""
-    try:
-        syntax = parse(path, data).syntax
-    except GrammarError:
-        return None
+    syntax = parse_or_plain(path, data).syntax
     return None if syntax is None else syntax.errors()
 
 

@@ -10,8 +10,7 @@ from itertools import groupby
 
 from winnow_engine.core import Unit, UnitKind
 from winnow_engine.index.lines import Lines
-from winnow_engine.index.outline import ParsedFile, parse, plain
-from winnow_engine.index.syntax import GrammarError
+from winnow_engine.index.outline import ParsedFile
 
 _NO_STATEMENT = 1000  # sorts after every depth of statements
 _BLANK = re.compile(rb"\s*")
@@ -105,14 +104,10 @@ def tile(parsed: ParsedFile, lines: Lines) -> tuple[Unit, ...]:
     return tuple(units)
 
 
-def cut_points(path: str, data: bytes, unit: Unit, deepest: int = 2) -> tuple[int, ...]:
+def cut_points(parsed: ParsedFile, unit: Unit, deepest: int = 2) -> tuple[int, ...]:
     """Lines of a unit at which it may be cut, its first one included: statements of these levels, else blank lines."""
     first, last = unit.start_line, unit.end_line
-    try:
-        parsed = parse(path, data)
-        found = [line for line, depth in statement_lines(parsed, first, last).items() if depth <= deepest]
-    except GrammarError:
-        parsed, found = plain(data), []
+    found = [line for line, depth in statement_lines(parsed, first, last).items() if depth <= deepest]
     body = range(first + 1, last + 1)
     found = found or [line for line in body if blank(parsed, line - 1) and not blank(parsed, line)]
     return tuple(sorted({first, *(found or body)}))

@@ -119,7 +119,8 @@ class _Basket:
         for unit in (one for one in ranking if self._source.tokens[one] and one not in self.kept):
             if misses > _MISS_LIMIT:
                 return
-            divisible = unit in self._named or self._source.tokens[unit] > self._budget
+            large = unit in self._named or self._source.tokens[unit] > self._budget
+            divisible = large and self._left >= _LEAST_CUT_TOKENS
             kept = self._add_whole(unit) or (divisible and self._add_cut(unit))
             misses = 0 if kept else misses + 1
 

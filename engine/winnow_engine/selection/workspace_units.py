@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import Span, UnitKind
+from winnow_engine.index.outline import parse_or_plain
 from winnow_engine.index.units import cut_points
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Cursor, Scope
@@ -28,6 +30,7 @@ class WorkspaceUnits:
     ) -> None:
         self.tokens = tokens
         self._workspace, self._count, self._scope = workspace, count, scope
+        self._parsed = lru_cache(1)(parse_or_plain)  # a unit is cut several times to find the lines that fit
 
     def whole(self, unit: int) -> KeptUnit:
         """All of a unit."""
@@ -40,7 +43,7 @@ class WorkspaceUnits:
         line = (self._scope and self._scope.line_of(unit)) or found.start_line
         first, last = must or (line, line)
         first, last = max(first, found.start_line), min(last, found.end_line)
-        cuts = (cut_points(file.path, file.data, found, deepest) for deepest in _DEPTHS)
+        cuts = (cut_points(self._parsed(file.path, file.data), found, deepest) for deepest in _DEPTHS)
         return next(filter(None, (self._run(unit, tokens, points, (first, last)) for points in cuts)), None)
 
     def _run(self, unit: int, tokens: int, points: Sequence[int], wanted: tuple[int, int]) -> KeptUnit | None:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -11,9 +12,11 @@ import pytest
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import CancelledError, NothingMatchesError, PositionError
 from winnow_engine.index import scope
+from winnow_engine.index.outline import parse_or_plain
 from winnow_engine.index.scope import files_in, in_scope, matching_lines
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
+from winnow_engine.selection import workspace_units
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 
 FILES = {
@@ -128,7 +131,11 @@ def test_a_search_ends_when_its_time_is_over_or_it_is_cancelled(
         matching_lines(workspace, range(2), "no such thing", Cancellation())
 
 
-def test_a_unit_is_cut_around_the_line_that_matches(tmp_path: Path, workspace_of: Made) -> None:
+def test_a_unit_is_cut_around_the_line_that_matches(
+    tmp_path: Path, workspace_of: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parse = Mock(wraps=parse_or_plain)
+    monkeypatch.setattr(workspace_units, "parse_or_plain", parse)
     body = "".join(f"    step_{number}()\n" for number in range(100))
     workspace = workspace_of({"a.py": f"def all():\n{body}"}, tmp_path)
     question = in_scope(Question("Why?", pattern="step_70"), workspace, Cancellation())
@@ -137,3 +144,5 @@ def test_a_unit_is_cut_around_the_line_that_matches(tmp_path: Path, workspace_of
     assert cut is not None
     assert cut.start_line <= 72 <= cut.end_line
     assert cut.tokens <= 20
+    assert units.cut(0, 30, (5, 9))
+    assert parse.call_count == 1

@@ -12,11 +12,13 @@ class Lines:
 
     def __init__(self, tokens: list[int]) -> None:
         self.tokens = np.array(tokens, np.int32)
+        self.cuts = 0
 
     def whole(self, unit: int) -> KeptUnit:
         return KeptUnit(unit, 1, int(self.tokens[unit]), int(self.tokens[unit]))
 
     def cut(self, unit: int, tokens: int, must: tuple[int, int] | None) -> KeptUnit | None:
+        self.cuts += 1
         first, last = must or (1, 1)
         end = min(first + tokens - 1, int(self.tokens[unit]))
         return KeptUnit(unit, first, end, end - first + 1) if end >= last else None
@@ -50,6 +52,12 @@ def test_named_lines_stay_where_their_unit_is_cut(
     tokens: list[int], named: dict[int, list[int]], wanted: KeptUnit
 ) -> None:
     assert wanted in choose(Lines(tokens), scores(9, 1), 1000, named=named)
+
+
+def test_nothing_is_cut_once_the_budget_is_full() -> None:
+    source, named = Lines([940, *[100] * 60]), {unit: [1] for unit in range(61)}
+    assert choose(source, scores(*range(61, 0, -1)), 1000, named=named) == [source.whole(0)]
+    assert source.cuts == 0
 
 
 def test_length_counts_less_where_one_thing_is_asked_for() -> None:
