@@ -10,7 +10,9 @@ from typing import Literal
 
 _ASCII = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])|\d+")
 _ACCENTS = re.compile("[\u0300-\u036f]")
-_PIECE = re.compile(r"(?s:.{1,256}(?!\S)|.{1,256})")  # ends before white space if it can: nothing combines with that
+# Ends before white space if it can, as nothing combines with that; else not before an accent, a vowel or a final of
+# Hangul, or a mark of kana.
+_PIECE = re.compile("(?s:.{1,256}(?!\\S)|.{1,256}(?![\u0300-\u036f\u1161-\u11ff\u3099\u309a])|.{1,256})")
 _ALPHABETS = [chr(code) for code in range(0x80, 0x2000)]  # in which there are capitals and marks
 
 # Scripts that write words without spaces, and Hangul, whose words carry particles.

@@ -1,4 +1,5 @@
 import time
+from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from winnow_engine.index.words import words
         ("检查订单", "检查 查订 订单"),
         ("割引のHTTPServer、値", "割引 の http server 値"),
         ("할인 만료를", "할인 만료 료를"),
+        (normalize("NFD", f"の{'ガ' * 200} {'값' * 200}"), "の" + " ガガ" * 199 + " 값값" * 199),
         ("हिन्दी में / فحص الخصم", "हिन्दी में فحص الخصم"),
     ],
 )
