@@ -69,5 +69,5 @@ def _references(parsed: ParsedFile, unit_at: list[int]) -> Iterator[tuple[str, i
         if end - start >= _MIN_REFERENCE:
             name = parsed.text[start:end].decode("utf-8", "replace")
             if language.packed:
-                name = name.strip(".") if language.dotted else _QUALIFIERS.sub("", name)
+                name = name.strip(".") or name if language.dotted else _QUALIFIERS.sub("", name)
             yield name, unit_at[node.start_point.row]

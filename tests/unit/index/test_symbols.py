@@ -89,6 +89,10 @@ def test_a_name_is_referred_to_by_the_unit_that_uses_it(sample: str, name: str, 
     assert unit in units_of(analysis, analysis.symbols.references, name)
 
 
+def test_dots_alone_are_a_name() -> None:
+    assert analyse("a.R", b".load(....)\n").symbols.references == (("....", 0), ("load", 0))
+
+
 def test_a_name_as_long_as_its_file_is_read_in_linear_time() -> None:
     name = "a" * 1_000_000
     assert analyse("a.ex", name.encode()).symbols.references == ((name, 0),)  # would not end
