@@ -58,6 +58,13 @@ def unwanted_content(data: bytes) -> str | None:
     return "secret: holds a private key" if _KEY.match(data[:_HEAD_BYTES]) else _machine_written(data)
 
 
+def is_secret(path: str, data: bytes) -> bool:
+    """True for a file whose name or text says that it holds passwords or keys, whatever else leaves it out."""
+    folder, _, name = path.rpartition("/")
+    reason = name_rules.reason_against(name, False, folder.rpartition("/")[2])
+    return (reason or "").startswith("secret:") or _KEY.match(data[:_HEAD_BYTES]) is not None
+
+
 def _machine_written(data: bytes) -> str | None:
     for comment in _head_comments(data):
         if mark := _GENERATED.search(comment):

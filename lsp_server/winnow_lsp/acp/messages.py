@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import RawIOBase
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from winnow_engine.config import FileRules
 from winnow_engine.core import Citation, Folder, Kept, Span, counted
 from winnow_engine.errors import NotJsonError, PositionError
+from winnow_engine.index.file_rules import is_secret
 from winnow_engine.index.files import explain
 from winnow_engine.prompting.markdown import block as fenced_block
 from winnow_engine.prompting.markdown import code
@@ -29,6 +30,7 @@ from winnow_lsp.host.roots import file_path, workspace_path
 from winnow_lsp.host.standard_output import take_standard_output, write_whole
 
 _BETWEEN_COUNTS_S = 0.25
+_MOST_EMBEDDED = 4000  # characters of all embedded texts of a prompt
 _NUMBERS = re.compile(r"[\d,.]+")
 
 Update = Callable[[Mapping[str, Any]], None]
@@ -109,17 +111,24 @@ class _Part:
     mentions: bool = False
     cursor: Cursor | None = None
     path: str = ""
+    embedded: str = ""
+
+    def with_embedded(self, most: int) -> _Part:
+        """The part with its embedded text, if any, of which up to `most` characters are shown."""
+        shown = f"\n\n{self.text}:\n{fenced_block(_ends(self.embedded, most), '')}\n"
+        return replace(self, text=shown) if self.embedded else self
 
 
 def question_of(blocks: object, folder: Path, earlier: tuple[Turn, ...], rules: FileRules | None = None) -> Question:
     """The question of a prompt, whose cursor is the last block that names lines below `folder`. Raises RequestError.
 
-    A file's embedded text is part of the question only where Winnow does not read the file.
+    A file's embedded text is part of the question only where Winnow does not read the file and it is no secret.
     """
     if not isinstance(blocks, list):
         raise RequestError(INVALID_PARAMS, "prompt must be a list of content blocks")
     parts = [_part(block, folder, rules) for block in blocks]
-    text = _joined(parts)
+    share = _MOST_EMBEDDED // max(1, sum(bool(part.embedded) for part in parts))
+    text = _joined([part.with_embedded(share) for part in parts])
     if not text.strip():
         raise RequestError(INVALID_PARAMS, "the prompt is empty: write a question")
     cursors = [part.cursor for part in parts if part.cursor]
@@ -142,28 +151,37 @@ def _part(block: object, folder: Path, rules: FileRules | None) -> _Part:
         case {"type": "text", "text": str(text)}:
             return _Part(text)
         case {"type": "resource_link", "uri": str(uri)}:
-            return _mention(uri, folder) or _Part(f"`{uri}`", mentions=True)
+            return _mention(uri, folder)
         case {"type": "resource", "resource": {"uri": str(uri), "text": str(text)}}:
-            mention = _mention(uri, folder) or _Part(f"`{uri}`")
+            mention = _mention(uri, folder)
             if mention.path and explain(folder, Path(mention.path), rules).included:
                 return mention
-            return _Part(f"\n\n{mention.text}:\n{fenced_block(text, '')}\n", mentions=True)
+            secret = is_secret(mention.path or uri.partition("#")[0], text.encode("utf-8", "replace"))
+            return mention if secret else _Part(mention.text, True, embedded=text)
         case {"type": "resource", "resource": {"uri": str(uri), "blob": str()}}:
-            return _mention(uri, folder) or _Part(f"`{uri}`", mentions=True)
+            return _mention(uri, folder)
         case {"type": "image" | "audio" as kind}:
             raise RequestError(INVALID_PARAMS, f"Winnow reads no {kind}: ask in words")
     shown = repr(block.get("type")) if isinstance(block, Mapping) else type(block).__name__
     raise RequestError(INVALID_PARAMS, f"prompt has a block that is no content: {shown}")
 
 
-def _mention(uri: str, folder: Path) -> _Part | None:
-    """A file below the folder, with its lines if the URI ends in some, such as `#L10-20`; None for another URI."""
-    try:
+def _ends(text: str, most: int) -> str:
+    """The text, or its beginning and end, cut at lines where there are any; a log ends with what matters."""
+    if len(text) <= most:
+        return text
+    head, tail = text[: most // 2], text[len(text) - most // 2 :]
+    head, tail = head[: head.rfind("\n") + 1] or f"{head}\n", tail[tail.find("\n") + 1 :] or tail
+    return f"{head}⋯ {counted(len(text) - len(head) - len(tail), 'character')} left out\n{tail}"
+
+
+def _mention(uri: str, folder: Path) -> _Part:
+    """A file below the folder, with its lines if the URI ends in some, such as `#L10-20`; another URI as it is."""
+    path = None
+    with suppress(PositionError, ValueError, OSError):
         path, fragment = workspace_path([Folder(folder, "")], file_path(uri)), urlsplit(uri).fragment
-    except (PositionError, ValueError, OSError):
-        return None
     if path is None:
-        return None
+        return _Part(f"`{uri}`", True)
     lines = _LINES.fullmatch(fragment)
     if lines is None or not 1 <= int(lines[1]) <= int(lines[2] or lines[1]):
         return _Part(f"`{path}`", True, None, path)

@@ -1,5 +1,6 @@
 """Which question a prompt's content blocks ask."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,31 @@ def test_the_embedded_text_of_a_file_that_is_not_read_is_part_of_the_question(tm
         assert asked.cursor is None
     read = embedded((tmp_path / "a.py").as_uri(), "failed")
     assert question_of([text("Why?"), read], tmp_path, (), rules).text == "Why? `a.py`"
+
+
+def test_long_embedded_texts_share_a_limit_and_are_cut_at_lines(tmp_path: Path) -> None:
+    log = "\n".join(f"{number:04} worker failed" for number in range(2000))
+    blocks = [embedded((tmp_path / name).as_uri(), log) for name in ("a.log", "b.log", "c.log")]
+    asked = question_of([text("Why?"), *blocks], tmp_path, ())
+    texts = re.findall(r"```\n(.*?)⋯ ([\d,]+) characters left out\n(.*?)\n```", asked.text, re.DOTALL)
+    assert (len(asked.text) < 4200, len(texts)) == (True, 3)
+    for head, left_out, tail in texts:
+        assert len(head) + int(left_out.replace(",", "")) + len(tail) == len(log)
+        assert (log.startswith(head), head[-1], log.endswith(f"\n{tail}")) == (True, "\n", True)
+    one_line = question_of([embedded("zed:///thread", f"<{'x' * 50_000}>")], tmp_path, ()).text
+    assert re.search(r"```\n<x{1999}\n⋯ 46,0\d\d characters left out\nx{1999}>\n```", one_line)
+
+
+@pytest.mark.parametrize("path", [".env", "build/.env", "unsaved/.docker/config.json", "key.txt", "../.env"])
+def test_the_text_of_a_secret_is_not_part_of_the_question(tmp_path: Path, path: str) -> None:
+    folder, file = tmp_path / "w", tmp_path / "w" / path
+    for place, content in {".gitignore": "build\n", ".env": "A=1", "build/.env": "A=1", "key.txt": ""}.items():
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        (folder / place).write_text(content)
+    content = "-----BEGIN PRIVATE KEY-----\n" if path == "key.txt" else "PASSWORD=hush\n"
+    block = embedded(file.resolve().as_uri(), content)
+    asked = question_of([text("Why?"), block], folder, (), FileRules(exclude=(".env",)))
+    assert asked.text == f"Why? `{file.resolve().as_uri() if path.startswith('..') else path}`"
 
 
 def test_a_file_is_found_through_links(tmp_path: Path) -> None:
