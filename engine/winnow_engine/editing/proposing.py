@@ -16,6 +16,7 @@ from winnow_engine.editing.request import EditKind, EditTask, WantedEdit
 from winnow_engine.errors import BudgetError, CutOffError, NoCodeError
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.prompting.layout import code_of
+from winnow_engine.prompting.markdown import FENCE
 from winnow_engine.prompting.messages import Message
 from winnow_engine.selection.ranking import Selection, SelectionStats
 from winnow_engine.targets.base import Generation, Request, Target, fits_anew
@@ -104,11 +105,13 @@ def _generated(
     target: Target, prompt: Any, sampling: Sampling, task: EditTask, progress: ProgressSink, cancellation: Cancellation
 ) -> Generation:
     """The answer as far as its first block that changes something: what models say below it takes as long again."""
-    stop, heard = cancellation.part(), [""]
+    stop, heard, line = cancellation.part(), "", ""
 
     def hear(piece: str) -> None:
-        heard[0] += piece
-        if "\n" in piece and is_enough(heard[0], task.read, task.expected):
+        nonlocal heard, line
+        heard += piece
+        *ended, line = (line + piece).split("\n")
+        if any(map(FENCE.fullmatch, ended)) and is_enough(heard, task.read, task.expected):
             stop.cancel()
 
     generation = target.generate(Request(prompt, sampling, hear, stop, progress))

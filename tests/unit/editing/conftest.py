@@ -42,11 +42,12 @@ class Words(list[Message]):
 
 @dataclass
 class Scripted:
-    """A target that gives one answer, in pieces of a few characters, and stops when it is told to."""
+    """A target that gives one answer, in pieces of some characters, and stops when it is told to."""
 
     answer: str
     finish: str = "eos"
     context_limit: int = 100_000
+    step: int = 3
     asked: list[Any] = field(default_factory=list)
     heard: str = ""
 
@@ -65,11 +66,11 @@ class Scripted:
     def generate(self, request: Request[Words]) -> Generation:
         self.asked.append(request)
         self.heard, finish = "", self.finish
-        for start in range(0, len(self.answer), 3):
+        for start in range(0, len(self.answer), self.step):
             if request.cancellation.cancelled:
                 finish = "cancelled"
                 break
-            piece = self.answer[start : start + 3]
+            piece = self.answer[start : start + self.step]
             self.heard += piece
             request.on_text(piece)
         return Generation(self.heard, finish, 9, 0, 0.0, 0.0, 9, 0.0)  # type: ignore[arg-type]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 
 from winnow_engine.core import Budget, Cancellation, Sampling, Span, UnitKind
+from winnow_engine.editing import proposing
 from winnow_engine.editing.proposing import Proposal, propose
 from winnow_engine.editing.request import EditKind, WantedEdit
 from winnow_engine.errors import (
@@ -44,6 +46,17 @@ def test_a_fix_is_proposed_and_nothing_is_written(reading, tmp_path) -> None:
     assert (proposal.title, proposal.sound, proposal.notices) == ("Fix `price`", True, ("a notice",))
     assert proposal.spans == (CALLER,)
     assert (tmp_path / "root" / "shop.py").read_text() == FILES["shop.py"]
+
+
+@pytest.mark.parametrize("step", [3, 50])
+def test_an_answer_is_looked_at_as_a_fence_ends(reading, monkeypatch, step: int) -> None:
+    asked = Mock(wraps=proposing.is_enough)
+    monkeypatch.setattr(proposing, "is_enough", asked)
+    long = FIX.replace("    return", "    count += 1\n" * 40 + "    return")
+    target = Scripted(f"{long}\nThe name was wrong.\n{'It was. ' * 20}", step=step)
+    run(reading, target)
+    assert asked.call_count == 2
+    assert len(target.heard) < len(long) + 2 + step
 
 
 def test_the_target_sees_the_code_around_it_and_the_code_to_change_once(reading) -> None:
