@@ -14,6 +14,7 @@ _PHRASES = re.compile(  # each means its group's name; "What is the problem with
     r"(?P<purpose>problem\w*\W+(?:\w+\W+){0,3}?(?:solve\w*|lost|resuelve\w*|resou\w*)|проблем\w*\W+(?:\w+\W+)?реша\w*"
     r"|問題を解決|解[决決]了?(?:什么|什麼|哪些)[问問][题題]"
     r"|\bfeatures?(?=\W+(?:do(?:es)?|of)\W+(?:this|the|your|our)\W+(?:app|lib|pro[gj]|repo|tool)))"
+    r"|(?P<has>\bhat(?=\W+(?:das|dieses?)\b)|\bwhat(?:\W?s|\W+is)\W+inside\b)"
     r"|(?P<tests>\bunit\W?tests?\b(?:\Wsuite\b)?|\btest\Wsuites?\b)|(?P<setup>\bdev(?:elopment)?\W+(?:environment|server)\b)"
     r"|(?P<run>\bcommands?(?=\W+(?:(?:do|should|i|we|you|use|need|to)\W+)*(?:build|execute|install|run|start)s?\W+"
     r"(?:all|it|its|my|our|tests?|the|this|your)\b))"
@@ -77,7 +78,7 @@ _OTHER = """few sentences m ve bin neu lesen zusammen fuhr* archivo* soy nuev* l
     этого этом этой я находит* главн* основн* объяснить делает здесь какого 方 方法 使 使用 全体 最初 主 主要 教 下
     中 全 行 書 作 読 知 的 是 有 个 個 哪 哪些 哪里 哪裡 哪儿 里 裡 从 從 在 怎么 怎麼 怎样 怎樣 如何 为 為 请 請 给
     給 我 我们 我們 一下 和 與 与 及 以及 吗 嗎 呢 了 上 能 可以 要 想 应该 應該 会 會 进行 進行 被 所 都 整个 整個
-    整体 整體 该 該 此 本 它 由 包 包含 用 干 文件 第一 步 简单 簡單 hat inside unitaire* unitari* нуж* про"""
+    整体 整體 该 該 此 本 它 由 包 包含 用 干 文件 第一 步 简单 簡單 unitaire* unitari* нуж* про"""
 
 
 def _pattern(text: str) -> re.Pattern[str]:

@@ -71,7 +71,7 @@ Which environment variable does this read?|Where is the environment set up?|What
 Where are features read?|How are features built?|What are the features of the model?|What is a unit?
 Which command parses the file?|What does the command do?|Which command runs first?|Which command starts the server?
 How does the test suite mock time?|How does the development server reload?|Wo wird die Architektur geprüft?
-依赖在哪里解析？|依存関係はどこで解決されますか？"""
+依赖在哪里解析？|依存関係はどこで解決されますか？|What does the hat do?|What does inside do?"""
 
 
 def lines(text: str) -> list[str]:
