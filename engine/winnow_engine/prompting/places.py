@@ -19,13 +19,22 @@ from winnow_engine.index.name_rules import module_of
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
 
-_LINE = r"(?i:lines?|zeilen?|l[íi]neas?|lignes?|строк\w{0,3}|行[号號]?)\s"
+_JOINERS = {  # words between the first line and the last, by the word before them
+    r"lines?\s|(?-i:L)(?=\d)": "to|through|and",
+    r"zeilen?\s": "bis|und",
+    r"l[íi]neas?\s": "al?|y",
+    r"lignes?\s": "à|et",
+    r"строк\w{0,3}\s": "по|и",
+}
+_LINE_WORD = "|".join(f"(?P<word{number}>{word})" for number, word in enumerate(_JOINERS))
+_JOINER = "|".join(rf"(?(word{number})\s(?:{to})\s|(?!))" for number, to in enumerate(_JOINERS.values()))
+_DASH = r"\s?[-–—到至]\s?|[~〜～]"
 _LINES = re.compile(
-    rf"(?:[:：](?:\s?(?P<word>{_LINE})|L)?|#(?:L|lines-)|(?<=\S)\((?=\d+(?:,\s?\d+)?\))|\b(?P<apart>{_LINE}|L(?=\d))"
-    r"|(?:第\s?|(?<!\d))(?=\d+(?:\s?[-–—~〜～到至]\s?\d+)?\s?行))"
+    rf"(?:[:：]L?|#(?:L|lines-)|(?<=\S)\((?=\d+(?:,\s?\d+)?\))|(?:[:：]\s?|\b)(?P<word>(?i:{_LINE_WORD}|行[号號]?\s))"
+    rf"|第\s?(?=\d+(?:(?:{_DASH})\d+)?\s?行)|(?<!\d)(?=\d+(?:(?:{_DASH})\d+)?\s?行目))"
     r"(?P<start>\d{1,7})(?:[:C]\d{1,5}\b|,\s?\d{1,5}(?=\)))?"
-    r"(?:(?:\s?[-–—~〜～到至]\s?|\.\.|(?(word)|(?(apart)|(?!)))\s(?:to|through|and|bis|und|al?|y|à|et|по|и)\s)"
-    r"L?(?P<end>\d{1,7})(?:[:C]\d{1,5}\b)?)?(?:\s?行目?)?(?![^\W\u3041-\u9fff]|[.:]\d)"
+    rf"(?:(?:{_DASH}|\.\.|{_JOINER})L?(?P<end>\d{{1,7}})(?:[:C]\d{{1,5}}\b)?)?"
+    r"(?:\s?行目?)?(?![^\W\u3041-\u9fff]|[.:]\d)"
 )
 _BETWEEN = re.compile(r"[\s,;:–—(`*_\"'“”’»>)\]]*$")
 _NEAR = re.compile(  # between a path and its line
@@ -75,7 +84,7 @@ class PlaceReader:
             before, end = _QUERY.sub("", _NEAR.sub("", text[line : match.start()])), match.end()
             apart = len(_BETWEEN.sub("", before, count=1))
             path = self._path(before, apart)
-            if path is None and match["apart"] and (behind := _BEHIND.match(text, end)):
+            if path is None and match["word"] and (behind := _BEHIND.match(text, end)):
                 path, end = self._ending(behind["quoted"] or behind["plain"].rstrip(".;:!?)]")), behind.end()
             if path is not None:
                 last = end
