@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -274,7 +274,7 @@ def _error(error: Mapping[str, Any]) -> Exception:
 
 
 def _reply(result: Mapping[str, Any], folders: Sequence[Folder]) -> Reply:
-    gone = (Citation(*_place(one["location"], folders), one["commit"]) for one in result.get("citedBefore", ()))
+    gone = _before(result.get("citedBefore", ()), folders)
     return Reply(
         answer=result["answer"],
         citations=(*(Citation(*_place(citation, folders)) for citation in result["citations"]), *gone),
@@ -289,11 +289,14 @@ def _reply(result: Mapping[str, Any], folders: Sequence[Folder]) -> Reply:
 
 def _sentence(one: Mapping[str, Any], folders: Sequence[Folder]) -> Sentence:
     places = tuple(Citation(*_place(place, folders)) for place in one["places"])
-    gone = tuple(
-        Citation(*_place(place["location"], folders), place["commit"]) for place in one.get("placesBefore", ())
-    )
+    gone = _before(one.get("placesBefore", ()), folders)
     unknown = tuple((name["start"], name["end"]) for name in one["unknown"])
-    return Sentence(one["start"], one["end"], places + gone, one.get("support"), unknown)
+    return Sentence(one["start"], one["end"], (*places, *gone), one.get("support"), unknown)
+
+
+def _before(places: Iterable[Mapping[str, Any]], folders: Sequence[Folder]) -> Iterator[Citation]:
+    """Places in commits."""
+    return (Citation(*_place(one["location"], folders, follow=False), one["commit"]) for one in places)
 
 
 def _span(span: Mapping[str, Any], folders: Sequence[Folder]) -> Span:
@@ -302,8 +305,8 @@ def _span(span: Mapping[str, Any], folders: Sequence[Folder]) -> Span:
     return Span(path, start, end, span["tokens"], span["score"], kind, span["name"], span["features"])
 
 
-def _place(location: Mapping[str, Any], folders: Sequence[Folder]) -> tuple[str, int, int]:
+def _place(location: Mapping[str, Any], folders: Sequence[Folder], follow: bool = True) -> tuple[str, int, int]:
     """The workspace path and the lines of a location, which ends where the line after its last one begins."""
-    path, lines = workspace_path(folders, file_path(location["uri"])), location["range"]
+    path, lines = workspace_path(folders, file_path(location["uri"]), follow), location["range"]
     assert path is not None, "the server speaks of files in the folders"
     return path, lines["start"]["line"] + 1, lines["end"]["line"]

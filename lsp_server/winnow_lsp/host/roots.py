@@ -32,9 +32,9 @@ def local_path(uri: str) -> Path | None:
     return None
 
 
-def below(file: Path, root: Path) -> Path | None:
-    """The file relative to the root, by name or else with links resolved; None if it is not below the root."""
-    if not file.is_relative_to(root):
+def below(file: Path, root: Path, follow: bool = True) -> Path | None:
+    """The file relative to the root, by name or else with links resolved if to `follow`; None if it is not below it."""
+    if follow and not file.is_relative_to(root):
         try:
             file, root = file.resolve(), root.resolve()
         except (OSError, RuntimeError):  # a circle of links
@@ -59,13 +59,14 @@ def is_everything(folder: Path) -> bool:
     return resolved == Path(resolved.anchor) or ((own := home()) is not None and resolved == own.resolve())
 
 
-def workspace_path(folders: Sequence[Folder], file: Path) -> str | None:
+def workspace_path(folders: Sequence[Folder], file: Path, follow: bool = True) -> str | None:
     """The workspace path of a file, in the innermost of the folders that it lies in; None if it is in none.
 
     A file behind a link has the path that the link leads to, since no link in a folder is followed when it is read.
+    A file in a commit is found by name, without `follow`.
     """
-    for place in (Path(os.path.realpath(file)), file):
-        if inside := [(folder, path) for folder in folders if (path := below(place, folder.root)) is not None]:
+    for place in (Path(os.path.realpath(file)), file) if follow else (file,):
+        if inside := [(folder, path) for folder in folders if (path := below(place, folder.root, follow)) is not None]:
             folder, relative = min(inside, key=lambda found: len(found[1].parts))
             return folder.workspace_path(relative.as_posix())
     return None

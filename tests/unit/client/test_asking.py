@@ -150,3 +150,18 @@ def test_a_question_about_changes_and_lines_that_are_gone() -> None:
     reply, _, sent = asked({"id": 2, "result": {**RESULT, **gone}}, question=Question("Why?", changes="main...HEAD"))
     assert sent[2]["params"]["changes"] == "main...HEAD"
     assert reply.citations == (Citation("a/é.py", 4, 4), Citation("a/é.py", 7, 8, "1" * 40))
+
+
+def test_lines_in_a_commit_are_found_by_name_where_a_link_is_now(tmp_path: Path) -> None:
+    for folder in ("app", "shared"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "app" / "lib").symlink_to("../shared")
+    location = {**where("", 7, 8), "uri": (tmp_path / "app/lib/a.py").as_uri()}
+    gone = [{"location": location, "commit": "1" * 40}]
+    sentence = {"start": 0, "end": 3, "places": [location], "placesBefore": gone, "unknown": []}
+    result = {**RESULT, "citations": [location], "citedBefore": gone, "sentences": [sentence], "spans": []}
+    found = (Citation("shared/a.py", 7, 8), Citation("app/lib/a.py", 7, 8, "1" * 40))
+    reply, _, _ = asked({"id": 2, "result": result}, folders=(Folder(tmp_path),))
+    assert reply.citations == reply.sentences[0].places == found
+    reply, _, _ = asked({"id": 2, "result": result}, folders=(Folder(tmp_path, "w"), Folder(tmp_path / "shared", "s")))
+    assert [one.path for one in reply.citations] == ["s/a.py", "w/app/lib/a.py"]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from lsprotocol import types
 from pygls.workspace import TextDocument
 
+from winnow_engine.core import Citation
 from winnow_engine.errors import PositionError
 from winnow_engine.question import Cursor
 from winnow_lsp.host.roots import file_path
@@ -99,7 +100,9 @@ def test_a_document_behind_a_link_is_the_file_that_it_leads_to(tmp_path: Path) -
     editor = EditorState(lambda: documents)
     editor.folders = one
     assert editor.sources(one).open_documents == {"shared/a.py": b"def edited(): ...\n"}
-    assert editor.current_folders().uri("shared/a.py") == behind
+    now, before = Citation("shared/a.py", 1, 1), Citation("shared/a.py", 1, 1, "1" * 40)
+    shown = [editor.current_folders().location(place).uri for place in (now, before)]
+    assert shown == [behind, (left / "shared/a.py").as_uri()]
     documents[:0] = [TextDocument((left / "shared/a.py").as_uri(), "def itself(): ...\n", 1)]
     assert editor.sources(one).open_documents == {"shared/a.py": b"def itself(): ...\n"}
 

@@ -68,9 +68,9 @@ class Folders:
         """A document's workspace path, or None if it is outside of every folder."""
         return workspace_path(self.all, file) if (file := local_path(uri)) else None
 
-    def uri(self, path: str) -> str:
-        """The URI of a workspace path. Raises PositionError if its folder has been removed."""
-        if path in self._uris:
+    def uri(self, path: str, committed: bool = False) -> str:
+        """The URI of a workspace path, `committed` or as it is now. PositionError if its folder has been removed."""
+        if path in self._uris and not committed:
             return self._uris[path]
         if file := file_at(self.all, path):
             return file.as_uri()
@@ -84,7 +84,8 @@ class Folders:
     def location(self, place: Citation | Span) -> types.Location:
         """The whole lines of a citation or span, as an editor's location."""
         lines = types.Range(types.Position(place.start_line - 1, 0), types.Position(place.end_line, 0))
-        return types.Location(self.uri(place.path), lines)
+        committed = isinstance(place, Citation) and bool(place.commit)
+        return types.Location(self.uri(place.path, committed), lines)
 
 
 class Document(TextDocument):
