@@ -35,10 +35,10 @@ class Answering(Generic[T]):
         if not self._first.done():
             self._first.set_result(piece is not None)
 
-    def stop(self) -> None:
-        """Cancel it, because the server stops."""
+    def stop(self) -> bool:
+        """Cancel it, because the server stops. False if it has ended."""
         self._reason = ApiError(503, "the server is stopping: ask again later", code="stopping")
-        self._work.cancel()
+        return self._work.cancel()
 
     def _end(self, work: asyncio.Future[T]) -> None:
         if not work.cancelled():

@@ -102,10 +102,10 @@ def app(open_service: Callable[[], EngineService], guard: Guard) -> Starlette:
     return application
 
 
-def stop_answers(application: Starlette) -> None:
-    """End the answers in progress with an error."""
-    for answer in tuple(application.state.answers):
-        answer.stop()
+def stop_answers(application: Starlette) -> bool:
+    """End the answers in progress with an error. False if there are none."""
+    stopped = [answer.stop() for answer in application.state.answers]
+    return any(stopped)
 
 
 def _middleware(guard: Guard) -> list[Middleware]:

@@ -38,15 +38,21 @@ def listening_socket(host: str, port: int) -> socket.socket:
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, stop: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, stop: Callable[[], bool]) -> None:
         super().__init__(config)
-        self._stop = stop
+        self._stop, self._told_twice = stop, False
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        if self.should_exit:  # told twice: uvicorn would leave at once, with a traceback
-            asyncio.get_running_loop().call_soon_threadsafe(self._stop)
+        if self.should_exit and not self._told_twice:
+            self._told_twice = True
+            asyncio.get_running_loop().call_soon_threadsafe(self._stop_now)
         else:
-            super().handle_exit(sig, frame)
+            super().handle_exit(sig, frame)  # told three times, uvicorn leaves at once, with a traceback
+
+    def _stop_now(self) -> None:
+        if not self._stop():
+            for task in self.server_state.tasks:
+                task.cancel()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         stopping = asyncio.get_running_loop().call_later(_LEAVE_S, self._stop)
@@ -56,10 +62,11 @@ class _Server(uvicorn.Server):
             stopping.cancel()
 
 
-def web_server(application: ASGIApp, stop: Callable[[], None] = lambda: None) -> uvicorn.Server:
+def web_server(application: ASGIApp, stop: Callable[[], bool] = lambda: False) -> uvicorn.Server:
     """A server of HTTP/1.1 that logs nothing and does not say what it is.
 
-    Told to stop, it waits a few seconds for answers in progress, then has `stop` end them.
+    Told to stop, it waits a few seconds for answers in progress, then has `stop` end them. Told twice, it does so now;
+    if `stop` finds none, it cancels other requests, such as one whose body has not come. Told three times, it leaves.
     """
     config = uvicorn.Config(
         application,

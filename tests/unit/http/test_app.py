@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from signal import SIGINT
+from time import monotonic
 
 import pytest
 
@@ -159,19 +160,35 @@ async def test_a_server_that_stops_ends_answers_in_progress(
     assert (refused.status_code, "the server is stopping" in refused.json()["error"]["message"]) == (503, True)
 
 
+@pytest.mark.parametrize("twice", [False, True])
 async def test_a_server_that_stops_reports_no_bug_for_a_body_that_does_not_come(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    twice: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(guard, "_LEAVE_S", 0)
+    monkeypatch.setattr(guard, "_LEAVE_S", PATIENCE_S if twice else 0)
     monkeypatch.setattr(guard, "_CANCEL_S", 0.1)
-    async with serving(Fake("Hel")) as client:
+    fake = Fake("Hel")
+    async with serving(fake) as client:
+        await client.post(CHAT, json=HELLO)  # an answer that has ended
         reader, writer = await asyncio.open_connection("127.0.0.1", client.base_url.port)
         head = f"POST {CHAT} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n"
         writer.write(head.encode())
         await asyncio.sleep(0.1)
+        for _ in range(2 * twice):
+            fake.server.handle_exit(SIGINT, None)
+        told_s = monotonic()
+    assert monotonic() - told_s < PATIENCE_S
     assert b" 500 " in await reader.readline()
     writer.close()
     assert not [record for record in caplog.records if record.exc_info]
+
+
+async def test_a_server_that_is_told_to_stop_three_times_leaves_at_once() -> None:
+    server, leaves = guard.web_server(app.app(Fake, Guard(None)), lambda: True), []
+    for _ in range(3):
+        server.handle_exit(SIGINT, None)
+        await asyncio.sleep(0)
+        leaves.append(server.force_exit)
+    assert leaves == [False, False, True]
 
 
 async def test_requests_beyond_the_most_are_refused_in_the_apis_form_until_there_is_room() -> None:
