@@ -76,6 +76,15 @@ local function home()
   vim.cmd("WinnowAsk why?")
   local said = (messages[#messages] or ""):find("NotAttachedError.*home directory")
   check("the home directory itself is not", said and not attached, messages)
+  local help = table.concat(vim.fn.readfile(vim.fs.joinpath(vim.env.WINNOW_PLUGIN, "doc", "winnow.txt")), "\n")
+  assert(loadstring(help:match("home directory is no project.->lua\n(.-)\n<")))()
+  attach()
+  root = vim.lsp.get_clients({ name = "winnow", bufnr = 0 })[1].root_dir
+  check("the home directory is one where the user says so", root == own, root)
+  open("../home/project/sub/b.py")
+  attach()
+  root = vim.lsp.get_clients({ name = "winnow", bufnr = 0 })[1].root_dir
+  check("other buffers keep their projects then", root == vim.fs.joinpath(own, "project"), root)
   vim.env.HOME = before
 end
 

@@ -15,7 +15,7 @@ end
 return {
   cmd = { "winnow", "serve" },
   root_markers = { ".git", ".hg", ".jj", ".winnowignore", "pyproject.toml", "package.json", "Cargo.toml", "go.mod" },
-  -- A home directory may be a repository, as with dotfiles. It is a workspace where `root_dir` names it.
+  -- A home directory may be a repository, as with dotfiles, but is not taken for a project.
   root_dir = function(bufnr, on_dir)
     for _, marker in ipairs(vim.lsp.config.winnow.root_markers) do
       local root = vim.fs.root(bufnr, { marker })
