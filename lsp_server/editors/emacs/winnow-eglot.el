@@ -67,7 +67,8 @@
 
 (defun winnow--everything-p (directory)
   "Whether DIRECTORY is all that the user has: the home, which may be a repository, or the whole disk."
-  (seq-some (lambda (all) (file-equal-p directory all)) '("~/" "/")))
+  (or (seq-some (lambda (all) (file-equal-p directory all)) '("~/" "/"))
+      (equal (expand-file-name directory) (expand-file-name ".." directory)))) ; another disk
 
 (cl-defmethod initialize-instance :before ((_server winnow-server) &rest _)
   "Refuse to read all that the user has."

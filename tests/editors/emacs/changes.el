@@ -167,4 +167,9 @@
                      winnow--servers)))
   (delete-directory home t))
 
+;;; Another disk, as on Windows, has a root directory of its own; here that of another machine
+
+(changes-check "another-disk-is-not-read"
+               (equal (mapcar #'winnow--everything-p '("/" "/ssh:nowhere:/" "/ssh:nowhere:/work/")) '(t t nil)))
+
 ;;; changes.el ends here

@@ -88,6 +88,31 @@ local function home()
   vim.env.HOME = before
 end
 
+--- A repository that is a whole disk of Windows, for the plugin's configuration and that of nvim-lspconfig.
+local function disk()
+  local os_uname, fs_realpath, fs = vim.uv.os_uname, vim.uv.fs_realpath, vim.fs
+  vim.uv.os_uname = function()
+    return { sysname = "Windows_NT" }
+  end
+  vim.uv.fs_realpath = function(path)
+    return path == "D:/" and "D:\\" or fs_realpath(path)
+  end
+  local editors = fs.joinpath(fs.dirname(vim.env.WINNOW_SCRIPTS), "../../lsp_server/editors")
+  package.loaded["vim.fs"] = nil
+  vim.fs = require("vim.fs")
+  vim.fs.root = function()
+    return "D:/"
+  end
+  local roots = {}
+  for _, path in ipairs({ "nvim", "registries/nvim-lspconfig" }) do
+    dofile(fs.joinpath(editors, path, "lsp/winnow.lua")).root_dir(0, function(root)
+      roots[path] = root
+    end)
+  end
+  check("a whole disk of Windows is no project", vim.tbl_isempty(roots), roots)
+  vim.uv.os_uname, vim.uv.fs_realpath, vim.fs, package.loaded["vim.fs"] = os_uname, fs_realpath, fs, fs
+end
+
 local function prompting()
   open("names.py")
   attach()
@@ -520,6 +545,7 @@ harness.run(function()
     changing,
     dying,
     home,
+    disk,
     health,
   }) do
     part()

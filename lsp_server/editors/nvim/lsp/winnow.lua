@@ -3,12 +3,19 @@
 ---
 --- Enable it with `vim.lsp.enable("winnow")`; change it with `vim.lsp.config("winnow", { … })`.
 
+--- A path with links resolved and, on Windows too, forward slashes.
+---@param path string
+---@return string
+local function real(path)
+  return vim.fs.normalize(vim.uv.fs_realpath(path) or path, { expand_env = false })
+end
+
 --- Whether a directory is all that the user has: the home, or a whole disk.
 ---@param directory string
 ---@return boolean
 local function is_everything(directory)
-  local real = vim.uv.fs_realpath(directory)
-  return real == vim.uv.fs_realpath(vim.fs.normalize("~")) or real == vim.fs.dirname(real)
+  local found = real(directory)
+  return found == real(vim.fs.normalize("~")) or found == vim.fs.dirname(found)
 end
 
 ---@type vim.lsp.Config
