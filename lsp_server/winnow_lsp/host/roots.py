@@ -33,13 +33,13 @@ def local_path(uri: str) -> Path | None:
 
 
 def below(file: Path, root: Path, follow: bool = True) -> Path | None:
-    """The file relative to the root, by name or else with links resolved if to `follow`; None if it is not below it."""
+    """The path relative to the root, by name or else with links resolved if to `follow`; None if it lies elsewhere."""
     if follow and not file.is_relative_to(root):
         try:
             file, root = file.resolve(), root.resolve()
         except (OSError, RuntimeError):  # a circle of links
             return None
-    return file.relative_to(root) if file.is_relative_to(root) and file != root else None
+    return file.relative_to(root) if file.is_relative_to(root) else None
 
 
 def named_folders(names: Mapping[Path, str]) -> Iterator[Folder]:
@@ -59,16 +59,27 @@ def is_everything(folder: Path) -> bool:
     return resolved == Path(resolved.anchor) or ((own := home()) is not None and resolved == own.resolve())
 
 
-def workspace_path(folders: Sequence[Folder], file: Path, follow: bool = True) -> str | None:
-    """The workspace path of a file, in the innermost of the folders that it lies in; None if it is in none.
+def directory_prefix(folders: Sequence[Folder], directory: Path, follow: bool = True) -> str | None:
+    """The start of the workspace paths of a directory's files, in the innermost of the folders; None if it is in none.
 
-    A file behind a link has the path that the link leads to, since no link in a folder is followed when it is read.
-    A file in a commit is found by name, without `follow`.
+    Links to a directory or above it are resolved, since none in a folder is followed when the folder is read.
     """
-    for place in (Path(os.path.realpath(file)), file) if follow else (file,):
+    for place in (Path(os.path.realpath(directory)), directory) if follow else (directory,):
         if inside := [(folder, path) for folder in folders if (path := below(place, folder.root, follow)) is not None]:
             folder, relative = min(inside, key=lambda found: len(found[1].parts))
-            return folder.workspace_path(relative.as_posix())
+            return folder.workspace_path(f"{relative.as_posix()}/".removeprefix("./"))
+    return None
+
+
+def workspace_path(folders: Sequence[Folder], file: Path, follow: bool = True) -> str | None:
+    """The workspace path of a file, or of the one that it leads to as a link; None if it is in none of the folders.
+
+    A file in a commit is found by name, without `follow`.
+    """
+    real = Path(os.path.realpath(file)) if follow and os.path.islink(file) else file  # noqa: PTH114  raises nothing
+    for place in (real, file):
+        if (prefix := directory_prefix(folders, place.parent, follow)) is not None:
+            return prefix + place.name
     return None
 
 

@@ -71,7 +71,7 @@ def _inside(folders: Sequence[Folder], text: str, written: str) -> str:
     if text.startswith("/") or relative.split("/")[0] == "..":
         for folder in sorted(folders, key=lambda folder: -len(folder.root.parts)):
             path = Path(os.path.normpath(folder.root / text))
-            place = Path() if path == folder.root else below(path, folder.root)
+            place = below(path, folder.root)
             if place is not None:
                 return _joined(folder, place.as_posix())
         if not text.startswith("/") or relative == "." or not _exists(folders, relative):

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -174,3 +175,22 @@ async def test_only_folders_that_count_are_watched(watched: Watched, tmp_path: P
     for name in (".git/index", "out/deep/made.py", "picture.png", "src/last.py"):
         (tmp_path / name).write_text("x")
     await watched.noticed(tmp_path / "src" / "last.py")
+
+
+def test_links_are_resolved_once_for_all_changed_files_of_a_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, link = tmp_path / "source", tmp_path / "link"
+    source.mkdir()
+    link.symlink_to(source)
+    watched, real, resolved = Watched(tmp_path), os.path.realpath, list[Path]()
+
+    def counted(path: Path, **options: Any) -> str:
+        resolved.append(path)
+        return real(path, **options)
+
+    monkeypatch.setattr(os.path, "realpath", counted)
+    found = [folder / name for folder in (tmp_path, source, link) for name in ("a.py", "b.py")]
+    watched.watcher.changed(path.as_uri() for path in [*found, source / "c.png"])
+    assert watched.changed == {path.as_uri() for path in found}
+    assert resolved == [tmp_path, source, link]

@@ -14,6 +14,7 @@ import logging
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import aclosing
+from functools import cache, partial
 from pathlib import Path
 
 from lsprotocol import types
@@ -27,6 +28,7 @@ from winnow_engine.index.files import folders
 from winnow_engine.index.ignore import RULE_FILES
 from winnow_engine.index.name_rules import reason_against_path
 from winnow_engine.platform import watches_single_folders
+from winnow_lsp.host.roots import directory_prefix, local_path
 from winnow_lsp.server.session.editor import EditorState
 
 _DEBOUNCE_MS = 500
@@ -131,8 +133,13 @@ class FileWatcher:
 
     def changed(self, uris: Iterable[str]) -> None:
         """Pass on those of the changed files that may belong to the workspace."""
+        prefix_of = cache(partial(directory_prefix, self._editor.folders.all))  # a branch switch reports thousands
         self._changed(
-            uri for uri in uris if (path := self._editor.folders.find(uri)) and reason_against_path(path) is None
+            uri
+            for uri in uris
+            if (file := local_path(uri))
+            and (prefix := prefix_of(file.parent)) is not None
+            and reason_against_path(prefix + file.name) is None
         )
 
     def close(self) -> None:
