@@ -17,7 +17,7 @@ from winnow_engine.platform import home, is_file
 _QUICK_S = 5.0
 _ABOUT_IGNORING = re.compile(rb"^.*(?:excludesfile|ignorecase|\[include).*$", re.IGNORECASE | re.MULTILINE)
 _NAMES_FILE = re.compile(rb"excludesfile|\[include", re.IGNORECASE)
-_WORKTREE = re.compile(r"^\s*worktree\s*=\s*(?P<path>\S.*?)\s*$", re.MULTILINE)
+_WORKTREE = re.compile(r"^[^\S\n]*worktree[^\S\n]*=[^\S\n]*(?P<path>\S.*)$", re.MULTILINE)
 
 
 def is_repository(folder: Path) -> bool:
@@ -122,7 +122,7 @@ def counted_instead(folder: Path, root: Path) -> Path | None:
 def _own_tree(shared: Path) -> Path | None:
     """The working tree that is no linked one; a submodule's is named in its configuration."""
     if match := _WORKTREE.search(os.fsdecode(read_or_empty(shared / "config"))):
-        return _real(shared / match["path"])
+        return _real(shared / match["path"].rstrip())
     return shared.parent if shared.name == ".git" else None
 
 
