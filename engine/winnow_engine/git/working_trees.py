@@ -47,23 +47,24 @@ def ignore_settings(top: Path, around: IgnoreSettings | None = None) -> IgnoreSe
     if around is not None and own == around.own and not any(map(_NAMES_FILE.search, own)):
         return around
     usual = Path(os.environ.get("XDG_CONFIG_HOME") or (home() or Path("/")) / ".config", "git", "ignore")
-    named = _configured(top, "path", "core.excludesFile")
-    excludes = top / (usual if named is None else named)
-    any_case = _configured(top, "bool", "core.ignoreCase") == "true"
+    names = _configuration(top, "--name-only", "--get-regexp", r"^core\.(excludesfile|ignorecase)$")
+    named = _configuration(top, "--type=path", "--get", "core.excludesFile") if b"excludesfile" in names else b""
+    excludes = top / (os.fsdecode(named).removesuffix("\0") if named else usual)
+    any_case = b"ignorecase" in names and _configuration(top, "--type=bool", "--get", "core.ignoreCase") == b"true\0"
     return IgnoreSettings(excludes.resolve(), any_case, own)  # often a link into a folder of settings
 
 
-def _configured(top: Path, kind: str, name: str) -> str | None:
-    """A value in the repository's configuration, the user's or the system's; if it is damaged, in the latter two."""
+def _configuration(top: Path, *question: str) -> bytes:
+    """What the repository's, the user's and the system's configuration answer; if it is damaged, the latter two."""
     for place in (top, Path(top.anchor)):
         try:
             check_readable(place)
-            status, output, _ = Git(place).outcome("config", f"--type={kind}", "-z", "--get", name, timeout_s=_QUICK_S)
+            status, output, _ = Git(place).outcome("config", "-z", *question, timeout_s=_QUICK_S)
         except GitError:
             continue
         if status in (0, 1):
-            return os.fsdecode(output).removesuffix("\0") if output else None
-    return None
+            return output
+    return b""
 
 
 @dataclass(frozen=True, slots=True)
