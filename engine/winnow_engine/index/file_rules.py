@@ -61,8 +61,8 @@ def unwanted_content(data: bytes) -> str | None:
 def is_secret(path: str, data: bytes) -> bool:
     """True for a file whose name or text says that it holds passwords or keys, whatever else leaves it out."""
     folder, _, name = path.rpartition("/")
-    reason = name_rules.reason_against(name, False, folder.rpartition("/")[2])
-    return (reason or "").startswith("secret:") or _KEY.match(data[:_HEAD_BYTES]) is not None
+    reasons = name_rules.reason_against(name, False, folder.rpartition("/")[2]), unwanted_content(data)
+    return any((reason or "").startswith("secret:") for reason in reasons)
 
 
 def _machine_written(data: bytes) -> str | None:
