@@ -12,6 +12,7 @@ from winnow_engine.git.trees import FileChange
 from winnow_engine.index.file_text import file_text
 from winnow_engine.index.lines import with_lf
 
+NOTHING = "nothing changed in the files that Winnow reads"
 _MOST_PAIRS = 30_000_000  # of lines to compare; beyond it, all between the first and the last difference are changed
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from winnow_engine.changes.changed import Changes
+from winnow_engine.changes.changed import NOTHING, Changes
 from winnow_engine.changes.diff_text import TouchedFile, shown_changes
 from winnow_engine.changes.reading import read_changes
 from winnow_engine.changes.related import related, users_of
@@ -29,7 +29,7 @@ def asked_changes(
     asked = replace(sources, folders=question.changed_in or sources.folders)
     changes = read_changes(asked, workspace, question.changes, cancellation)
     if not changes.files:
-        raise NothingChangedError(f"nothing changed in the files that Winnow reads: {changes.title}")
+        raise NothingChangedError(f"{NOTHING}: {changes.title}")
     return changes
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from winnow_engine.changes.changed import Changes
+from winnow_engine.changes.changed import NOTHING, Changes
 from winnow_engine.changes.reading import read_changes
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import NothingChangedError
@@ -84,7 +84,7 @@ def _show_message(proposed: str, title: str, as_json: bool) -> None:
     elif proposed:
         show(proposed)
     else:
-        show(f"note: no message: nothing changed in the files that Winnow reads: {title}", err=True)
+        show(f"note: no message: {NOTHING}: {title}", err=True)
 
 
 def _read(options: dict[str, Any], asked: str, cancellation: Cancellation) -> tuple[Workspace, Changes]:
