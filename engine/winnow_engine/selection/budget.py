@@ -119,9 +119,8 @@ class _Basket:
         for unit in (one for one in ranking if self._source.tokens[one] and one not in self.kept):
             if misses > _MISS_LIMIT:
                 return
-            large = unit in self._named or self._source.tokens[unit] > self._budget
-            divisible = large and self._left >= _LEAST_CUT_TOKENS
-            kept = self._add_whole(unit) or (divisible and self._add_cut(unit))
+            oversized = unit in self._named or self._source.tokens[unit] > self._budget
+            kept = self._add_whole(unit) or (oversized and self._left >= _LEAST_CUT_TOKENS and self._add_cut(unit))
             misses = 0 if kept else misses + 1
 
     def _add_whole(self, unit: int) -> bool:
