@@ -123,7 +123,7 @@ class Assistant:
         """Answer a question: rank the workspace, fit a prompt, generate from it.
 
         `on_kept` gets the kept code before the target reads it, and once before that if the target still loads. Where
-        much is to be encoded first, it gets provisional places before that.
+        much is to be encoded first, it gets provisional places before that; both again if a prompt is fitted anew.
         `on_thought` gets the thoughts of a reasoning model. `on_sentence` gets each sentence of the answer, on another
         thread, once the code behind it is found.
         """
