@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal, get_args
 
 from winnow_engine.changes.diff_text import TouchedFile
 from winnow_engine.core import UnitKind
 from winnow_engine.index.names import identifiers
+from winnow_engine.index.units import enclosing
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.places import NamedPlace, PlaceReader
 
@@ -89,7 +91,7 @@ def _checked(said: Confidence, reason: str, at_change: bool, workspace: Workspac
 def _names_exist(reason: str, workspace: Workspace, path: str) -> bool:
     """True if the code names between backticks occur in the workspace; the file itself counts whole."""
     names = {name for quoted in _QUOTED.findall(reason) for name in identifiers(quoted) if len(name) > 2}
-    text = identifiers(workspace.file(path).data.decode("utf-8", "replace")) if names else set()
+    text = _words(workspace.file(path).data) if names else set()
     symbols = workspace.symbols
     return all(name in text or len(symbols.defining(name)) or len(symbols.using_name(name)) for name in names)
 
@@ -119,36 +121,53 @@ _MOST_USES = 5  # of one name
 def rule_findings(touched: Sequence[TouchedFile], workspace: Workspace) -> Iterator[Finding]:
     """All that the rules find, in the order of files and lines."""
     yield from _conflicts(touched)
+    imports = list(_imports(touched))
     for name in sorted(_gone(touched, workspace)):
-        yield from _uses(name, workspace)
+        yield from islice(_uses(name, imports, workspace), _MOST_USES)
+
+
+def _written(touched: Sequence[TouchedFile]) -> Iterator[tuple[TouchedFile, int, bytes]]:
+    """The lines that the change wrote, each with its file and number."""
+    hunks = ((one, hunk) for one in touched for hunk in one.units.file.hunks)
+    return ((one, line, one.units.file.after_lines[line - 1]) for one, hunk in hunks for line in hunk.after)
 
 
 def _conflicts(touched: Sequence[TouchedFile]) -> Iterator[Finding]:
-    for one in touched:
-        for hunk in one.units.file.hunks:
-            for line in hunk.after:
-                now = one.now.line(line)
-                if now is not None and one.now.file and _MARKER.match(one.units.file.after_lines[line - 1]):
-                    yield Finding(one.now.file.path, now, now, "a conflict marker was left here", "high", CONFLICT)
+    for one, line, text in _written(touched):
+        now = one.now.line(line)
+        if now is not None and one.now.file and _MARKER.match(text):
+            yield Finding(one.now.file.path, now, now, "a conflict marker was left here", "high", CONFLICT)
 
 
 def _gone(touched: Sequence[TouchedFile], workspace: Workspace) -> set[str]:
-    """The names that the change took the definition of, and that nothing defines now."""
-    before = {name for one in touched for name, _ in one.units.before.symbols.definitions}
+    """Names that the change took the definition of, and that nothing defines now. Methods are used as attributes."""
+    old = [one.units.before for one in touched]
+    before = {name for one in old for name, unit in one.symbols.definitions if one.units[unit].kind != UnitKind.METHOD}
     after = {name for one in touched for name, _ in one.units.after.symbols.definitions}
     return {name for name in before - after if not len(workspace.symbols.defining(name))}
 
 
-def _uses(name: str, workspace: Workspace) -> Iterator[Finding]:
+def _imports(touched: Sequence[TouchedFile]) -> Iterator[tuple[str, bytes]]:
+    """The import lines that the change wrote with names new to the file, by its path: they bring somebody else's."""
+    for one, line, text in _written(touched):
+        units, before = one.units.after.units, one.units.file.before or b""
+        if units[enclosing(units, line)].kind == UnitKind.IMPORTS and _words(text) - _words(before):
+            yield one.units.file.path, text
+
+
+def _words(text: bytes) -> set[str]:
+    return identifiers(text.decode("utf-8", "replace"))
+
+
+def _uses(name: str, imports: Sequence[tuple[str, bytes]], workspace: Workspace) -> Iterator[Finding]:
     """Uses of a name. An attribute may be anybody's, so only uses as a plain name count."""
     word = re.compile(rb"(?<![\w.])%b(?!\w)" % re.escape(name.encode()))
-    found = 0
+    elsewhere = {path for path, text in imports if word.search(text)}
     for number in workspace.symbols.using_name(name):
         file, unit = workspace.units[number]
         match = word.search(file.data, unit.start_byte, unit.end_byte)
-        if match is None or unit.kind in (UnitKind.SECTION, UnitKind.BLOCK) or found == _MOST_USES:
+        if match is None or unit.kind in (UnitKind.SECTION, UnitKind.BLOCK) or file.path in elsewhere:
             continue
-        found += 1
         line = file.lines.line_of(match.start())
         reason = f"`{name}` is used here, but this change removed its definition"
         yield Finding(file.path, line, line, reason, "medium", STILL_USED)

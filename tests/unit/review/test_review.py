@@ -70,6 +70,17 @@ def test_rules_find_what_needs_no_model(review: Callable[[str], Review]) -> None
     ]
 
 
+def test_a_removed_method_or_what_is_imported_instead_is_not_still_used(tmp_path: Path) -> None:
+    top, orders = git.new(tmp_path / "top"), FILES["shop/orders.py"] + "\n\ndef run(start):\n    return start\n"
+    git.commit(top, "one", {"a.py": "class Timer:\n    def start(self): ...\n\n\n" + BASKET, "b.py": orders})
+    elsewhere = orders.replace("gone, total", "total\nfrom lib import gone", 1)
+    git.write(top, {"a.py": "class Timer:\n    pass\n", "b.py": elsewhere})
+    sources = git.sources_of(top)
+    workspace = read_workspace(sources, Store(tmp_path / "index.sqlite"), Cancellation())
+    made = reviewed("", read_changes(sources, workspace, "", Cancellation()), workspace)
+    assert [(one.start_line, one.reason.split()[0]) for one in made.findings] == [(1, "`total`"), (6, "`total`")]
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
