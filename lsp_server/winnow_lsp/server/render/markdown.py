@@ -30,8 +30,7 @@ class Pages:
 
     def __init__(self, client: LanguageServer) -> None:
         self._client = client
-        self._folder: TemporaryDirectory[str] | None = None
-        self._count = 0
+        self._folders: list[TemporaryDirectory[str]] = []
 
     async def show(self, title: str, text: str) -> None:
         """Show Markdown to the user in the best way the client supports."""
@@ -42,8 +41,8 @@ class Pages:
 
     def close(self) -> None:
         """Remove the files."""
-        if self._folder is not None:
-            self._folder.cleanup()
+        for folder in self._folders:
+            folder.cleanup()
 
     async def _opened(self, uri: str) -> bool:
         """Ask the client to open a document; returns whether it did. A client that never answers counts as refusing."""
@@ -55,10 +54,8 @@ class Pages:
         return shown.success
 
     def _write(self, title: str, text: str) -> str:
-        self._folder = self._folder or TemporaryDirectory(prefix="winnow-")
-        self._count += 1
-        path = Path(self._folder.name) / str(self._count) / f"{_slug(title)}.md"
-        path.parent.mkdir()
+        self._folders.append(TemporaryDirectory(prefix="winnow-"))  # one each: systems remove them after some days
+        path = Path(self._folders[-1].name) / f"{_slug(title)}.md"
         path.write_text(_with_relative_links(text, path.parent), encoding="utf-8")
         return path.as_uri()
 
