@@ -102,6 +102,10 @@ class Queue:
                 except CancelledError:
                     continue
 
+    def renew(self) -> None:
+        """Stop background work, which is made anew."""
+        self._background.cancel()
+
     def close(self) -> None:
         """End the threads once they are idle; nothing may be asked any more."""
         self._threads.shutdown(wait=False)

@@ -12,6 +12,7 @@ from winnow_engine.core import Cancellation, ignore
 from winnow_engine.index.workspace import Workspace
 from winnow_lsp.host.queue import Queue
 from winnow_lsp.host.settings import Settings
+from winnow_lsp.server.features import asking
 from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.session.editor import EditorState, Folders
 from winnow_lsp.server.wire.protocol import StrictProtocol
@@ -61,6 +62,11 @@ class Engines:
         self.cancelled = cancellation.cancelled
         return Workspace(())
 
+    def ask(self, *_arguments: object, cancellation: Cancellation) -> None:
+        self.started.set()
+        while not self.go.wait(0.005):
+            cancellation.check()
+
 
 @pytest.fixture
 def engines() -> Engines:
@@ -89,6 +95,20 @@ async def test_models_are_not_freed_while_an_index_that_was_asked_for_needs_them
     engines.go.set()
     await asyncio.wait_for(asyncio.gather(asked, using), PATIENCE_S)
     assert engines.happened == ["replaced", "indexed", "released"]
+
+
+async def test_models_that_are_replaced_read_nothing_ahead(
+    server: WinnowServer, engines: Engines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "on_battery", lambda: False)
+    server.editor.configured.set()
+    ahead = asyncio.create_task(asking.read_ahead(server, "What does delivery cost?"))
+    assert await asyncio.to_thread(engines.started.wait, PATIENCE_S)
+    try:
+        await asyncio.wait_for(server.use(Settings.read({"winnow": {"target": "other.gguf"}})[0]), PATIENCE_S)
+    finally:
+        engines.go.set()
+    assert not await ahead
 
 
 @pytest.mark.parametrize("configured", [False, True])
