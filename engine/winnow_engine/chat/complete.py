@@ -89,4 +89,5 @@ def _generated(
     reader.feed(target.forced_prefix(asked.tools))
     generation = target.generate(replace(request, on_text=reader.feed, on_call=turn.go_on))
     reader.end(cut=generation.finish == "length")
+    turn.end(cut=generation.finish == "length")
     return generation

@@ -28,6 +28,7 @@ class TurnRecorder:
         self._said: list[str] = []
         self._calls: list[ToolCall] = []
         self._numbers: dict[int, int] = {}
+        self._begun = 0  # calls passed on
 
     @property
     def text(self) -> str:
@@ -50,24 +51,35 @@ class TurnRecorder:
 
     def call(self, name: str, arguments: str) -> None:
         """Add a whole call."""
-        self._begin("", name)
-        self._go_on(len(self._calls) - 1, arguments)
+        self._go_on(self._added("", name), arguments)
 
     def go_on(self, delta: CallDelta) -> None:
         """Add a piece of a call that a server numbered. Ollama has given several calls the same number."""
         number = self._numbers.get(delta.index)
         if number is None or (delta.name and delta.id not in ("", self._calls[number].id)):
-            number = self._numbers[delta.index] = len(self._calls)
-            self._begin(delta.id, delta.name)
+            number = self._numbers[delta.index] = self._added(delta.id, delta.name)
         if delta.arguments:
             self._go_on(number, delta.arguments)
 
-    def _begin(self, call_id: str, name: str) -> None:
-        call = ToolCall(call_id or f"call_{uuid4().hex[:24]}", name, "")
-        self._calls.append(call)
-        self._on_piece(CallDelta(len(self._calls) - 1, call.id, name))
+    def end(self, *, cut: bool) -> None:
+        """Pass on calls without arguments. They get `{}`, the last one only if the turn was not cut off."""
+        if self._begun < len(self._calls):
+            self._go_on(len(self._calls) - 1, "" if cut else "{}")
+
+    def _added(self, call_id: str, name: str) -> int:
+        self._calls.append(ToolCall(call_id or f"call_{uuid4().hex[:24]}", name, ""))
+        return len(self._calls) - 1
+
+    def _begin(self, calls: int) -> None:
+        """Pass on so many calls. One that has no arguments yet when another follows gets `{}`: clients read JSON."""
+        for number in range(self._begun, calls):
+            self._begun += 1
+            self._on_piece(CallDelta(number, self._calls[number].id, self._calls[number].name))
+            if self._begun < calls:
+                self._go_on(number, "{}")
 
     def _go_on(self, number: int, arguments: str) -> None:
+        self._begin(number + 1)
         call = self._calls[number]
         self._calls[number] = replace(call, arguments=call.arguments + arguments)
         self._on_piece(CallDelta(number, arguments=arguments))

@@ -10,7 +10,7 @@ from winnow_engine.chat.complete import Completion, CompletionRequest, complete
 from winnow_engine.chat.fitting import SentConversations
 from winnow_engine.chat.passages import compressible, passages, rebuilt
 from winnow_engine.chat.turn import TurnPiece
-from winnow_engine.core import Cancellation, Sampling, Thinking
+from winnow_engine.core import Cancellation, Finish, Sampling, Thinking
 from winnow_engine.errors import BudgetError
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, CallDelta, ToolCall, Tools
@@ -24,8 +24,11 @@ CALL = '<tool_call>{"name": "look", "arguments": {"at": "a.py"}}</tool_call>'
 class Says:
     """A target that says its pieces, and then sends its deltas as a server does. A token a word."""
 
-    def __init__(self, *pieces: str | CallDelta, forced_prefix: str = "", context_limit: int = 1000) -> None:
+    def __init__(
+        self, *pieces: str | CallDelta, forced_prefix: str = "", context_limit: int = 1000, finish: Finish = "eos"
+    ) -> None:
         self.pieces, self._forced_prefix, self.context_limit = pieces, forced_prefix, context_limit
+        self._finish: Finish = finish
         self.asked: list[tuple[Sequence[Message], Tools]] = []
 
     def forced_prefix(self, tools: Tools) -> str:
@@ -50,7 +53,7 @@ class Says:
             else:
                 request.on_text(piece)
         said = "".join(piece for piece in self.pieces if isinstance(piece, str))
-        return Generation(said, "eos", len(request.prompt), 0, 0.0, 0.0, 1, 0.0)
+        return Generation(said, self._finish, len(request.prompt), 0, 0.0, 0.0, 1, 0.0)
 
 
 def run(target: Says, tools: Tools = LOOKS, *messages: Message) -> tuple[Completion, list[TurnPiece]]:
@@ -97,6 +100,15 @@ def test_a_servers_calls_are_numbered_in_order_whatever_it_numbers_them() -> Non
     assert ["".join(one.arguments for one in streamed if one.index == n) for n in range(3)] == [
         call.arguments for call in calls
     ]
+
+
+@pytest.mark.parametrize(("finish", "last"), [("eos", "{}"), ("length", "")])
+def test_a_servers_call_without_arguments_has_an_empty_object_unless_cut_off(finish: Finish, last: str) -> None:
+    first, second, third = (CallDelta(number, str(number), "look") for number in range(3))
+    completion, pieces = run(Says(first, second, CallDelta(1, arguments='{"at": 1}'), "Hm.", third, finish=finish))
+    assert [call.arguments for call in completion.calls] == ["{}", '{"at": 1}', last]
+    empty, full = CallDelta(0, arguments="{}"), CallDelta(1, arguments='{"at": 1}')
+    assert pieces == [first, empty, second, full, "Hm.", third, CallDelta(2, arguments=last)]
 
 
 def called(number: int, path: str) -> Message:
