@@ -45,8 +45,7 @@ def check_target(models: ModelConfig) -> None:
 
 def local_options(models: ModelConfig) -> TargetOptions:
     """How a local target is run: where the configuration says, or for `auto` where it fits beside the drafter."""
-    options, _ = _plan(models)
-    return options
+    return _plan(models)[0]
 
 
 def room_for_reranker(models: ModelConfig, *, answers: bool) -> bool:

@@ -106,12 +106,11 @@ def _beside_the_drafter(memory: MemoryNeeds) -> Residency:
 
 def measure(drafter: Path, target: Path | None, options: TargetOptions) -> MemoryNeeds:
     """Numbers of this machine and these models. ModelNotFoundError, ModelDamagedError, UnsupportedModelError."""
-    return _needs(drafter.stat().st_size, 0 if target is None else _target_bytes(target, options))
-
-
-def _target_bytes(target: Path, options: TargetOptions) -> int:
-    header = read_header(target)  # ModelNotFoundError if there is no such file
-    return model_bytes(target) + memory_bytes(header, options) + _TARGET_WORK_BYTES
+    needs = 0
+    if target is not None:
+        memory = memory_bytes(read_header(target), options)  # ModelNotFoundError if there is no such file
+        needs = model_bytes(target) + memory + _TARGET_WORK_BYTES
+    return _needs(drafter.stat().st_size, needs)
 
 
 def expect(drafter: RegisteredModel, target: KnownTarget) -> MemoryNeeds:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import importlib
 import logging
 import pkgutil
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -72,14 +71,8 @@ def draft_name(options: TargetOptions, target: LlamaModel) -> str:
 @cache
 def all_methods() -> tuple[DraftMethod, ...]:
     """Every draft method of this package, in the order of their module names."""
-    return tuple(_discover())
-
-
-def _discover() -> Iterator[DraftMethod]:
-    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
-        method = getattr(importlib.import_module(module.name), "METHOD", None)
-        if method is not None:
-            yield method
+    modules = [importlib.import_module(found.name) for found in pkgutil.iter_modules(__path__, f"{__name__}.")]
+    return tuple(module.METHOD for module in modules if hasattr(module, "METHOD"))
 
 
 def _shipped(options: TargetOptions, target: LlamaModel) -> Draft | None:

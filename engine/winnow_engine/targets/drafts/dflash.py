@@ -61,7 +61,7 @@ class DFlashMemory(HiddenStateMemory):
             return None
         tokens = np.full(self._block.size, self._block.mask, np.int32)
         tokens[0] = token
-        done = self._context.decode(self._evaluated, abort, tokens=tokens, logits=True)
+        done = self._context.decode(self._evaluated, abort, tokens=tokens, last=len(tokens))
         return self._context.logits(len(tokens)) if done else None
 
     def _evaluate_batch(
@@ -97,7 +97,10 @@ def _choices(places: Places, place: int) -> Iterator[tuple[int, float, int]]:
 
 def open_dflash(file: DraftFile) -> DFlashDraft:
     """Open a DFlash draft. Raises DraftError if it does not fit the target, or is of a later kind than this runs."""
-    _check_kind(file)
+    tensors = read_header(file.path).tensors
+    kind = next((kind for tensor, kind in _VARIANTS.items() if tensor in tensors), None)
+    if kind is not None:
+        raise DraftError(f"{file.name} is a {kind} model: only plain DFlash models can draft")
     if file.model.width != file.target.width:
         raise DraftError(
             f"{file.name} cannot draft for this target: it reads hidden states of {file.model.width} elements, "
@@ -106,13 +109,6 @@ def open_dflash(file: DraftFile) -> DFlashDraft:
     block = _block(file)
     check_layers(file.target, block.layers, file.name)
     return DFlashDraft(file.model, file.target, block, file.options)
-
-
-def _check_kind(file: DraftFile) -> None:
-    tensors = read_header(file.path).tensors
-    kind = next((kind for tensor, kind in _VARIANTS.items() if tensor in tensors), None)
-    if kind is not None:
-        raise DraftError(f"{file.name} is a {kind} model: only plain DFlash models can draft")
 
 
 def _block(file: DraftFile) -> DFlashBlock:

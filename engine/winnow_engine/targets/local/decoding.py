@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field
 
@@ -256,12 +256,7 @@ def _drawn(chain: llama_cpp.llama_sampler_p, logits: NDArray[np.float32]) -> int
 
 def _chain(sampling: Sampling) -> llama_cpp.llama_sampler_p:
     chain = llama_cpp.llama_sampler_chain_init(llama_cpp.llama_sampler_chain_default_params())
-    for link in _links(sampling):
-        llama_cpp.llama_sampler_chain_add(chain, link)
+    llama_cpp.llama_sampler_chain_add(chain, llama_cpp.llama_sampler_init_top_p(sampling.top_p, 1))
+    llama_cpp.llama_sampler_chain_add(chain, llama_cpp.llama_sampler_init_temp(sampling.temperature))
+    llama_cpp.llama_sampler_chain_add(chain, llama_cpp.llama_sampler_init_dist(sampling.seed))
     return chain
-
-
-def _links(sampling: Sampling) -> Iterator[int]:
-    yield llama_cpp.llama_sampler_init_top_p(sampling.top_p, 1)
-    yield llama_cpp.llama_sampler_init_temp(sampling.temperature)
-    yield llama_cpp.llama_sampler_init_dist(sampling.seed)

@@ -19,7 +19,7 @@ from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import Tools
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.drafts import draft_name, open_draft
-from winnow_engine.targets.drafts.base import MOST_NODES, Draft, NoDraft
+from winnow_engine.targets.drafts.base import MOST_NODES, NoDraft
 from winnow_engine.targets.local.call_forms import answer_grammar
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate, LocalPrompt, uses_tools
 from winnow_engine.targets.local.decoding import DecodedAnswer, decode
@@ -50,7 +50,11 @@ class Session:
         self._model = LlamaModel(path, n_gpu_layers=options.gpu_layers, experts_in_memory=options.experts_in_memory)
         throughput.assume(self._model.parameters, options.threads, attention_s(self._model, options))
         self._cache: KvCache | None = None
-        self._draft = _opened(options, self._model)
+        try:
+            self._draft = open_draft(options, self._model)
+        except ModelError:
+            self._model.close()
+            raise
         self._vocabulary = Vocabulary(self._model)
         self._snapshots = open_policy(path, options, self._model, writer, throughput)
         self.context_limit, self.parameters = self._model.context_limit, self._model.parameters
@@ -216,14 +220,6 @@ class Session:
         self._drop_context()
         self._draft.close()
         self._model.close()
-
-
-def _opened(options: TargetOptions, model: LlamaModel) -> Draft:
-    try:
-        return open_draft(options, model)
-    except ModelError:
-        model.close()
-        raise
 
 
 class UnloadableSession:

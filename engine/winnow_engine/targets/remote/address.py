@@ -57,7 +57,12 @@ def parse(url: str) -> Address:
     shown = f"[{name}]{port}" if ":" in name else f"{name}{port}"
     loopback = is_loopback(name)
     if parts.scheme == "http" and not loopback:
-        _check_plain(name, shown)
+        allowed = [host.strip().lower() for host in os.environ.get(PLAIN_VARIABLE, "").split(",")]
+        if name not in allowed:
+            raise TargetAddressError(
+                f"the target {shown} is another machine, and with plain http everyone on the way can read your code "
+                f"and key: use https, tunnel to it (ssh -L), or name it in {PLAIN_VARIABLE} if you trust the network"
+            )
     path = parts.path.rstrip("/") or "/v1"
     return Address(f"{parts.scheme}://{shown}{path}", shown, loopback, unquote(parts.fragment) or None)
 
@@ -86,12 +91,3 @@ def _split(url: str) -> SplitResult:
             f"the target's URL must hold no user, password or query: put a key into {KEY_VARIABLE}"
         )
     return parts
-
-
-def _check_plain(name: str, shown: str) -> None:
-    allowed = [host.strip().lower() for host in os.environ.get(PLAIN_VARIABLE, "").split(",")]
-    if name not in allowed:
-        raise TargetAddressError(
-            f"the target {shown} is another machine, and with plain http everyone on the way can read your code and "
-            f"key: use https, tunnel to it (ssh -L), or name it in {PLAIN_VARIABLE} if you trust the network"
-        )

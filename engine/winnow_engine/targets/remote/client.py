@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -161,11 +161,15 @@ class Client:
 
     async def _body(self, response: httpx.Response, most: int) -> bytes:
         body = b""
-        with self._whole_or_named():
+        try:
             async for piece in response.aiter_bytes():
                 body += piece
                 if len(body) > most:
                     raise TargetProtocolError(f"{self.address.host} sent over {most:,} bytes")
+        except (httpx.TransportError, httpx.DecodingError) as error:
+            raise TargetProtocolError(
+                f"{self.address.host} broke off in the middle of its answer ({type(error).__name__})"
+            ) from error
         return body
 
     def _check_type(self, response: httpx.Response) -> None:
@@ -175,16 +179,6 @@ class Client:
             raise TargetProtocolError(
                 f"{self.address.host} sent {found} instead of JSON: is there an OpenAI API at {self.address.base}?"
             )
-
-    @contextmanager
-    def _whole_or_named(self) -> Iterator[None]:
-        """Name the error of a connection that breaks while a body is read."""
-        try:
-            yield
-        except (httpx.TransportError, httpx.DecodingError) as error:
-            raise TargetProtocolError(
-                f"{self.address.host} broke off in the middle of its answer ({type(error).__name__})"
-            ) from error
 
 
 async def _until_broken(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -25,9 +25,10 @@ async def find_model(client: Client, wanted: str | None) -> tuple[str, int | Non
             raise
         return wanted, None  # some gateways do not list what they have
     found = _models(listed, client.address.host)
-    name = next((one for one in _spellings(wanted) if one in found), None) if wanted else None
-    if len(found) == 1 and not wanted:
-        (name,) = found
+    if wanted:  # Ollama lists a model with its tag, `latest` if none is said
+        name = next((one for one in (wanted, f"{wanted}:latest", wanted.removesuffix(":latest")) if one in found), None)
+    else:
+        name = next(iter(found)) if len(found) == 1 else None
     if name:
         return name, context_of_entry(found[name]) or await _running_context(client)
     problem = f"has no model {wanted}" if wanted else f"has {len(found)} models"
@@ -35,11 +36,6 @@ async def find_model(client: Client, wanted: str | None) -> tuple[str, int | Non
         problem += f" (fetch it by: ollama pull {wanted})"
     shown = ", ".join(list(found)[:_MOST_LISTED]) or "none"
     raise ModelNotFoundError(f"{client.address.host} {problem}: add one of these to the target's URL behind #: {shown}")
-
-
-def _spellings(name: str) -> tuple[str, ...]:
-    """A name, and what Ollama lists for it: a model has a tag, `latest` if none is said."""
-    return (name, f"{name}:latest", name.removesuffix(":latest"))
 
 
 def _models(document: Any, host: str) -> dict[str, dict[str, Any]]:

@@ -82,7 +82,9 @@ class RowMaker:
         """`embedding` is the target's; `on_device` may hold `tables.fuse`."""
         self._on_device, self._columns = on_device, tables.fuse.shape[1]
         fuse = tables.fuse.astype(np.float32)
-        self._fuse: Float32 | PackedMatrix = _read_only(packed(fuse)) if runs_here() else fuse
+        self._fuse: Float32 | PackedMatrix = packed(fuse) if runs_here() else fuse
+        if isinstance(self._fuse, PackedMatrix):  # read-only, as the drafter's: for that the product is compiled
+            self._fuse.codes.flags.writeable = self._fuse.scales.flags.writeable = False
         self._norm, self._embedding, self._threads = tables.embedding, embedding, threads
         self._ones = np.ones_like(tables.embedding)
 
@@ -107,10 +109,3 @@ class RowMaker:
         if not isinstance(fuse, PackedMatrix):
             return parts @ fuse.T
         return int8_gemm(parts, fuse, self._threads if len(parts) > _FEW_ROWS else min(self._threads, _FEW_THREADS))
-
-
-def _read_only(matrix: PackedMatrix) -> PackedMatrix:
-    """The same, as the drafter's are, for which the product is compiled already."""
-    for part in (matrix.codes, matrix.scales):
-        part.flags.writeable = False
-    return matrix

@@ -49,18 +49,16 @@ class DraftContext:
         *,
         tokens: NDArray[np.int32] | None = None,
         states: NDArray[np.float32] | None = None,
-        logits: bool = False,
-        last: int | None = None,
+        last: int = 0,
     ) -> bool:
-        """Evaluate into memory from position `start` on, with all logits, the `last` ones or none; False if aborted.
+        """Evaluate into memory from position `start` on, with logits of the `last` rows; False if aborted.
 
         Raises TargetError if llama.cpp fails. After that or an abort, memory may hold a part of the batch.
         """
         rows = tokens if states is None else states
         assert rows is not None
-        outputs = np.full(len(rows), logits, np.int8)
-        if last is not None:
-            outputs[-last:] = 1
+        outputs = np.zeros(len(rows), np.int8)
+        outputs[len(rows) - last :] = 1
         first = start - self.shift
         positions = np.tile(
             np.arange(first, first + len(rows), dtype=np.int32), (1 if tokens is not None else self._axes, 1)
