@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,10 @@ from winnow_engine.index.name_rules import is_test, module_of
 SAMPLE_UNITS = 512  # a mean they give is off by 1/23 of a deviation, less what candidates tell
 _DEFINITIONS = [list(UnitKind).index(kind) for kind in (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)]
 _STEP = np.uint64(0x9E3779B97F4A7C15)
+_NAME = re.compile(  # `src/app.py`, `.github/ci.yml`, `routes/+page.ts`, `app/(auth)/[id]/page.tsx`
+    r"(?<![\w./)\]-])(?<!/[@+$])(?!(?<=\[)\[)"  # in linear time
+    r"[@+$]?(?:[\w./-]|(?<=/)[@+$]|\([\w.-]+\)|\[{1,2}[\w.-]+\]{1,2})*\.[A-Za-z]\w{0,15}\b"
+)
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,30 @@ class FileTable:
         for number, path in enumerate(self.paths):
             found[path.rpartition("/")[2]].append(number)
         return found
+
+    @cached_property
+    def _by_any_case(self) -> Mapping[str, Sequence[tuple[str, int]]]:
+        found: dict[str, list[tuple[str, int]]] = defaultdict(list)
+        for number, path in enumerate(self.paths):
+            found[path.rpartition("/")[2].lower()].append((f"/{path.lower()}", number))
+        return found
+
+    def named(self, text: str) -> Mapping[str, Sequence[int]]:
+        """Numbers of files that a text names by their path or the end of it, by these names; its slashes lean forward.
+
+        A name in lower case stands for any other if no file has it. A name without a suffix is a word like others.
+        """
+        names = dict.fromkeys(_NAME.findall(text))
+        return {name: files for name in names if (files := self._ending(re.sub(r"^(?:\.{0,2}/)+", "", name)))}
+
+    def _ending(self, name: str) -> Sequence[int]:
+        for end in dict.fromkeys((name, name.lstrip("./@+$"))):
+            lower = f"/{end.lower()}"
+            near = [n for path, n in self._by_any_case.get(lower.rpartition("/")[2], ()) if path.endswith(lower)]
+            exact = [n for n in near if f"/{self.paths[n]}".endswith(f"/{end}")]
+            if exact or (near and end.islower()):
+                return exact or near
+        return ()
 
     @cached_property
     def by_module(self) -> Mapping[str, Sequence[tuple[str, str]]]:

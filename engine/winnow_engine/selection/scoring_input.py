@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import TypeVar
 
 import numpy as np
@@ -21,7 +21,6 @@ from winnow_engine.selection.candidates import Candidates, every
 from winnow_engine.selection.subquestions import subquestions_of
 
 T = TypeVar("T", bound=np.generic)
-_FILE = re.compile(r"(?<![\w./-])[\w./-]*\w\.[A-Za-z]\w{0,4}\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +61,7 @@ class Matches:
     @cached_property
     def files(self) -> list[int]:
         """The files that it names by their path or the end of it, as numbers."""
-        table, names = self.workspace.file_table, (f"/{name.strip('./')}" for name in _FILE.findall(self.text))
-        found = ((n, name) for name in names for n in table.by_name.get(name.rpartition("/")[2], ()))
-        return [n for n, name in found if f"/{table.paths[n]}".endswith(name)]
+        return [*chain.from_iterable(self.workspace.file_table.named(self.text.replace("\\", "/")).values())]
 
     @cached_property
     def names(self) -> AskedNames:

@@ -18,6 +18,7 @@ from winnow_engine.selection.definitions import defining
 from winnow_engine.selection.fusion import FusedScores
 from winnow_engine.selection.order import by_files, with_rules
 from winnow_engine.selection.ranking import Ranked
+from winnow_engine.selection.scoring_input import Matches
 from winnow_engine.storage.store import Store
 
 from ..conftest import written
@@ -99,6 +100,39 @@ def test_a_bare_name_has_definitions(workspace: Workspace, text: str, names: lis
 def test_a_name_with_a_dot_is_one_name(tmp_path: Path, text: str) -> None:
     workspace = written({"a.R": "data <- 1\n\nload.data <- function(x) x\n\nsave.data <- function(x) x\n"}, tmp_path)
     assert [workspace.units[unit][1].name for unit in defining(Question(text), workspace)] == ["load.data"]
+
+
+NAMED = {
+    ".github/ci.yml": ".github/ci.yml",
+    "./src/app.ts": "src/app.ts",
+    "@lib/app.ts": "lib/app.ts",
+    "/srv/root/src/app.ts": "src/app.ts",
+    "src\\app.ts": "src/app.ts",
+    "src/routes/+page.svelte": "src/routes/+page.svelte",
+    "app/[id]/page.tsx": "app/[id]/page.tsx",
+    "(auth)/page.tsx": "app/(auth)/page.tsx",
+    "readme.md": "README.md",
+    "the makefile": "Makefile",
+    "application.properties": "application.properties",
+    ".dockerignore": ".dockerignore",
+}
+
+
+@pytest.mark.parametrize(("name", "path"), NAMED.items())
+def test_a_file_that_is_named_exactly_is_meant(tmp_path: Path, name: str, path: str) -> None:
+    others = "jobs/github/ci.yml", "lib/app.ts", "docs/page.tsx", "node.js"
+    workspace = written(dict.fromkeys((*NAMED.values(), *others), "text: 1\n"), tmp_path)
+    assert {workspace.units[unit][0].path for unit in defining(Question(f"Explain {name}"), workspace)} == {path}
+    if "." in name and not name.startswith("/srv"):
+        found = Matches(
+            workspace, Question(f"What (see [Node.js]), e.g. v1.2, does {name} load from app.ts.load?")
+        ).files
+        assert [workspace.files[number].path for number in found] == [path]
+
+
+@pytest.mark.parametrize("part", ["QUJD/+", "/@a", "[[a]]", "(a)", "[(a)", "(a(", "../", "a.a_"])
+def test_names_of_files_are_found_in_linear_time(workspace: Workspace, part: str) -> None:
+    assert not workspace.file_table.named(part * 40_000)
 
 
 @pytest.mark.parametrize(
