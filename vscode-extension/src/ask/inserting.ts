@@ -23,6 +23,9 @@ export function insertion(code: string, lines: readonly string[], selection: Ran
   return { line: last + 1 - replaced, replaced, text: `${reindented(code, indent, unit).join('\n')}\n` };
 }
 
+/** A further line of a block comment, which is aligned with the first and says nothing of the indentation. */
+const IN_COMMENT = /^\s*\*(?:[\s/]|$)/;
+
 /** Whether all text of the selection's lines is selected. */
 function coversText(lines: readonly string[], selection: Range): boolean {
   const { start, end } = selection;
@@ -36,7 +39,8 @@ export function reindented(code: string, indent: string, unit: string): string[]
   const lines = code.replace(/\s+$/, '').split('\n');
   const filled = lines.filter((line) => line.trim() !== '');
   const common = Math.min(...filled.map((line) => widthOf(line)));
-  const step = Math.min(8, ...filled.map((line) => widthOf(line) - common).filter((width) => width > 0));
+  const indented = filled.filter((line) => !IN_COMMENT.test(line)).map((line) => widthOf(line) - common);
+  const step = Math.min(8, ...indented.filter((width) => width > 0));
   const level = (line: string): string => {
     const width = widthOf(line) - common;
     return unit.repeat(Math.floor(width / step)) + ' '.repeat(width % step);

@@ -36,6 +36,16 @@ test.each([
 });
 
 test.each([
+  ['four spaces', '/**\n * The fee.\n */\nf() {\n    if (a)\n        b();\n}\n', '/**\n * The fee.\n */\nf() {\n\tif (a)\n\t\tb();\n}\n'],
+  ['tabs', '/**\n *\tThe fee.\n *\n */\nf() {\n\tb();\n}\n', '/**\n *\tThe fee.\n *\n */\nf() {\n\tb();\n}\n'],
+  ['a method', 'class A {\n  /**\n   * The fee.\n   */\n  f() {}\n}\n', 'class A {\n\t/**\n\t * The fee.\n\t */\n\tf() {}\n}\n'],
+  ['one space', 'f()\n *p = 1\n  *q = 2\n', 'f()\n\t*p = 1\n\t\t*q = 2\n'],
+  ['nothing else', '/**\n * The fee.\n */\n', '/**\n * The fee.\n */\n'],
+])('a comment with a star before each line stays aligned, and code indented by %s gets levels', (_, code, expected) => {
+  expect(insertion(code, [''], cursor(0), '\t').text).toEqual(expected);
+});
+
+test.each([
   ['Why is `Cart::total` so? Name each commit that made it so by its id.', 'Why is `Cart::total` so?'],
   ['Explain `round_up`: what it does, how, and what it relies on.', 'Explain `round_up`'],
   ['Explain this problem in `f`, and how to fix it:\n- unused', 'Explain this problem in `f`'],
