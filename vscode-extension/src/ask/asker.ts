@@ -21,8 +21,8 @@ interface CurrentQuestion {
 export interface AskContext {
   service: Pick<Service, 'ask' | 'history'>;
   relative: Relative;
-  /** Sends a message to the page; without a page it is lost, and `replay` sends it again. */
-  post: (message: HostMessage) => void;
+  /** Sends a message to the page, and says whether there is one; else it is lost, and `replay` sends it again. */
+  post: (message: HostMessage) => boolean;
   cancellation: () => CancellationTokenSource;
   newId: () => string;
 }
@@ -32,6 +32,8 @@ export class Asker {
   private queue: Question[] = [];
   /** The conversation that queued questions without one begin; the page knows its id once the first of them is asked. */
   private begun?: string;
+  /** `started` and `finished` of the last question, as far as they came, if the page got neither. */
+  private missed: HostMessage[] = [];
 
   constructor(private readonly context: AskContext) {}
 
@@ -40,7 +42,7 @@ export class Asker {
     while (this.running) await this.stop();
     const running = this.start({ ...question, conversation: question.conversation ?? this.context.newId() });
     this.running = running;
-    this.context.post(running.started);
+    this.missed = this.context.post(running.started) ? [] : [running.started];
     return running.done;
   }
 
@@ -72,7 +74,9 @@ export class Asker {
 
   /** The messages that a page that has just been loaded has missed. */
   replay(): HostMessage[] {
-    if (!this.running) return [this.history()];
+    const missed = this.missed;
+    this.missed = [];
+    if (!this.running) return [this.history(), ...missed];
     const { started, kept, answer, sentences, progress } = this.running;
     return [this.history(), started, { type: 'progress', message: progress }, kept, { type: 'delta', text: answer, sentences }, this.queued()];
   }
@@ -130,7 +134,9 @@ export class Asker {
     const exchange = await service.ask(question, listener, running.cancellation.token).catch((error: unknown) => failed(question, running.answer, error));
     running.cancellation.dispose();
     this.running = undefined;
-    post({ type: 'finished', exchange: shownExchange(exchange, relative) });
+    const finished = { type: 'finished' as const, exchange: shownExchange(exchange, relative) };
+    post(finished);
+    if (this.missed.length > 0) this.missed.push(finished);
     this.next();
     return exchange;
   }

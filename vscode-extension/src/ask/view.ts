@@ -37,7 +37,7 @@ export class AskView implements vscode.Disposable, vscode.WebviewViewProvider {
     private readonly session: Session,
     private readonly showSpans: (exchange: Exchange) => Promise<void>,
   ) {
-    const post = (message: HostMessage): void => { this.post(message); };
+    const post = (message: HostMessage): boolean => this.post(message);
     this.asker = new Asker({ service, relative: relativePath, post, cancellation: () => new vscode.CancellationTokenSource(), newId: randomUUID });
     const moved = (): void => { if (!this.holdsPlace()) post(place()); };
     const turned = (): void => { for (const message of [this.readiness(), this.model()]) post(message); };
@@ -147,8 +147,9 @@ export class AskView implements vscode.Disposable, vscode.WebviewViewProvider {
     else this.waiting.push(message);
   }
 
-  private post(message: HostMessage): void {
+  private post(message: HostMessage): boolean {
     if (this.ready) void this.webview?.postMessage(message);
+    return this.ready;
   }
 
   private readiness(): Extract<HostMessage, { type: 'readiness' }> {

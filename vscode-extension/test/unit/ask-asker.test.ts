@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CancellationToken } from 'vscode';
 import { Asker } from '../../src/ask/asker';
+import { EMPTY, reduce } from '../../src/ask/webview/state';
 import type { AskListener, Exchange, HostMessage, Question, SpanInfo } from '../../src/ask/contract';
 
 const SPAN: SpanInfo = {
@@ -44,11 +45,11 @@ function cancellation(): { token: CancellationToken; cancel(): void; dispose(): 
   return { token, cancel: () => { token.isCancellationRequested = true; for (const listener of listeners) listener(undefined); }, dispose: () => undefined };
 }
 
-function setUp(): { fake: Fake; asker: Asker; posted: HostMessage[] } {
+function setUp(ready = true): { fake: Fake; asker: Asker; posted: HostMessage[] } {
   const fake = new Fake();
   const posted: HostMessage[] = [];
   let ids = 0;
-  const asker = new Asker({ service: fake, relative: (uri) => uri, post: (message) => posted.push(message), cancellation, newId: () => `c${++ids}` });
+  const asker = new Asker({ service: fake, relative: (uri) => uri, post: (message) => ready && posted.push(message) > 0, cancellation, newId: () => `c${++ids}` });
   return { fake, asker, posted };
 }
 
@@ -86,6 +87,18 @@ describe('an answer on its way', () => {
     fake.at(0).end();
     await tick();
     expect(asker.replay()).toMatchObject([{ type: 'history', exchanges: [{ id: 'e', answer: 'done', links: [] }] }]);
+  });
+
+  test.each([true, false])('is shown by a page that comes after its end, unless that page knows it: %s', async (knows) => {
+    const { fake, asker } = setUp(knows);
+    const answer = asker.ask({ text: 'q', conversation: 'c' });
+    await tick();
+    fake.at(0).end({ outcome: 'failed' });
+    await answer;
+    const state = asker.replay().reduce(reduce, EMPTY);
+    expect(state.shown).toBe(knows ? undefined : 'c');
+    expect([state.running, state.exchanges.map(({ outcome }) => outcome)]).toEqual([undefined, ['failed']]);
+    expect(asker.replay()).toHaveLength(1);
   });
 
   test('is stopped by the next question, which then gets its turn', async () => {
