@@ -1,6 +1,6 @@
 /** Makes links of the lines that an answer names, while it streams. */
 import type { CitationLink, Location } from '../ask/contract';
-import { segments, type Segment } from '../ask/webview/places';
+import { pathsOf, segments, type Segment } from '../ask/webview/places';
 
 /** Where the text goes. */
 interface Sink {
@@ -8,12 +8,14 @@ interface Sink {
   anchor(location: Location, label: string): void;
 }
 
-/** The end of a text that may be the beginning of a place, or of a fence. */
+/** The end of a text that may be the beginning of a place in a file with an ordinary name, or of a fence. */
 const UNFINISHED = /[\w./\\:#@+`()[\]–-]{0,260}$/;
 const FENCE = '```';
 
 export class Anchors {
   private links: readonly CitationLink[] = [];
+  /** Paths with characters that few paths have. */
+  private odd: readonly string[] = [];
   private held = '';
   private inBlock = false;
 
@@ -22,12 +24,13 @@ export class Anchors {
   /** The lines to link to. */
   know(links: readonly CitationLink[]): void {
     this.links = links;
+    this.odd = pathsOf(links).filter((path) => unfinished(path) < path.length);
   }
 
   /** The next piece of the answer; a place that is not whole yet waits for the rest. */
   add(piece: string): void {
     const text = this.held + piece;
-    const whole = text.length - (UNFINISHED.exec(text)?.[0].length ?? 0);
+    const whole = text.length - unfinished(text, this.odd);
     this.held = text.slice(whole);
     this.write(text.slice(0, whole));
   }
@@ -51,6 +54,20 @@ export class Anchors {
     if (location !== undefined) this.sink.anchor(location, text);
     else if (text !== '') this.sink.text(text);
   }
+}
+
+/** The length of the end that may be the beginning of a place, or of a fence. */
+function unfinished(text: string, odd: readonly string[] = []): number {
+  const plain = UNFINISHED.exec(text)?.[0].length ?? 0;
+  const longest = Math.max(plain, ...odd.map((path) => begun(text, path, plain)));
+  return longest > plain ? longest + unfinished(text.slice(0, -longest)) : plain;
+}
+
+/** The length of the end that begins with a path, or with which a path begins; up to `after` characters may follow it. */
+function begun(text: string, path: string, after: number): number {
+  let start = Math.max(0, text.length - path.length - after);
+  while (!path.startsWith(text.slice(start, start + path.length))) start += 1;
+  return text.length - start;
 }
 
 /** Without backticks around places; a place that is the target of a link stays text. */

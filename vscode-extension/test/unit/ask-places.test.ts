@@ -47,6 +47,15 @@ describe('places in prose', () => {
     expect(parts.map((part) => part.text).join('')).toBe(text);
   });
 
+  test.each(['app/(auth)/login.tsx', 'my dir/x y.py', 'it’s, a:b #1/x.py'])('may be in %s, in code, too', (path) => {
+    const openable = { links: [{ label: `w/${path}:1-9`, location: lines(1, 9) }], kept: [] };
+    for (const named of [path, `w/${path}`, path.replaceAll('/', '\\')]) {
+      expect(segments(`See ${named}:3 (${named}:99), or ${named}#L4.`, openable).filter((part) => part.location).map((part) => part.text)).toEqual([`${named}:3`, `${named}#L4`]);
+      expect(locate(`${named}:3`, openable)).toEqual(lines(3));
+    }
+    expect(segments(`See other/${path}:3`, openable)).toHaveLength(1);
+  });
+
   test('the end of a text that grows may become another place', () => {
     expect(segments('See pricing.py:1', OPENABLE, true)).toHaveLength(1);
     expect(segments('See pricing.py:12 ', OPENABLE, true).filter((part) => part.location)).toHaveLength(1);

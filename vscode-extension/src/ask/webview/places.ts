@@ -14,9 +14,9 @@ export interface Segment {
 }
 
 const LINES = String.raw`(?::(\d{1,7})(?:\s*[-–]\s*(\d{1,7}))?|#L(\d{1,7})(?:-L?(\d{1,7}))?)`;
-const WHOLE = new RegExp(String.raw`^([^\s:#]+)${LINES}$`);
+const WHOLE = new RegExp(String.raw`^(.+?)${LINES}$`);
 const NUMBERS = new RegExp(LINES, 'g');
-/** Characters that end a path in prose, to its left. */
+/** Characters that end a path in prose, to its left, unless it is known. */
 const EDGE = /[\s:`'"()<>,*#]/;
 const LONGEST_PATH = 260;
 const NAME = /^([A-Za-z_$][\w$.]*(?:::\w+)*)(?:\(.*\))?$/;
@@ -30,8 +30,10 @@ export function locate(text: string, openable: Openable): Location | undefined {
 export function segments(text: string, openable: Openable, grows = false): Segment[] {
   const found: Segment[] = [];
   let end = 0;
+  let odd: readonly string[] | undefined;
   for (const { index, 0: numbers } of text.matchAll(NUMBERS)) {
-    const start = pathStart(text, index);
+    odd ??= pathsOf([...openable.links, ...openable.kept]).filter((path) => EDGE.test(path));
+    const start = knownStart(text, index, odd) ?? pathStart(text, index);
     const place = text.slice(start, index + numbers.length);
     const location = byPlace(place, openable);
     if (!location || start < end || (grows && index + numbers.length === text.length)) continue;
@@ -46,6 +48,20 @@ function pathStart(text: string, end: number): number {
   let start = end;
   while (start > 0 && end - start < LONGEST_PATH && !EDGE.test(text.charAt(start - 1))) start -= 1;
   return start;
+}
+
+/** The start of the longest of these paths that ends before `end`. */
+function knownStart(text: string, end: number, paths: readonly string[]): number | undefined {
+  const before = text.slice(Math.max(0, end - LONGEST_PATH), end).replaceAll('\\', '/');
+  const starts = paths.filter((path) => before.endsWith(path)).map((path) => end - path.length);
+  const whole = starts.filter((start) => start === 0 || EDGE.test(text.charAt(start - 1)));
+  return whole.length > 0 ? Math.min(...whole) : undefined;
+}
+
+/** The paths of links, each whole and from each of its folders on. */
+export function pathsOf(links: readonly CitationLink[]): string[] {
+  const folders = [...new Set(links.map(pathOf))].map((path) => path.split('/'));
+  return folders.flatMap((names) => names.map((_, index) => names.slice(index).join('/')));
 }
 
 /** A web address that the user may be asked to open; nothing else leaves the view. */
