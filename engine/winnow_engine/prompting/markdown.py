@@ -1,4 +1,4 @@
-"""Code in Markdown, whatever backticks are in it, and back."""
+"""Code in Markdown, whatever backticks are in it, and back; lines without their marks."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)
 """A line that begins a block of code, or ends it."""
+_LEAD = re.compile(r"\A(?:[-*#]+(?:\s+|\Z))+")
+_WRAPPED = re.compile(r"""(?P<mark>\*\*|[*`"'])(?P<text>(?:(?!(?P=mark)).)+)(?P=mark)""")
 
 
 def code(text: str) -> str:
@@ -20,6 +22,14 @@ def block(text: str, language: str) -> str:
     """The text as a block of code."""
     fence = max(_fence(text), "```")
     return f"{fence}{language}\n{text}\n{fence}"
+
+
+def unwrapped(line: str) -> str:
+    """A line without the marks of a heading or list before it, and those of emphasis, code or a quotation around it."""
+    text = _LEAD.sub("", line.strip())
+    while wrapped := _WRAPPED.fullmatch(text):
+        text = wrapped["text"].strip()
+    return text
 
 
 def _fence(text: str) -> str:

@@ -13,6 +13,7 @@ from winnow_engine.core import UnitKind
 from winnow_engine.index.names import identifiers
 from winnow_engine.index.units import enclosing
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.prompting.markdown import unwrapped
 from winnow_engine.prompting.places import NamedPlace, PlaceReader
 
 Confidence = Literal["low", "medium", "high"]
@@ -27,7 +28,7 @@ QUESTION = (
 _LEVELS: tuple[Confidence, ...] = get_args(Confidence)
 _LINK = re.compile(r"[`*_]*\]\(.*?#L[\dL-]+\)")
 _LEVEL = re.compile(r"\b(high|medium|low)\b(?:\s+confidence)?", re.IGNORECASE)
-_EDGES = " \t*-–—:|,.()[]"
+_EDGES = " \t-–—:|,."
 _QUOTED = re.compile(r"`([^`\n]{1,200})`")
 _MOST_CHARACTERS = 600
 _MOST_LINES = 80  # that a finding may be about
@@ -57,7 +58,7 @@ def findings_of(answer: str, touched: Sequence[TouchedFile], workspace: Workspac
 def summary_of(answer: str, workspace: Workspace) -> str:
     """The first sentence that is no finding, in one line; "" if there is none."""
     reader = PlaceReader(workspace)
-    plain = (line.strip(" #*-`") for line in answer.splitlines() if not _place(line, reader))
+    plain = (unwrapped(line) for line in answer.splitlines() if not _place(line, reader))
     first = next((line for line in plain if len(line) > 20), "")
     return re.sub(r"(?<=[.!?]) [^.!?]*:$", "", first)[:_MOST_CHARACTERS]  # not what leads to a list
 
@@ -69,9 +70,9 @@ def _place(line: str, reader: PlaceReader) -> NamedPlace | None:
 
 def _finding(line: str, place: NamedPlace, changed: Mapping[str, set[int]], workspace: Workspace) -> Finding | None:
     """The finding of a line with a place, if that exists and something is said of it."""
-    rest = _LINK.sub("", line[place.end :], count=1).removeprefix("`")
+    rest = _LINK.sub("", line[place.end :], count=1)
     level = _LEVEL.search(rest[:40])
-    reason = (rest[level.end() :] if level else rest).strip(_EDGES)
+    reason = _reason(rest[level.end() :] if level else rest)
     if place.lines is None or not reason or place.lines.end_line - place.lines.start_line > _MOST_LINES:
         return None
     path, start, end = place.lines.path, place.lines.start_line, place.lines.end_line
@@ -79,6 +80,13 @@ def _finding(line: str, place: NamedPlace, changed: Mapping[str, set[int]], work
     at_change = bool(changed.get(path, set()) & set(range(start, end + 1)))
     confidence = _checked(said, reason, at_change, workspace, path)
     return Finding(path, start, end, reason[:_MOST_CHARACTERS], confidence, "model")
+
+
+def _reason(text: str) -> str:
+    """The text without what divides it from its place; brackets and stars at its end stay if they have a partner."""
+    text = text.lstrip("`*_)]").strip(_EDGES)
+    inner = text.rstrip(_EDGES + ")]*")
+    return text.rstrip(_EDGES + "".join(mark for mark, partner in (")(", "][", "**") if partner not in inner))
 
 
 def _checked(said: Confidence, reason: str, at_change: bool, workspace: Workspace, path: str) -> Confidence:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from winnow_engine.git.objects import commits
 from winnow_engine.git.repository import Repository
-from winnow_engine.prompting.markdown import fenced
+from winnow_engine.prompting.markdown import fenced, unwrapped
 
 _RECENT = 40  # commits that show the manner
 _LONGEST = 72  # characters of a subject, unless the repository's own are longer
@@ -17,7 +17,7 @@ _CONVENTIONAL = re.compile(r"(?P<type>[a-z]+)(\([^)]*\))?!?: ")
 _PREAMBLE = re.compile(r"\A[^\n]*:[*\s]*\n\s*")  # "Here is a commit message:"
 _PLACE = r"(?!\w+://)[\w./-]*[A-Za-z_][\w-]*[./][A-Za-z][\w./-]*:\d++(-\d++\b)?+"  # ++: repeats in one way only
 _CITATION = re.compile(rf"\s*[(\[]?`?(?<![\w./-])(?:{_PLACE})+\b(?![.:]\d)`?[)\]]?")
-_LABEL = re.compile(r"^(subject|commit message|message|title)\s*:\s*", re.IGNORECASE)
+_LABEL = re.compile(r"^\**(subject|commit message|message|title)[\s*]*:\**\s*", re.IGNORECASE)
 _MOST_BODY = 1_200
 
 
@@ -73,7 +73,7 @@ def message_of(answer: str, manner: Manner) -> str:
 
 
 def _subject(line: str, manner: Manner) -> str:
-    text = _CITATION.sub("", _LABEL.sub("", line.strip(" \t`*#\"'-"))).strip(" \t`*\"'")
+    text = unwrapped(_CITATION.sub("", _LABEL.sub("", unwrapped(line))))
     prefix = _CONVENTIONAL.match(text[:1].lower() + text[1:])
     head, rest = (prefix[0], text[prefix.end() :]) if prefix else ("", text)
     if not manner.conventional:

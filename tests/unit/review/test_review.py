@@ -57,7 +57,8 @@ def model(made: Review) -> list[tuple[str, int, int, str, str]]:
 
 
 def test_rules_find_what_needs_no_model(review: Callable[[str], Review]) -> None:
-    made = review("")
+    made = review("The larger replaces `sum`")
+    assert made.summary == "The larger replaces `sum`"
     assert [(one.path, one.start_line, one.rule) for one in made.findings] == [
         ("shop/basket.py", 3, "conflict-marker"),
         ("web/x y.py", 2, "conflict-marker"),
@@ -88,6 +89,9 @@ def test_a_removed_method_or_what_is_imported_instead_is_not_still_used(tmp_path
         ("1. **basket.py:1-2**: medium: wrong `total`", ("shop/basket.py", 1, 2, "medium", "wrong `total`")),
         ("- shop/basket.py:2 | Low confidence | maybe", ("shop/basket.py", 2, 2, "low", "maybe")),
         ("shop/basket.py:2: no level is given", ("shop/basket.py", 2, 2, "low", "no level is given")),
+        ("- (`shop/basket.py:2`, **high**) - calls max()", ("shop/basket.py", 2, 2, "high", "calls max()")),
+        ("**shop/basket.py:2: low: here (`x`)**", ("shop/basket.py", 2, 2, "low", "here (`x`)")),
+        ("(shop/basket.py:2: low: too large.)", ("shop/basket.py", 2, 2, "low", "too large")),
         ("shop/orders.py:4 high away from the change", ("shop/orders.py", 4, 4, "medium", "away from the change")),
         ("shop/basket.py:2 high `invented_name` fails", ("shop/basket.py", 2, 2, "low", "`invented_name` fails")),
     ],
