@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from winnow_engine.core import Folder
-from winnow_engine.errors import WorkspaceError
+from winnow_engine.errors import CancelledError, WorkspaceError
 from winnow_engine.question import Question, Turn
 from winnow_lsp.cli.local_servers import with_target
 from winnow_lsp.cli.options import folders_of, json_option, place_options, question_of, server_option, workspaces_option
@@ -81,8 +81,7 @@ def ask(question: str | None, continues: bool, show_spans: bool, server: bool, *
     asked = question_of(question, options, reads_input=True)
     if continues:
         asked = replace(asked, earlier=last_turns(options))
-    reply = show_answer(asked, options, show_spans=show_spans, server=server)
-    keep_turns(asked, reply.answer, options)
+    show_answer(asked, options, show_spans=show_spans, server=server, keeps=True)
 
 
 def chosen_question(options: Mapping[str, Any]) -> str:
@@ -105,15 +104,26 @@ def chosen_question(options: Mapping[str, Any]) -> str:
     return str(click.prompt("A number, or your own question", value_proc=chosen, err=True))
 
 
-def show_answer(asked: Question, options: dict[str, Any], *, show_spans: bool, server: bool) -> Reply:
-    """Have a question answered by the shared server or here, and print the answer as it comes."""
+def show_answer(
+    asked: Question, options: dict[str, Any], *, show_spans: bool, server: bool, keeps: bool = False
+) -> None:
+    """Have a question answered by the shared server or here, and print the answer as it comes.
+
+    `keeps` keeps the turn for a follow-up, also if it is stopped once a part was shown.
+    """
     notes = None if options["as_json"] else FootnoteStream(raised if can_raise() else bracketed)
-    [(reply, by_server)] = replies_to([asked], options, server=server, notes=notes)
+    try:
+        [(reply, by_server)] = replies_to([asked], options, server=server, notes=notes)
+    except (CancelledError, KeyboardInterrupt):
+        if keeps and notes is not None and notes.text:
+            keep_turns(asked, notes.text, options)
+        raise
     if notes is None:
         show_json(asdict(reply))
     else:
         _print(reply, *notes.lines(reply.sentences, reply.citations), show_spans, by_server)
-    return reply
+    if keeps:
+        keep_turns(asked, reply.answer, options)
 
 
 def replies_to(

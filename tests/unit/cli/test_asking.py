@@ -8,11 +8,15 @@ from typing import Any
 
 import click
 import pytest
+from click.testing import CliRunner
 
+from winnow_engine.errors import CancelledError
 from winnow_engine.question import Question, Turn
-from winnow_lsp.cli import in_process
+from winnow_lsp.cli import ask, in_process
 from winnow_lsp.cli.ask import chosen_question, keep_turns, last_turns, spans
 from winnow_lsp.cli.options import cursor_of, folders_of, question_of
+from winnow_lsp.cli.shared_server import AnsweringServer
+from winnow_lsp.client.connection import Listener
 
 TRACE = "Traceback: XYZZY\n"
 
@@ -176,6 +180,22 @@ def test_the_last_conversation_about_a_workspace_is_kept(
     assert last_turns(here) == (Turn("Where?", "There."), Turn("And why?", "So."))
     with pytest.raises(click.UsageError, match="no conversation"):
         last_turns(there)
+
+
+def test_a_follow_up_of_a_stopped_answer_knows_the_part_that_was_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(ask, "with_target", lambda options: options)
+
+    def answer(_server: Any, _folders: Any, _asked: Any, listener: Listener, _cancellation: Any) -> None:
+        listener.on_text("It is in ")
+        raise CancelledError
+
+    monkeypatch.setattr(AnsweringServer, "answer", answer)
+    done = CliRunner().invoke(ask.ask, ["Where?", "-w", str(tmp_path)])
+    assert isinstance(done.exception, CancelledError)
+    assert last_turns({"workspace": (str(tmp_path),)}) == (Turn("Where?", "It is in "),)
 
 
 def test_a_client_learns_that_no_server_could_be_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
