@@ -11,6 +11,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
@@ -25,6 +26,8 @@ _MAX_BYTES = 1_000_000  # of a pattern file; a larger file is not one
 # pathspec's expressions for all files and for all directories are meant to be searched for; these match whole paths.
 _SHORTENED = {".": ".+", "(?P<ps_d>/)": ".+/"}
 
+_FLAGS = 0, re.IGNORECASE | re.ASCII  # for `any_case`: git knows the case of ASCII letters only
+_ANYWHERE = "(?:.+/)?"  # how pathspec's expressions begin for names at any depth
 _STAR, _STARS = "[^/]*", "(?:/.+)?"  # pathspec's translations of `*` and of `/**` before another segment
 
 
@@ -43,14 +46,22 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
+class Patterns:
+    """Patterns of one file, strongest first; `joined` matches what any of them does."""
+
+    found: tuple[Pattern, ...]
+    joined: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
 class IgnoreRules:
     """Patterns that apply in one directory, strongest first.
 
     `within` ignores the directory as a whole: what is tracked counts all the same. `entered` are such directories.
     """
 
-    winnow: tuple[Pattern, ...] = ()
-    git: tuple[Pattern, ...] = ()
+    winnow: tuple[Patterns, ...] = ()
+    git: tuple[Patterns, ...] = ()
     settings: IgnoreSettings | None = None
     tracked: TrackedFiles | None = None
     within: Pattern | None = None
@@ -68,7 +79,7 @@ class IgnoreRules:
         """Rules of the repository at `top`, less those of pattern files in the working tree."""
         settings = ignore_settings(top, self.settings)
         files = directories(top).shared / "info" / "exclude", settings.excludes
-        git = [pattern for file in files for pattern in pattern_file(file, top, root, settings.any_case)]
+        git = chain.from_iterable(pattern_file(file, top, root, settings.any_case) for file in files)
         return IgnoreRules(self.winnow, tuple(git), settings, TrackedFiles(top, settings.any_case))
 
     def ignoring(self, path: str, is_dir: bool) -> Pattern | None:
@@ -88,9 +99,12 @@ class IgnoreRules:
         return self if pattern is None else replace(self, within=pattern)
 
 
-def deciding(patterns: Sequence[Pattern], path: str, is_dir: bool) -> Pattern | None:
+def deciding(files: Sequence[Patterns], path: str, is_dir: bool) -> Pattern | None:
     """The strongest pattern that matches an absolute path, or None."""
-    return next((pattern for pattern in patterns if pattern.matches(path, is_dir)), None)
+    for file in files:
+        if file.joined.fullmatch(path[len(file.found[0].base) :] + "/" * is_dir):
+            return next(pattern for pattern in file.found if pattern.matches(path, is_dir))
+    return None
 
 
 def rules_above(root: Path) -> IgnoreRules:
@@ -107,8 +121,8 @@ def rules_above(root: Path) -> IgnoreRules:
     return rules
 
 
-def pattern_file(path: Path, base: Path, root: Path, any_case: bool = False) -> tuple[Pattern, ...]:
-    """Patterns of a file, strongest first; none if it is not a readable regular file."""
+def pattern_file(path: Path, base: Path, root: Path, any_case: bool = False) -> tuple[Patterns, ...]:
+    """Patterns of a file, if it has any; none if it is not a readable regular file."""
     try:
         text = read_regular(path, _MAX_BYTES).decode("utf-8-sig", "surrogateescape")
     except OSError:
@@ -117,9 +131,20 @@ def pattern_file(path: Path, base: Path, root: Path, any_case: bool = False) -> 
     return patterns(text.split("\n"), base, name.as_posix(), any_case)
 
 
-def patterns(lines: Sequence[str], base: Path, origin: str, any_case: bool = False) -> tuple[Pattern, ...]:
-    """Patterns in these lines, strongest first. As in git, an invalid line matches nothing."""
-    return tuple(_patterns(lines, f"{base.as_posix().rstrip('/')}/", origin, any_case))[::-1]
+def patterns(lines: Sequence[str], base: Path, origin: str, any_case: bool = False) -> tuple[Patterns, ...]:
+    """Patterns in these lines, if there are any. As in git, an invalid line matches nothing."""
+    with warnings.catch_warnings(action="ignore", category=FutureWarning):  # about `[[]`, which is valid
+        found = tuple(_patterns(lines, f"{base.as_posix().rstrip('/')}/", origin, any_case))[::-1]
+        return (Patterns(found, _joined([pattern.regex.pattern for pattern in found], any_case)),) if found else ()
+
+
+def _joined(regexes: Sequence[str], any_case: bool) -> re.Pattern[str]:
+    """An expression for what any of these matches. It tries the beginnings of a path once for all."""
+    parts: dict[bool, list[str]] = {True: [], False: []}
+    for text in (regex.replace("(?P<ps_d>", "(?:") for regex in regexes):
+        parts[text.startswith(_ANYWHERE)].append(f"(?:{text.removeprefix(_ANYWHERE)})")
+    joined = (f"{_ANYWHERE * anywhere}(?:{'|'.join(part)})" for anywhere, part in parts.items() if part)
+    return re.compile("|".join(joined), _FLAGS[any_case])
 
 
 def _patterns(lines: Sequence[str], base: str, origin: str, any_case: bool) -> Iterator[Pattern]:
@@ -133,15 +158,13 @@ def _patterns(lines: Sequence[str], base: str, origin: str, any_case: bool) -> I
 
 def _compiled(line: str, any_case: bool) -> tuple[re.Pattern[str], bool] | None:
     """A line's expression, and True if it ignores; None for a comment or an invalid pattern."""
-    with warnings.catch_warnings(action="ignore", category=FutureWarning):  # about `[[]`, which is valid
-        try:
-            found = GitIgnoreSpecPattern(_within(line))
-        except (ValueError, re.error):
-            return None
-        if found.regex is None:
-            return None
-        flags = re.IGNORECASE | re.ASCII if any_case else 0  # git knows the case of ASCII letters only
-        return re.compile(_first_matches(found.regex.pattern), flags), bool(found.include)
+    try:
+        found = GitIgnoreSpecPattern(_within(line))
+    except (ValueError, re.error):
+        return None
+    if found.regex is None:
+        return None
+    return re.compile(_first_matches(found.regex.pattern), _FLAGS[any_case]), bool(found.include)
 
 
 def _first_matches(regex: str) -> str:

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from winnow_engine.index.files import explain
+from winnow_engine.index.ignore import deciding, patterns
 from winnow_research.evaluation.repositories import scan
 
 FILES = (
@@ -158,6 +159,20 @@ def test_generated_trees_are_read_as_git_reads_them(ignore_files: dict[str, str]
         assert kept_by_winnow(top) == kept_by_git(top)
         if not is_ignored(top, "docs"):
             assert kept_by_winnow(top / "docs") == kept_by_git(top / "docs")
+
+
+@settings(deadline=None)
+@given(
+    st.lists(PATTERNS | st.sampled_from(["[[]x]", "#", "!", "[z-a]", "/"])),
+    st.lists(SEGMENTS, min_size=1),
+    st.booleans(),
+)
+def test_patterns_of_a_file_decide_as_they_do_one_by_one(lines: list[str], path: list[str], any_case: bool) -> None:
+    files, name = patterns(lines, Path("/w"), "rules", any_case), "/w/" + "/".join(path)
+    for is_dir in (False, True):
+        one = next((pattern for file in files for pattern in file.found if pattern.matches(name, is_dir)), None)
+        assert deciding(files, name, is_dir) is one
+    assert len(files) <= 1
 
 
 @pytest.fixture
