@@ -61,10 +61,6 @@ class AcpAgent:
         self._lines, self._answer, self._rules = lines, answer, rules
         self._sessions: dict[str, _Session] = {}
         self._threads: set[threading.Thread] = set()
-        self._requests: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-            "initialize": _initialize,
-            "session/new": self._new,
-        }
 
     def serve(self) -> None:
         """Answer until the client closes its end; then all work stops."""
@@ -89,8 +85,10 @@ class AcpAgent:
                 raise RequestError(INVALID_PARAMS, "params must be an object")
             if method == "session/prompt":
                 self._prompt(identity, params)
-            elif method in self._requests:
-                self._lines.reply(identity, self._requests[method](params))
+            elif method == "initialize":
+                self._lines.reply(identity, _introduction())
+            elif method == "session/new":
+                self._lines.reply(identity, self._new(params))
             else:
                 raise RequestError(METHOD_NOT_FOUND, f"Winnow has no method {method}")
         except Exception as error:
@@ -159,7 +157,7 @@ def _refusal(error: Exception) -> RequestError:
     return RequestError(FAILED, f"Winnow failed, which is a bug: {error!r}", "bug")
 
 
-def _initialize(_params: Mapping[str, Any]) -> dict[str, Any]:
+def _introduction() -> dict[str, Any]:
     """Every version but this one is the client's to speak or to leave, as the protocol says."""
     return {
         "protocolVersion": PROTOCOL_VERSION,

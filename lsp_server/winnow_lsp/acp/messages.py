@@ -7,7 +7,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from io import RawIOBase
@@ -248,7 +248,7 @@ class Updates:
             f"Found {places} so far" if kept.provisional else f"Kept {places}",
             "in_progress" if kept.provisional else "completed",
             locations=[{"path": str(self._folder / span.path), "line": span.start_line} for span in kept.spans],
-            content=[{"type": "content", "content": _text(self._links(kept.spans))}],
+            content=[{"type": "content", "content": _text("\n".join(f"- {self._link(one)}" for one in kept.spans))}],
         )
         if not kept.provisional and self._read.status in ("pending", "in_progress"):
             waiting = Waiting()
@@ -286,11 +286,8 @@ class Updates:
         if self._read.status == "in_progress":
             self._read.show("The code that was kept", "completed")
 
-    def _links(self, places: Iterable[Citation | Span]) -> str:
-        """A Markdown list of links to lines: an anchor of one line is what every client understands."""
-        return "\n".join(f"- {self._link(one)}" for one in places)
-
     def _link(self, one: Citation | Span) -> str:
+        """A Markdown link to lines: an anchor of one line is what every client understands."""
         return f"[{code(place(one))}]({(self._folder / one.path).as_uri()}#L{one.start_line})"
 
 

@@ -85,14 +85,8 @@ def doctor(target: str | None, gpu: bool, as_json: bool) -> None:
 
 def _findings() -> Iterator[Check]:
     models = Settings.of(user_settings()).models
-    for check in (_processor, _blas, _gpu, _settings):
-        yield from check()
-    yield from _models(models)
-    yield from _weights(models)
-    yield from _servers()
-    yield from _residency(models)
-    for check in (_build, _disk):
-        yield from check()
+    yield from chain(_processor(), _blas(), _gpu(), _settings(), _models(models), _weights(models))
+    yield from chain(_servers(), _residency(models), _build(), _disk())
 
 
 def _decoding() -> Iterator[Check]:

@@ -82,7 +82,9 @@ class ProgressView:
     def say(self, line: str) -> None:
         """Show what is being waited for."""
         self._said = line
-        self._print_line()
+        if self._live is None and not self._quiet and time.monotonic() - self._last_line > _SECONDS_BETWEEN_LINES:
+            self._last_line = time.monotonic()
+            click.echo(self.part + line, err=True)
 
     def kept(self, kept: Kept) -> None:
         """Show the code that the answer will rest on, until the answer begins."""
@@ -103,11 +105,6 @@ class ProgressView:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-
-    def _print_line(self) -> None:
-        if self._live is None and not self._quiet and time.monotonic() - self._last_line > _SECONDS_BETWEEN_LINES:
-            self._last_line = time.monotonic()
-            click.echo(self.part + self._said, err=True)
 
     def _open(self) -> Live:
         return Live(console=Console(stderr=True), get_renderable=self._view, transient=True, refresh_per_second=8)

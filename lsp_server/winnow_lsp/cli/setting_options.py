@@ -149,12 +149,10 @@ def environment_models() -> dict[str, str]:
 
 
 def user_settings() -> dict[str, Any]:
-    """The settings in `winnow.toml`, and over them those of the environment. Raises UsageError."""
-    return _file_settings() | environment_models()
+    """The settings in `winnow.toml`, and over them those of the environment; what is wrong with others is said.
 
-
-def _file_settings() -> dict[str, Any]:
-    """The settings in `winnow.toml`; what is wrong with others is said. Raises UsageError if it cannot be read."""
+    Raises UsageError if the file cannot be read.
+    """
     try:
         values, problems = read_settings_file()
     except WorkspaceError as error:
@@ -162,7 +160,8 @@ def _file_settings() -> dict[str, Any]:
     for problem in problems:
         show(f"winnow: {problem}", err=True)
     folder = user_folder("config")  # the working one may be anybody's repository
-    return {name: _with_absolute_paths(name, _beneath(folder, name, value)) for name, value in values.items() if folder}
+    own = {name: _with_absolute_paths(name, _beneath(folder, name, value)) for name, value in values.items() if folder}
+    return own | environment_models()
 
 
 def _beneath(folder: Path, name: str, value: Any) -> Any:

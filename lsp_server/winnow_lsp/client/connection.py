@@ -202,7 +202,9 @@ def ask(
         if message.get("id") == asked:
             if "error" in message:
                 raise _error(message["error"])
-            _leave(connection)
+            # Leaving in order tells the server to complete an index that the answer could not wait for.
+            connection.request("shutdown", None)
+            connection.notify("exit", None)
             return _reply(message["result"], folders)
         _tell(listener, message, folders)
     raise AssertionError("messages never end")
@@ -220,12 +222,6 @@ def _introduce(
     }
     connection.result("initialize", params, cancellation)
     connection.notify("initialized", {})
-
-
-def _leave(connection: Connection) -> None:
-    """Leave in order, which tells the server to complete an index that the answer could not wait for."""
-    connection.request("shutdown", None)
-    connection.notify("exit", None)
 
 
 def _params(folders: Sequence[Folder], question: Question) -> dict[str, Any]:

@@ -145,7 +145,9 @@ async def _guarded(endpoint: Endpoint, dialect: Dialect, request: Request) -> Re
     except ClientDisconnect:
         return Response(status_code=_LEFT)
     except Exception as error:
-        return _error(dialect, _told(error))
+        told = _told(error)
+        headers = {"WWW-Authenticate": "Bearer"} if told.status == 401 else None
+        return JSONResponse(dialect.error(told), told.status, headers)
 
 
 async def _models(_dialect: Dialect, request: Request) -> Response:
@@ -254,11 +256,6 @@ def _told(error: Exception) -> ApiError:
         return api_error(error)
     _log.error("a request failed", exc_info=error)
     return ApiError(500, "Winnow failed, which is a bug: the server's log says where", code="bug")
-
-
-def _error(dialect: Dialect, error: ApiError) -> Response:
-    headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else None
-    return JSONResponse(dialect.error(error), error.status, headers)
 
 
 def _refused(request: Request, error: HTTPException) -> Response:

@@ -126,20 +126,19 @@ def text_of(value: Any, place: str, kinds: Sequence[str] = ("text",)) -> str:
         return value or ""
     if not isinstance(value, list):
         raise ApiError(400, f"{place} must be a text", place)
-    return "\n".join(_text_of_part(part, place, kinds) for part in value)
+    texts = list[str]()
+    for part in value:
+        kind = object_at(part, place).get("type")
+        if kind not in (*kinds, "refusal"):
+            raise unreadable(kind, f"a part of {place}", place)
+        texts.append(typed(part, "refusal" if kind == "refusal" else "text", str, "", f"{place}."))
+    return "\n".join(texts)
 
 
 def unreadable(kind: Any, place: str, param: str) -> ApiError:
     """The refusal of a part that is no text."""
     message = f"{place} is of the type {kind}: only text is read here, no images, documents or sound"
     return ApiError(400, message, param, "unsupported_value")
-
-
-def _text_of_part(part: Any, place: str, kinds: Sequence[str]) -> str:
-    kind = object_at(part, place).get("type")
-    if kind not in (*kinds, "refusal"):
-        raise unreadable(kind, f"a part of {place}", place)
-    return str(typed(part, "refusal" if kind == "refusal" else "text", str, "", f"{place}."))
 
 
 def _message(value: Any, place: str, ignored: set[str]) -> Message:

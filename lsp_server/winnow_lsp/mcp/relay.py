@@ -90,7 +90,13 @@ class Greeting:
             return self._stateless(method, client)
         if method == "initialize" and self.identity is None and _introduces(params):
             self.identity, self._client = identity, params["clientInfo"]["name"]
-            return _introduction(params["protocolVersion"])
+            offered = params["protocolVersion"]
+            return {
+                "protocolVersion": offered if offered in VERSIONS else VERSIONS[-1],
+                "capabilities": CAPABILITIES,
+                "serverInfo": _server(),
+                "instructions": INSTRUCTIONS,
+            }
         if method == "tools/list" and self.identity is not None and params in (None, {}):
             self.listed = True
             return {"tools": tools(self._client)}
@@ -110,15 +116,6 @@ class Greeting:
 
 def _server() -> dict[str, str]:
     return {"name": NAME, "title": TITLE, "version": version(DISTRIBUTION)}
-
-
-def _introduction(offered: str) -> dict[str, Any]:
-    return {
-        "protocolVersion": offered if offered in VERSIONS else VERSIONS[-1],
-        "capabilities": CAPABILITIES,
-        "serverInfo": _server(),
-        "instructions": INSTRUCTIONS,
-    }
 
 
 def _introduces(params: Any) -> bool:

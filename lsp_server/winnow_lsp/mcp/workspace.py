@@ -39,16 +39,14 @@ def workspace_place(folders: Sequence[Folder], written: str) -> tuple[str, Lines
     """The path that an agent means, "" for the workspace, and lines behind it. Raises PositionError for one outside."""
     text = _without_scheme(written.strip())
     for plain in dict.fromkeys((text, text.replace("\\", "/"))):
-        found = _LINES.search(plain)
-        for path, lines in ((plain, None), *([(plain[: found.start()], _lines(found))] if found else [])):
-            inside = _inside(folders, path, written)
+        inside = _inside(folders, plain, written)
+        if _exists(folders, inside):
+            return inside, None
+        if found := _LINES.search(plain):
+            inside = _inside(folders, plain[: found.start()], written)
             if _exists(folders, inside):
-                return inside, lines
+                return inside, (int(found[1]), int(found[2] or found[1]))
     return _inside(folders, text.replace("\\", "/"), written), None
-
-
-def _lines(found: re.Match[str]) -> tuple[int, int]:
-    return int(found[1]), int(found[2] or found[1])
 
 
 def _without_scheme(text: str) -> str:

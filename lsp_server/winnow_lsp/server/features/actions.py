@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
@@ -42,7 +41,8 @@ def register(server: WinnowServer) -> None:
         text = None if server.editor.folders.find(uri) is None else await text_now(server.editor, uri)
         if text is None or not text.data:  # empty files are not in the index
             return []
-        topics = _topics(file_path(uri))
+        dated = top_above(file_path(uri).parent)  # a file seems to have a history
+        topics = {topic: title for topic, title in _TITLES.items() if topic is not Topic.WHY or dated}
         actions = [*_actions(params, topics), *await _changes(server, params, text.digest)]
         return [action for action in actions if _is_wanted(action, params.context.only)]
 
@@ -53,11 +53,6 @@ def register(server: WinnowServer) -> None:
             return []
         units = [u for u in await units_of(server.editor, uri) if u.kind in (UnitKind.FUNCTION, UnitKind.METHOD)]
         return [_lens(params.text_document, unit.start_line - 1, topic) for unit in units for topic in _LENSES]
-
-
-def _topics(file: Path) -> dict[Topic, str]:
-    """Topics to ask of a file, with titles; its history only where it seems to have one."""
-    return {topic: title for topic, title in _TITLES.items() if topic is not Topic.WHY or top_above(file.parent)}
 
 
 def _actions(params: types.CodeActionParams, topics: Mapping[Topic, str]) -> Iterator[types.CodeAction]:

@@ -7,7 +7,6 @@ from typing import Any
 
 import psutil
 
-from winnow_lsp.host.engines import Engine
 from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.wire.messages import SERVER
 
@@ -22,14 +21,13 @@ def register(server: WinnowServer) -> None:
             "process": os.getpid(),
             "startedAt": process.create_time(),
             "memoryBytes": process.memory_info().rss,
-            "models": [_models_json(engine) for engine in server.engines.loaded],
+            "models": [
+                {
+                    "drafter": engine.drafter.name,
+                    "target": engine.target.name,
+                    "questions": engine.queue.running + engine.queue.waiting,
+                    "busy": engine.queue.busy,
+                }
+                for engine in server.engines.loaded
+            ],
         }
-
-
-def _models_json(engine: Engine) -> dict[str, Any]:
-    return {
-        "drafter": engine.drafter.name,
-        "target": engine.target.name,
-        "questions": engine.queue.running + engine.queue.waiting,
-        "busy": engine.queue.busy,
-    }

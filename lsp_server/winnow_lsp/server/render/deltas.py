@@ -39,8 +39,7 @@ class Throttle:
     def _fire(self) -> None:
         self._timer = None
         if self._wanted:
-            self._wanted = False
-            self._send()
+            self.flush()
             self._timer = asyncio.get_running_loop().call_later(self._interval_s, self._fire)
 
 

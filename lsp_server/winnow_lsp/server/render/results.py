@@ -44,16 +44,11 @@ def workspace_edit(
     edit: FileEdit, uri: str, version: int | None, support: EditSupport, codec: PositionCodec
 ) -> types.WorkspaceEdit:
     """The edit for a client."""
-    edits = list(_text_edits(edit, codec))
+    edits = [types.TextEdit(types.Range(*_places(one, edit.before, codec)), one.text) for one in edit.edits]
     if not support.versions:
         return types.WorkspaceEdit(changes={uri: edits})
     identifier = types.OptionalVersionedTextDocumentIdentifier(uri, version)
     return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(identifier, edits)])
-
-
-def _text_edits(edit: FileEdit, codec: PositionCodec) -> Iterator[types.TextEdit]:
-    for one in edit.edits:
-        yield types.TextEdit(types.Range(*_places(one, edit.before, codec)), one.text)
 
 
 def _places(edit: LineEdit, data: bytes, codec: PositionCodec) -> Iterator[types.Position]:

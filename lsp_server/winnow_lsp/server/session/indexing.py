@@ -9,7 +9,7 @@ from typing import Any
 
 import psutil
 
-from winnow_engine.core import Cancellation, Progress, ProgressSink
+from winnow_engine.core import Progress, ProgressSink
 from winnow_engine.errors import WinnowError
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.ranking import SelectionStats
@@ -91,11 +91,7 @@ class Indexer:
             nonlocal seen
             seen = frozenset(self.stale)
             sources, assistant = self._editor.sources(self._editor.folders), engine.assistant()
-
-            def work(cancellation: Cancellation) -> Workspace:
-                return assistant.index(sources, reported, cancellation)
-
-            return work
+            return lambda cancellation: assistant.index(sources, reported, cancellation)
 
         def reported(progress: Progress) -> None:
             report(progress)
