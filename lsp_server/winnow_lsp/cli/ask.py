@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from winnow_engine.core import Folder
-from winnow_engine.errors import CancelledError, WorkspaceError
+from winnow_engine.errors import CancelledError, TargetError, WorkspaceError
 from winnow_engine.question import Question, Turn
 from winnow_lsp.cli.local_servers import with_target
 from winnow_lsp.cli.options import folders_of, json_option, place_options, question_of, server_option, workspaces_option
@@ -109,7 +109,7 @@ def show_answer(
 ) -> None:
     """Have a question answered by the shared server or here, and print the answer as it comes.
 
-    `keeps` keeps the turn for a follow-up, also if it is stopped once a part was shown.
+    `keeps` keeps the turn for a follow-up, also if it is stopped once a part was shown. TargetError without an answer.
     """
     notes = None if options["as_json"] else FootnoteStream(raised if can_raise() else bracketed)
     try:
@@ -122,6 +122,8 @@ def show_answer(
         show_json(asdict(reply))
     else:
         _print(reply, *notes.lines(reply.sentences, reply.citations), show_spans, by_server)
+    if not reply.answer.strip():
+        raise TargetError("the target gave no answer: try other words")
     if keeps:
         keep_turns(asked, reply.answer, options)
 

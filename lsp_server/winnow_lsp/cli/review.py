@@ -13,7 +13,7 @@ import click
 from winnow_engine.changes.changed import NOTHING, Changes
 from winnow_engine.changes.reading import read_changes
 from winnow_engine.core import Cancellation
-from winnow_engine.errors import NothingChangedError
+from winnow_engine.errors import NothingChangedError, TargetError
 from winnow_engine.git.repository import open_repository
 from winnow_engine.index.workspace import Workspace, read_workspace
 from winnow_engine.question import Question
@@ -52,7 +52,7 @@ def review(changes: str | None, message: bool, as_json: bool, as_sarif: bool, se
     replies = _replies(asked, words, options | {"as_json": as_json or as_sarif}, server) if found.files else []
     reply = replies[0] if replies else None
     if manner is not None:
-        _show_message(message_of(reply.answer, manner) if reply else "", found.title, as_json)
+        _show_message(message_of(reply.answer, manner) if reply else "", found, as_json)
         return
     corrected = corrections(repeated, (one.answer for one in replies[1:]))
     made = reviewed(reply.answer, found, workspace, corrected) if reply else unchanged(found.title)
@@ -78,13 +78,15 @@ def _replies(asked: str, words: Sequence[str], options: dict[str, Any], server: 
     return found
 
 
-def _show_message(proposed: str, title: str, as_json: bool) -> None:
+def _show_message(proposed: str, found: Changes, as_json: bool) -> None:
     if as_json:
         show_json({"message": proposed})
     elif proposed:
         show(proposed)
-    else:
-        show(f"note: no message: {NOTHING}: {title}", err=True)
+    elif not found.files:
+        show(f"note: no message: {NOTHING}: {found.title}", err=True)
+    if found.files and not proposed:
+        raise TargetError("the target gave no message: ask again")
 
 
 def _read(options: dict[str, Any], asked: str, cancellation: Cancellation) -> tuple[Workspace, Changes]:

@@ -4,11 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import click
 import git_repositories as git
 import pytest
 from click.testing import CliRunner
 
-from winnow_engine.errors import NothingChangedError
+from winnow_engine.errors import NothingChangedError, TargetError
 from winnow_engine.question import Question
 from winnow_lsp.cli import ask
 from winnow_lsp.cli.review import review
@@ -63,3 +64,19 @@ def test_what_was_answered_counts_where_the_server_leaves_and_the_change_is_comm
         (2, "corrected"),
     ]
     assert [text.partition("def ")[2][:5] for text in asked[1:]] == ["part0", "part1"]
+
+
+@pytest.mark.parametrize(("command", "arguments"), [(ask.ask, ["Where?", "--json"]), (review, ["--message"])])
+def test_an_empty_answer_is_a_failure_of_the_target(
+    command: click.Command, arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
+    top = git.new(tmp_path / "project")
+    git.commit(top, "one", {"a.py": "a = 1\n"})
+    git.write(top, {"a.py": "a = 2\n"})
+    git.git(top, "add", "--all")
+    monkeypatch.setattr(ask, "with_target", lambda options: options)
+    monkeypatch.setattr(AnsweringServer, "answer", lambda *_: (Reply("\n", (), (), {}, "stop", ()), False))
+    done = CliRunner().invoke(command, [*arguments, "-w", str(top)])
+    assert isinstance(done.exception, TargetError)
+    assert "nothing changed" not in done.stderr
