@@ -204,4 +204,7 @@ def _within(file: Path, folders: Sequence[Folder]) -> str:
     within = [(place, path) for place in places if (path := workspace_path(folders, place)) is not None]
     if not within:
         raise PositionError(f"{file} is outside the workspace {', '.join(str(folder.root) for folder in folders)}")
-    return next((path for place, path in within if is_file(place)), within[0][1])
+    for place, path in within:
+        if is_file(place):
+            return path
+    raise PositionError(f"there is no file {file}")
