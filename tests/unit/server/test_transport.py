@@ -1,6 +1,7 @@
 """When a conversation ends, and that the client's server always leaves."""
 
 import asyncio
+import socket
 from types import SimpleNamespace
 
 import pytest
@@ -44,3 +45,17 @@ async def test_a_conversation_ends(stream: bytes) -> None:
     assert (server.received[:1], server.received[1:] in ([], [b"exit"])) == ([b"x"], True)
     assert server.has_left
     assert closed.is_set()
+
+
+async def test_a_client_that_leaves_while_it_is_written_to_is_no_error(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, ours = socket.socketpair()
+    server, (reader, writer) = Server(), await asyncio.open_connection(sock=ours)
+    monkeypatch.setattr(server, "receive", lambda _: writer.write(b"x"))
+    client.sendall(b"Content-Length: 1\r\n\r\nx")
+    client.close()
+    await converse(server, reader, writer)
+    assert server.has_left
+    assert isinstance(reader.exception(), ConnectionError)
+    assert not caplog.records

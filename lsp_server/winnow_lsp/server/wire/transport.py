@@ -190,8 +190,10 @@ async def converse(server: ClientServer, reader: asyncio.StreamReader, writer: a
     try:
         while not protocol.left and (body := await read_body(reader)) is not None:
             protocol.receive(body)
-    except (FramingError, ConnectionError) as error:
+    except FramingError as error:
         _log.error("connection given up: %s", error)
+    except ConnectionError:
+        pass  # it left while it was written to
     finally:
         try:
             await server.leave()
