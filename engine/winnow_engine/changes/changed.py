@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ from winnow_engine.index.file_text import file_text
 from winnow_engine.index.lines import with_lf
 
 NOTHING = "nothing changed in the files that Winnow reads"
-_MOST_PAIRS = 30_000_000  # of lines to compare; beyond it, all between the first and the last difference are changed
+_FEW_PAIRS = 1_000_000  # of lines to compare, up to which SequenceMatcher takes 0.1 s
+_MOST_PAIRS = 4_000_000  # between lines that stay; beyond it, all lines there are changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,17 @@ def _runs(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[tuple[boo
 
 
 def _between(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[tuple[bool, int, int, int, int]]:
+    stays = _staying(before, after) if len(before) * len(after) > _FEW_PAIRS else ()
+    b = a = 0
+    for b_next, a_next in (*stays, (len(before), len(after))):
+        for same, *ends in _compared(before[b:b_next], after[a:a_next]):
+            yield same, b + ends[0], b + ends[1], a + ends[2], a + ends[3]
+        b, a = b_next + 1, a_next + 1
+        if b <= len(before):
+            yield True, b_next, b, a_next, a
+
+
+def _compared(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[tuple[bool, int, int, int, int]]:
     if not before and not after:
         return
     if not before or not after or len(before) * len(after) > _MOST_PAIRS:
@@ -72,6 +85,31 @@ def _between(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[tuple[
         return
     for tag, b, b_end, a, a_end in SequenceMatcher(None, before, after).get_opcodes():
         yield tag == "equal", b, b_end, a, a_end
+
+
+def _staying(before: Sequence[bytes], after: Sequence[bytes]) -> list[tuple[int, int]]:
+    """The most lines that stay in order, 0-based, of those that both texts have equally often: each nth is the nth."""
+    ours, theirs = _numbers(before), _numbers(after)
+    same = [numbers for line, numbers in ours.items() if len(numbers) == len(theirs.get(line, ()))]
+    pairs = sorted(pair for numbers in same for pair in zip(numbers, theirs[before[numbers[0]]], strict=True))
+    lasts, tops, below = list[int](), list[int](), list[int]()  # the smallest last line of a run by length, its pair
+    for n, (_, line) in enumerate(pairs):
+        length = bisect_left(lasts, line)
+        lasts[length : length + 1], tops[length : length + 1] = [line], [n]
+        below.append(tops[length - 1] if length else -1)
+    found, n = list[tuple[int, int]](), tops[-1] if tops else -1
+    while n >= 0:
+        found.append(pairs[n])
+        n = below[n]
+    return found[::-1]
+
+
+def _numbers(lines: Sequence[bytes]) -> dict[bytes, list[int]]:
+    """The places of each line."""
+    found: dict[bytes, list[int]] = {}
+    for number, line in enumerate(lines):
+        found.setdefault(line, []).append(number)
+    return found
 
 
 def _common(before: Sequence[bytes], after: Sequence[bytes]) -> int:

@@ -1,10 +1,11 @@
 from itertools import chain
+from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from winnow_engine.changes.changed import ChangedFile, hunks, line_texts, similarity
+from winnow_engine.changes.changed import ChangedFile, hunks, line_texts, similarity, unchanged
 from winnow_engine.changes.units import FileUnits, file_units
 
 BEFORE = b"""import os
@@ -86,6 +87,24 @@ def test_line_ends_do_not_count(lines: list[bytes]) -> None:
     forms = [end.join(lines) for end in (b"\n", b"\r\n")]
     assert hunks(*map(line_texts, forms)) == ()
     assert similarity(*forms) in (0.0, 1.0)
+
+
+@pytest.mark.parametrize("names", [3000, 100])
+def test_values_of_a_long_text_that_change_are_told_from_names_that_stay(names: int) -> None:
+    before, after = (
+        [line for n in range(3000) for line in (b"%d" % (n % names), b"%b%d" % (of, n))] for of in (b"a", b"b")
+    )
+    assert [hunk.before for hunk in hunks(before, after)] == [range(line, line + 1) for line in range(2, 6001, 2)]
+
+
+@settings(max_examples=20)
+@given(st.randoms(use_true_random=False), st.integers(2, 3000))
+def test_lines_of_long_texts_that_stay_are_the_same_in_order(random: Random, values: int) -> None:
+    before, after = ([b"%d" % random.randrange(values) for _ in range(size)] for size in (1100, 1200))
+    same = unchanged(before, after)
+    assert [before[line - 1] for line in same] == [after[line - 1] for line in same.values()]
+    assert sorted(set(same.values())) == [*same.values()]
+    assert len(same) + sum(len(hunk.before) for hunk in hunks(before, after)) == len(before)
 
 
 def test_a_difference_of_two_long_texts_does_not_take_long() -> None:
