@@ -53,11 +53,13 @@ async def test_the_clients_watcher_is_used_where_it_offers_one(connect, own_fold
     client = await connect(own_folder, capabilities=EVERYTHING)
     (watcher,) = await client.until(lambda: watchers(client))
     assert watcher.register_options["watchers"] == [{"globPattern": "**/*"}]
+    (own_folder / ".gitignore").write_text("*.log\n")
     await client.settled()
-    for name in ("unseen.py", "seen.py"):  # of one the client does not tell
+    for name in ("unseen.py", "app.log", "seen.py"):  # of one the client does not tell
         (own_folder / name).write_text(NEW)
-    change = types.FileEvent((own_folder / "seen.py").as_uri(), types.FileChangeType.Created)
-    client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([change]))
+    for name in ("app.log", "seen.py"):
+        change = types.FileEvent((own_folder / name).as_uri(), types.FileChangeType.Created)
+        client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([change]))
     await client.until(lambda: stale(client))
     await followed(client)
     assert max(status["index"]["staleFiles"] for status in client.statuses) == 1

@@ -7,9 +7,10 @@ holds. A document open in an editor replaces the file on disk.
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from winnow_engine.config import FileRules
 from winnow_engine.errors import WorkspaceError
@@ -72,7 +73,7 @@ def explain(root: Path, path: Path, rules: FileRules | None = None) -> Verdict:
         return Verdict(False, "outside the workspace")
     reasons: dict[str, str] = {}
     walk = _Walk(root, rules or FileRules(), reasons.__setitem__, {})
-    for candidate in walk.candidates(only=relative):
+    for candidate in walk.candidates(_leading_to([relative])):
         if content := walk.read(candidate):
             asked = candidate.asked_for_by
             reason = f"taken back by {asked}" if asked else "no rule leaves it out"
@@ -91,6 +92,21 @@ def folders(root: Path, rules: FileRules | None = None) -> Iterator[Path]:
 def enters(root: Path, folder: Path, rules: FileRules | None = None) -> bool:
     """True if `look` enters a folder: it lies below the root, and no rule leaves it out."""
     return explain(root, folder, rules).reason == _FOLDER
+
+
+def left_out(root: Path, files: Iterable[str], rules: FileRules | None = None) -> set[str]:
+    """Those of some files that a rule on names leaves out, and such folders above them; each may be gone from the disk.
+
+    All paths are relative to the root. Raises WorkspaceError as `look` does.
+    """
+    found = set[str]()
+    _Walk(_checked(root), rules or FileRules(), lambda path, _: found.add(path), {}).judge(files)
+    return found
+
+
+def _leading_to(paths: Iterable[str]) -> Set[str]:
+    """The paths and all folders above them."""
+    return {str(one) for path in map(PurePosixPath, paths) for one in (path, *path.parents)}
 
 
 def _not_asked(_path: str, _reason: str) -> None:
@@ -138,14 +154,25 @@ class _Walk:
         self._rules = EntryRules(root, rules)
         self._stats = stats or StatCache()
 
-    def candidates(self, only: str | None = None, check: Callable[[], None] = lambda: None) -> Iterator[_CandidateFile]:
-        """Files that no rule on names or kinds leaves out, unordered; with `only`, at most that one."""
+    def candidates(
+        self, only: Set[str] | None = None, check: Callable[[], None] = lambda: None
+    ) -> Iterator[_CandidateFile]:
+        """Files that no rule on names or kinds leaves out, unordered; with `only`, those among these paths."""
         for folder in self.folders(only, check):
             yield from self._unsaved(folder) if self._open else ()
             yield from folder.files
 
-    def folders(self, only: str | None, check: Callable[[], None]) -> Iterator[_Folder]:
-        """Folders that no rule leaves out, each before those in it; with `only`, those that lead to that file."""
+    def judge(self, files: Iterable[str]) -> None:
+        """Have those of the files skipped that their names leave out, and the folders above them that are left out."""
+        inside = defaultdict[str, list[str]](list)
+        for file in files:
+            inside[file.rpartition("/")[0]].append(file)
+        for folder in self.folders(_leading_to(inside), lambda: None):
+            for file in inside[relative_to(folder.path, self._root)]:
+                self._by_name(folder, file)
+
+    def folders(self, only: Set[str] | None, check: Callable[[], None]) -> Iterator[_Folder]:
+        """Folders that no rule leaves out, each before those in it; with `only`, those among these paths."""
         pending = [(str(self._root), rules_above(self._root))]
         while pending:
             directory, above = pending.pop()
@@ -174,13 +201,13 @@ class _Walk:
         return directory == str(self._root) or own is not None
 
     def _list(
-        self, folder: _Folder, entries: Iterable[os.DirEntry[str]], only: str | None, check: Callable[[], None]
+        self, folder: _Folder, entries: Iterable[os.DirEntry[str]], only: Set[str] | None, check: Callable[[], None]
     ) -> None:
-        """Give a folder those of its entries that count; with `only`, just those that lead to that file."""
+        """Give a folder those of its entries that count; with `only`, just those among these paths."""
         for entry in entries:
             check()
             path = relative_to(entry.path, self._root)
-            if only is not None and not f"{only}/".startswith(f"{path}/"):
+            if only is not None and path not in only:
                 continue
             own = self._rules.users_pattern(entry.path, is_directory(entry), folder.rules)
             reason = self._rules.reason_against(entry, own, folder.rules)
@@ -238,14 +265,18 @@ class _Walk:
     def _unsaved(self, folder: _Folder) -> Iterator[_CandidateFile]:
         for document in self._open:
             path = self._root / document
-            if path.parent != Path(folder.path) or path.name in folder.names:
-                continue
-            own = self._rules.users_pattern(str(path), False, folder.rules)
-            reason = self._rules.reason_against_unsaved(path, own, folder.rules)
-            if reason is None:
-                yield _CandidateFile(document, own.quoted if own else None, None)
-            else:
-                self._skipped(printable(document), reason)
+            if path.parent == Path(folder.path) and path.name not in folder.names:
+                yield from self._by_name(folder, document)
+
+    def _by_name(self, folder: _Folder, file: str) -> list[_CandidateFile]:
+        """A file of the folder as if it were not on disk, unless it is left out."""
+        path = self._root / file
+        own = self._rules.users_pattern(str(path), False, folder.rules)
+        reason = self._rules.reason_against_unsaved(path, own, folder.rules)
+        if reason is None:
+            return [_CandidateFile(file, own.quoted if own else None, None)]
+        self._skipped(printable(file), reason)
+        return []
 
     def _entries(self, directory: str) -> list[os.DirEntry[str]]:
         try:

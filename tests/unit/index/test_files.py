@@ -9,7 +9,7 @@ import pytest
 
 from winnow_engine.config import FileRules
 from winnow_engine.errors import WorkspaceError
-from winnow_engine.index.files import explain, folders
+from winnow_engine.index.files import explain, folders, left_out
 from winnow_engine.index.name_rules import reason_against_path
 from winnow_engine.untrusted import printable
 from winnow_research.evaluation.repositories import SourceFile, scan
@@ -210,6 +210,15 @@ def test_an_ignored_file_is_explained_by_pattern_file_and_line(root: Path) -> No
     write(root, "docs/a.html")
     assert reason(root, "build/deep/a.py") == "ignored by 'build/' (.gitignore:3)"
     assert reason(root, "docs/a.html") == "ignored by '*.html' (docs/.gitignore:1)"
+
+
+def test_names_leave_out_files_that_are_gone_but_none_for_its_size(root: Path) -> None:
+    write(root, ".gitignore", b"*.log\nout/\n")
+    write(root, "src/.winnowignore", b"!kept.log\n")
+    write(root, "out/deep/a.py")
+    write(root, "large.py", b"x\n" * 1_000_000)
+    files = ["a.log", "src/b.log", "src/kept.log", "src/c.py", "large.py", "out/deep/a.py", "gone/a.log"]
+    assert left_out(root, files) == {"a.log", "src/b.log", "out"}
 
 
 def test_winnowignore_leaves_out_and_takes_back(root: Path) -> None:

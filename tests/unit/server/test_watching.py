@@ -168,13 +168,25 @@ async def test_where_no_watch_is_left_the_user_is_told(
 
 
 async def test_only_folders_that_count_are_watched(watched: Watched, tmp_path: Path) -> None:
-    (tmp_path / ".gitignore").write_text("/out\n")
+    (tmp_path / ".gitignore").write_text("/out\n*.log\n")
     for name in (".git/objects/aa", "node_modules/a/lib", "out/deep", "src"):
         (tmp_path / name).mkdir(parents=True)
     await watched.watches(2)
-    for name in (".git/index", "out/deep/made.py", "picture.png", "src/last.py"):
+    for name in (".git/index", "out/deep/made.py", "picture.png", "src/app.log", "src/last.py"):
         (tmp_path / name).write_text("x")
     await watched.noticed(tmp_path / "src" / "last.py")
+
+
+async def test_files_that_are_ignored_do_not_count_until_the_rules_change(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    for folder in (one / "out", other):
+        folder.mkdir(parents=True)
+    watched, rules, named = Watched(one, other), one / ".gitignore", (one / "app.log", one / "out" / "a.py")
+    for text, counted in (("out/\n*.log\n.gitignore\n", ()), ("!*.log\n", named)):
+        rules.write_text(text)
+        await watched.watcher.changed_on_disk(path.as_uri() for path in (rules, *named, other / "app.log"))
+        watched.watcher.changed(path.as_uri() for path in named)
+        await watched.noticed(rules, other / "app.log", *counted)
 
 
 def test_links_are_resolved_once_for_all_changed_files_of_a_directory(

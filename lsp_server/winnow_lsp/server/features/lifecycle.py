@@ -49,8 +49,8 @@ def register(server: WinnowServer) -> None:
         server.indexer.start()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-    def files(params: types.DidChangeWatchedFilesParams) -> None:
-        server.watcher.changed(change.uri for change in params.changes)
+    async def files(params: types.DidChangeWatchedFilesParams) -> None:
+        await server.watcher.changed_on_disk(change.uri for change in params.changes)
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: types.DidOpenTextDocumentParams) -> None:

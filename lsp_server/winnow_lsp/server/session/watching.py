@@ -12,9 +12,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Set
+from contextlib import aclosing, suppress
 from functools import cache, partial
+from itertools import accumulate
 from pathlib import Path
 
 from lsprotocol import types
@@ -23,8 +24,9 @@ from watchfiles import awatch
 from watchfiles.main import FileChange
 
 from winnow_engine.config import FileRules
+from winnow_engine.core import Folder
 from winnow_engine.errors import WorkspaceError
-from winnow_engine.index.files import folders
+from winnow_engine.index.files import folders, left_out
 from winnow_engine.index.ignore import RULE_FILES
 from winnow_engine.index.name_rules import reason_against_path
 from winnow_engine.platform import watches_single_folders
@@ -107,6 +109,23 @@ def _files_in(new: Iterable[Path]) -> set[Path]:
     return found
 
 
+def _left_out(within: Iterable[Folder], paths: Iterable[str], rules: FileRules) -> set[str]:
+    """Those of some workspace paths that rules leave out, and folders above them."""
+    found = set[str]()
+    for folder in within:
+        files = [file for path in paths if (file := folder.relative(path)) is not None]
+        with suppress(WorkspaceError):
+            found.update(map(folder.workspace_path, left_out(folder.root, files, rules)))
+    return found
+
+
+def _counts(path: str, ignored: Set[str]) -> bool:
+    """True if neither this file nor a folder above it is ignored; a file with rules may ignore itself."""
+    *names, name = path.split("/")
+    own = [] if name in RULE_FILES else [name]
+    return ignored.isdisjoint(accumulate([*names, *own], "{}/{}".format))
+
+
 class FileWatcher:
     """Watches one client's folders. Belongs to the event loop."""
 
@@ -120,10 +139,12 @@ class FileWatcher:
         """`changed` is called with the URIs of files that may belong to the workspace."""
         self._editor, self._client, self._changed, self._watch = editor, client, changed, watch
         self._registered = False
+        self._ignored, self._asking_rules = set[str](), asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Watch the folders as they are now; call it again when they, or the rules, change."""
+        self._ignored = set()
         if not self._by_client:
             self.close()
             self._task = asyncio.create_task(self._follow(self._editor.folders.roots, self._editor.settings.files))
@@ -132,15 +153,33 @@ class FileWatcher:
             self._register()
 
     def changed(self, uris: Iterable[str]) -> None:
-        """Pass on those of the changed files that may belong to the workspace."""
+        """Pass on those of the changed files that may belong to the workspace, as far as is known of the rules."""
+        self._changed(uri for uri, path in self._paths(uris).items() if _counts(path, self._ignored))
+
+    async def changed_on_disk(self, uris: Iterable[str]) -> None:
+        """Pass on those of the changed files that no rule on names leaves out.
+
+        Rules are not asked about a file or folder again that they leave out, until a file with rules changes.
+        """
+        paths, within, rules = self._paths(uris), self._editor.folders.all, self._editor.settings.files
+        if not RULE_FILES.isdisjoint(path.rpartition("/")[2] for path in paths.values()):
+            self._ignored = set()
+        async with self._asking_rules:
+            ignored = self._ignored
+            if new := [path for path in paths.values() if _counts(path, ignored)]:
+                ignored |= await asyncio.to_thread(_left_out, within, new, rules)
+        self._changed(uri for uri, path in paths.items() if _counts(path, ignored))
+
+    def _paths(self, uris: Iterable[str]) -> dict[str, str]:
+        """The workspace paths of files, by URI, without those whose own names leave them out."""
         prefix_of = cache(partial(directory_prefix, self._editor.folders.all))  # a branch switch reports thousands
-        self._changed(
-            uri
+        return {
+            uri: prefix + file.name
             for uri in uris
             if (file := local_path(uri))
             and (prefix := prefix_of(file.parent)) is not None
             and reason_against_path(prefix + file.name) is None
-        )
+        }
 
     def close(self) -> None:
         """Watch no longer."""
@@ -163,7 +202,7 @@ class FileWatcher:
     async def _follow(self, roots: Iterable[Path], rules: FileRules) -> None:
         try:
             async for paths in self._watch(roots, rules, self._notice):
-                self.changed(path.as_uri() for path in paths)
+                await self.changed_on_disk(path.as_uri() for path in paths)
         except (OSError, RuntimeError, ValueError) as error:  # the limit of watches; a path that is not UTF-8
             self._notice(f"changes on disk are noticed at the next question only: {error}")
 
