@@ -109,6 +109,14 @@ def _leading_to(paths: Iterable[str]) -> Set[str]:
     return {str(one) for path in map(PurePosixPath, paths) for one in (path, *path.parents)}
 
 
+def _by_folder(files: Iterable[str]) -> Mapping[str, list[str]]:
+    """The files in each folder."""
+    found = defaultdict[str, list[str]](list)
+    for file in files:
+        found[file.rpartition("/")[0]].append(file)
+    return found
+
+
 def _not_asked(_path: str, _reason: str) -> None:
     """A `skipped` that does nothing."""
 
@@ -151,6 +159,7 @@ class _Walk:
         stats: StatCache | None = None,
     ) -> None:
         self._root, self._skipped, self._open = root, skipped, open_documents
+        self._open_in = _by_folder(open_documents)
         self._rules = EntryRules(root, rules)
         self._stats = stats or StatCache()
 
@@ -159,16 +168,14 @@ class _Walk:
     ) -> Iterator[_CandidateFile]:
         """Files that no rule on names or kinds leaves out, unordered; with `only`, those among these paths."""
         for folder in self.folders(only, check):
-            yield from self._unsaved(folder) if self._open else ()
+            yield from self._unsaved(folder)
             yield from folder.files
 
     def judge(self, files: Iterable[str]) -> None:
         """Have those of the files skipped that their names leave out, and the folders above them that are left out."""
-        inside = defaultdict[str, list[str]](list)
-        for file in files:
-            inside[file.rpartition("/")[0]].append(file)
+        inside = _by_folder(files)
         for folder in self.folders(_leading_to(inside), lambda: None):
-            for file in inside[relative_to(folder.path, self._root)]:
+            for file in inside.get(relative_to(folder.path, self._root), ()):
                 self._by_name(folder, file)
 
     def folders(self, only: Set[str] | None, check: Callable[[], None]) -> Iterator[_Folder]:
@@ -263,9 +270,8 @@ class _Walk:
         return Content.of(path, text, made_of) if reason is None else Content(reason=reason)
 
     def _unsaved(self, folder: _Folder) -> Iterator[_CandidateFile]:
-        for document in self._open:
-            path = self._root / document
-            if path.parent == Path(folder.path) and path.name not in folder.names:
+        for document in self._open_in.get(relative_to(folder.path, self._root), ()):
+            if document.rpartition("/")[2] not in folder.names:
                 yield from self._by_name(folder, document)
 
     def _by_name(self, folder: _Folder, file: str) -> list[_CandidateFile]:

@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Literal
@@ -8,6 +8,7 @@ import pytest
 
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import CancelledError, PositionError
+from winnow_engine.index.files import look
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.question import WHY, CodeAtCursor, Cursor, Question
 from winnow_engine.storage.store import Store
@@ -110,6 +111,19 @@ def test_a_new_document_counts_before_it_is_saved_unless_a_rule_leaves_it_out(ro
     new = {"pets/cat.py": b"x = 1\n", "pets/.env": b"SECRET=1\n", "pets/run.log": b"ran\n", "gone/a.py": b"y = 1\n"}
     found = [file.path for file in read(Folder(root), open_documents=new).files]
     assert found == [".gitignore", "a.txt", "pets/cat.py", "pets/dog.py"]
+
+
+def test_open_documents_are_assigned_to_folders_once(root: Path) -> None:
+    class Documents(dict[str, bytes]):
+        passes = 0
+
+        def __iter__(self) -> Iterator[str]:
+            self.passes += 1
+            return super().__iter__()
+
+    documents = Documents({"pets/cat.py": b"x = 1\n"})
+    assert [path for path, _ in look(root, open_documents=documents)] == ["a.txt", "pets/cat.py", "pets/dog.py"]
+    assert documents.passes == 1
 
 
 def test_an_open_document_that_became_binary_does_not_count(root: Path) -> None:
