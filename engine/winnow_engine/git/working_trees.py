@@ -6,7 +6,7 @@ import os
 import re
 from bisect import bisect_left
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 from pathlib import Path
 
 from winnow_engine.errors import GitError
@@ -67,24 +67,33 @@ def _configuration(top: Path, *question: str) -> bytes:
     return b""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TrackedFiles:
-    """The files of a working tree's index. Ignore rules do not count for them."""
+    """The files of a working tree's index when it is first asked for one. Ignore rules do not count for them."""
 
     top: Path
     any_case: bool
 
     def holds(self, path: str) -> bool:
         """True for a tracked file or submodule, or a folder with one, by its absolute path."""
-        name = os.fsencode(path[len(str(self.top).rstrip("/")) + 1 :])
-        paths = _tracked(self.top, self.any_case, _stamp(directories(self.top).own / "index"))
+        name, paths = os.fsencode(path[len(str(self.top).rstrip("/")) + 1 :]), self._paths
         name = name.lower() if self.any_case else name
         at, below = bisect_left(paths, name), bisect_left(paths, name + b"/")
         return paths[at : at + 1] == (name,) or any(one.startswith(name + b"/") for one in paths[below : below + 1])
 
+    @cached_property
+    def _paths(self) -> tuple[bytes, ...]:
+        stamp = _stamp(directories(self.top).own / "index")
+        known = _LAST_TRACKED.get((self.top, self.any_case))
+        if known is None or known[0] != stamp:
+            known = _LAST_TRACKED[self.top, self.any_case] = stamp, _tracked(self.top, self.any_case)
+        return known[1]
 
-@lru_cache(16)
-def _tracked(top: Path, any_case: bool, _stamp: tuple[int, int]) -> tuple[bytes, ...]:
+
+_LAST_TRACKED: dict[tuple[Path, bool], tuple[tuple[int, int], tuple[bytes, ...]]] = {}  # with the stamp of the index
+
+
+def _tracked(top: Path, any_case: bool) -> tuple[bytes, ...]:
     try:
         check_readable(top)
         names = Git(top).fields("ls-files", "-z", timeout_s=_QUICK_S)

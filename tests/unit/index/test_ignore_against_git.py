@@ -6,12 +6,14 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from git_repositories import write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from winnow_engine.git import working_trees
 from winnow_engine.index.files import explain
 from winnow_engine.index.ignore import deciding, patterns
 from winnow_research.evaluation.repositories import scan
@@ -284,6 +286,24 @@ def test_the_case_of_letters_counts_as_each_repository_is_configured(outer: str,
             git(top, "config", "core.ignoreCase", value)
     kept = {f"inner/{path}" for path in kept_by_git(tmp_path / "inner")}
     assert kept_by_winnow(tmp_path) == {path for path in kept_by_git(tmp_path) if path != "inner/"} | kept
+
+
+def test_what_many_repositories_track_is_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(20):
+        write(tmp_path, {f"{number}/{name}": "text\n" for name in ("a.py", "a.log", "b.log")})
+        git(tmp_path, "init", "--quiet", str(number))
+        write(tmp_path, {f"{number}/.gitignore": "*.log\n"})
+    kept, start, stamp = kept_by_winnow(tmp_path), subprocess.Popen.__init__, working_trees._stamp
+    started, looked_at = list[object](), list[Path]()
+
+    def recorded(process: subprocess.Popen[bytes], command: Any, **options: Any) -> None:
+        started.append(command)
+        start(process, command, **options)
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", recorded)
+    monkeypatch.setattr(working_trees, "_stamp", lambda path: looked_at.append(path) or stamp(path))
+    assert kept_by_winnow(tmp_path) == kept
+    assert (len(looked_at), [command for command in started if "ls-files" in command]) == (20, [])
 
 
 def test_where_case_does_not_count_tracked_files_and_winnows_own_rules_are_as_before(tmp_path: Path) -> None:
