@@ -109,7 +109,7 @@ class CpuEncoder:
         head = self._weights.rows
         assert head is not None
         hidden = self._encode(self._start(batch), frozenset(), between_layers).hidden
-        return np.asarray(standardise(hidden, head.mean, head.deviation) @ head.matrix.T, np.float32)
+        return _through(hidden, head)
 
     def _encode(self, state: _Pass, taps: frozenset[int], between_layers: Callable[[], None] | None) -> Encoded:
         queries, keys = {}, {}

@@ -95,7 +95,8 @@ class FileEncoder:
 
             def read(group: list[Segment]) -> ReadArrays:
                 with self._lock.held(cancellation):
-                    return self._read_group(group, cancellation)
+                    batch = batch_of(group, first_position=len(self.template.prefix))
+                    return self.profile.read(self.encoder, batch, runs_of(group), cancellation.check)
 
             for group, found in mapped_ahead(runners, read, _checked(groups, cancellation), self.threads):
                 for segment, part in _dealt(group, found):
@@ -114,7 +115,9 @@ class FileEncoder:
         ahead = _AHEAD_BATCHES * self.encoder.batch_tokens * _BYTES_A_TOKEN
 
         def tokenised(numbered: tuple[int, FileText]) -> tuple[Int32, list[Segment]]:
-            return self._cut(*numbered)
+            number, file = numbered
+            ids, counts = self.vocabulary.tokenize_each(file.units)
+            return counts, cut_ids(number, self.template.header(file.path), ids, counts)
 
         def segments() -> Iterator[Segment]:
             cuts = mapped_ahead(cutters, tokenised, enumerate(files), ahead, lambda numbered: numbered[1].characters)
@@ -123,14 +126,6 @@ class FileEncoder:
                 yield from found
 
         return pack(segments(), self.encoder.batch_tokens)
-
-    def _cut(self, number: int, file: FileText) -> tuple[Int32, list[Segment]]:
-        ids, counts = self.vocabulary.tokenize_each(file.units)
-        return counts, cut_ids(number, self.template.header(file.path), ids, counts)
-
-    def _read_group(self, group: list[Segment], cancellation: Cancellation) -> ReadArrays:
-        batch = batch_of(group, first_position=len(self.template.prefix))
-        return self.profile.read(self.encoder, batch, runs_of(group), cancellation.check)
 
     def _finish(self, file: _Pending) -> FileKeys:
         parts = sorted(file.parts, key=lambda part: part[0].start)

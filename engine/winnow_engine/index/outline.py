@@ -142,16 +142,12 @@ def _candidates(syntax: Syntax, matches: list[Captures]) -> list[_CandidateDefin
                 line = name.start_point.row + 1
                 node = captures[capture][0]
                 end = captures.get("end", [node])[0]
-                candidate = _CandidateDefinition(kind, _qualified(syntax, captures), line, node, end)
+                qualified = ".".join(_clean(syntax, one) for one in (*captures.get("owner", ()), name))
+                candidate = _CandidateDefinition(kind, qualified, line, node, end)
                 known = widest.get(name.start_byte)
                 if known is None or candidate.size > known.size:
                     widest[name.start_byte] = candidate
     return sorted(widest.values(), key=lambda found: (found.node.start_byte, -found.end.end_byte))
-
-
-def _qualified(syntax: Syntax, captures: Captures) -> str:
-    owner = captures.get("owner", [])
-    return ".".join(_clean(syntax, node) for node in (*owner, captures["name"][0]))
 
 
 def _clean(syntax: Syntax, node: Node) -> str:

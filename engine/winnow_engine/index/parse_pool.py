@@ -102,7 +102,9 @@ class ParsePool:
         if total >= _STARTING_BYTES:
             self.start()
         if total < SMALL_BYTES or not self._started or not self._count:
-            yield from self._here(texts, cancellation)
+            for path, data in texts:
+                cancellation.check()
+                yield analysed(path, data)
             return
 
         chunks = batches(texts, min(_CHUNK_BYTES, total // (2 * self._count)), lambda text: len(text[1]))
@@ -117,11 +119,6 @@ class ParsePool:
         self._threads.shutdown(wait=True, cancel_futures=True)
         while not self._idle.empty():
             self._idle.get().close()
-
-    def _here(self, texts: Iterable[Text], cancellation: Cancellation) -> Iterator[Record]:
-        for path, data in texts:
-            cancellation.check()
-            yield analysed(path, data)
 
     def _elsewhere(self, texts: list[Text]) -> list[Record]:
         """Records of a chunk. If its process is lost, each file gets another one to itself."""

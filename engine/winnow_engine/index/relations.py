@@ -87,9 +87,5 @@ def _surest_first(workspace: Workspace, names: Iterable[str], near: IndexedFile)
 
 def _related(workspace: Workspace, name: str, number: int) -> Relation:
     file, unit = workspace.units[number]
-    return Relation(name, file, unit, _line_of(name, file, unit))
-
-
-def _line_of(name: str, file: IndexedFile, unit: Unit) -> int:
     found = re.search(rb"(?<!\w)%b(?!\w)" % re.escape(name.encode()), file.data[unit.start_byte : unit.end_byte])
-    return file.lines.line_of(unit.start_byte + (found.start() if found else 0))
+    return Relation(name, file, unit, file.lines.line_of(unit.start_byte + (found.start() if found else 0)))

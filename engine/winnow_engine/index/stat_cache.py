@@ -22,6 +22,7 @@ from winnow_engine.errors import FileChangedError
 from winnow_engine.index.file_text import file_text
 from winnow_engine.index.postings import Strings
 from winnow_engine.platform import read_regular
+from winnow_engine.storage.packs import packed_keys, unpacked_keys
 from winnow_engine.storage.store import content_key
 
 _LONGEST_TICK_S = 3.0  # FAT counts in steps of two seconds
@@ -68,10 +69,6 @@ class Content:
         if unchanged or content_key(self.local_path, text) == self.key:
             return text
         raise FileChangedError(f"{self.place} has changed since the workspace was read; ask again")
-
-    def settled(self, place: str, stamp: Stamp) -> Content:
-        """The same, to be read from the disk when it is needed."""
-        return replace(self, held=None, place=place, stamp=stamp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +120,8 @@ class StatCache:
             return _Known(stamp, now, content)
         if now - known.seen_s > _LONGEST_TICK_S and _is_told(stamp, content):
             content = known.content if known.content.key == content.key else content
-            return _Known(stamp, known.seen_s, content.settled(place, stamp), settled=True)
+            content = replace(content, held=None, place=place, stamp=stamp)  # to be read from the disk when needed
+            return _Known(stamp, known.seen_s, content, settled=True)
         return known if known.content.key == content.key != "" else replace(known, content=content)
 
     def worth_saving(self) -> bool:
@@ -136,12 +134,11 @@ class StatCache:
         self._new, self._saved_at = 0, self._clock()
         known, contents = self._known.values(), [one.content for one in self._known.values()]
         numbers = [(one.content.size, asked, one.settled) for (*_, asked), one in self._known.items()]
-        hashes = bytes.fromhex("".join(one.key or "0" * 40 for one in contents))
         columns: dict[str, NDArray[Any]] = {
             "stamps": np.array([one.stamp for one in known], np.uint64).reshape(-1, 5),
             "seen": np.array([one.seen_s for one in known], np.float64),
             "numbers": np.array(numbers, np.int64).reshape(-1, 3),
-            "keys": np.frombuffer(hashes, np.uint8).reshape(-1, 20),
+            "keys": packed_keys(one.key or "0" * 40 for one in contents),
         }
         roots, paths = [root for root, *_ in self._known], [path for _, path, _ in self._known]
         texts = roots, paths, [one.reason or "" for one in contents], [one.made_of for one in contents]
@@ -153,10 +150,10 @@ class StatCache:
     def load(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """The inverse of `columns`. Unsettled files are read again, but stay as young as they were."""
         texts = (Strings(columns[name], columns[f"{name}_ends"]).all for name in _TEXTS)
-        keys = columns["keys"].tobytes().hex()
-        rows = zip(*texts, *(columns[name].tolist() for name in ("stamps", "seen", "numbers")), strict=True)
-        for number, (root, path, reason, made_of, stamp, seen_s, (size, asked_for, settled)) in enumerate(rows):
-            key = "" if reason else keys[40 * number : 40 * number + 40]
+        keys = unpacked_keys(columns["keys"])
+        rows = zip(keys, *texts, *(columns[name].tolist() for name in ("stamps", "seen", "numbers")), strict=True)
+        for key, root, path, reason, made_of, stamp, seen_s, (size, asked_for, settled) in rows:
+            key = "" if reason else key
             content = Content(key, size, reason or None, None, f"{root}/{path}", path, tuple(stamp), made_of)
             self._known[root, path, bool(asked_for)] = _Known(tuple(stamp), seen_s, content, bool(settled))
 

@@ -38,10 +38,9 @@ def analyse(path: str, data: bytes) -> FileAnalysis:
 
     Text in no known language, over 4 MB or too slow to parse is cut at blank lines and has no symbols.
     """
-    lines = Lines(data)
     try:
         parsed = parse(path, data)
-        units = tile(parsed, lines)
+        units = tile(parsed, Lines(data))
         return FileAnalysis(units, _symbols(parsed, units))
     except GrammarError:
         return plain_analysis(data)

@@ -9,7 +9,6 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from winnow_engine.core import Unit
 from winnow_engine.index.bm25 import counted
@@ -17,7 +16,7 @@ from winnow_engine.index.names import spellings
 from winnow_engine.index.postings import NO_PLACE, Array, Int64, Occurrences, Postings, Strings
 from winnow_engine.index.records import names_of, occurrences, units_key, units_of
 from winnow_engine.index.symbols import FileSymbols
-from winnow_engine.storage.packs import Record
+from winnow_engine.storage.packs import Record, packed_keys, unpacked_keys
 
 _OF_UNITS = ("words", "titles", "definitions", "references")
 _BY_PLACE = ("definitions", "references")
@@ -43,8 +42,8 @@ class Tables:
         starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
         names = list(chain.from_iterable(names_of(record) for *_, record in files))
         arrays: dict[str, Array] = {
-            "keys": _hashes([key for _, key, _ in files]),
-            "units_keys": _hashes([units_key(key, record["units"]) for _, key, record in files]),
+            "keys": packed_keys(key for _, key, _ in files),
+            "units_keys": packed_keys(units_key(key, record["units"]) for _, key, record in files),
             "starts": starts,
             "units": np.concatenate([np.empty((0, 6), np.int32), *rows]),
             "lengths": np.concatenate([np.empty(0, np.int32), *(record["lengths"] for *_, record in files)]),
@@ -95,12 +94,12 @@ class Tables:
     @cached_property
     def keys(self) -> list[str]:
         """The content key of each file."""
-        return _hex(self.arrays["keys"])
+        return unpacked_keys(self.arrays["keys"])
 
     @cached_property
     def units_keys(self) -> list[str]:
         """The key of each file's units."""
-        return _hex(self.arrays["units_keys"])
+        return unpacked_keys(self.arrays["units_keys"])
 
     def strings(self, name: str) -> Strings:
         """`paths` or `names`."""
@@ -204,12 +203,3 @@ def _strings(name: str, strings: Strings) -> dict[str, Array]:
 
 def _moved(found: Occurrences, start: Any) -> Occurrences:
     return Occurrences(found.terms, found.rows + np.array([0, int(start), 0]))
-
-
-def _hashes(keys: Sequence[str]) -> NDArray[np.uint8]:
-    return np.frombuffer(bytes.fromhex("".join(keys)), np.uint8).reshape(-1, 20)
-
-
-def _hex(rows: Array) -> list[str]:
-    text = rows.tobytes().hex()
-    return [text[start : start + 40] for start in range(0, len(text), 40)]

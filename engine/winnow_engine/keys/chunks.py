@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from winnow_engine.encoder.file_encoder import FileKeys, FileText
 from winnow_engine.encoder.profile import join_arrays
 from winnow_engine.index.indexed_file import IndexedFile
-from winnow_engine.storage.packs import Record
+from winnow_engine.storage.packs import Record, packed_keys, unpacked_keys
 
 _WHOLE = 16_000  # characters, up to which a file is one chunk: about two segments
 _LEAST, _MOST = 3_000, 6_500  # characters of a chunk; the latter are about a segment
@@ -60,7 +60,7 @@ def chunk_hash(path: str, texts: Sequence[str]) -> str:
 
 def earlier_chunks(record: Record, whole: FileKeys) -> dict[str, FileKeys]:
     """The keys of chunks by hash, from the record of a file's last version and the keys of the whole file."""
-    names, ends = (row.tobytes().hex() for row in record["hashes"]), [0, *record["ends"].tolist()]
+    names, ends = unpacked_keys(record["hashes"]), [0, *record["ends"].tolist()]
     parts = (_some(whole, start, end) for start, end in itertools.pairwise(ends))
     return dict(zip(names, parts, strict=True))
 
@@ -120,7 +120,7 @@ class PlannedFile:
     def record(self) -> Record:
         """The record that `earlier_chunks` reads."""
         return {
-            "hashes": np.frombuffer(bytes.fromhex("".join(self.hashes)), np.uint8).reshape(-1, 20),
+            "hashes": packed_keys(self.hashes),
             "ends": np.array([one.stop for one in self.ranges], np.int32),
             "keys": np.frombuffer(bytes.fromhex(self.file.units_key), np.uint8),
         }

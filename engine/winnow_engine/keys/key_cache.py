@@ -146,7 +146,7 @@ class KeyCache:
     ) -> KeysByFile:
         """`parts` and the keys of further units, given by number. A file's are encoded together, without its others."""
         wanted = _by_file(workspace, units)
-        sizes = {number: sum(map(_bytes, some)) for number, (_, some) in wanted.items()}
+        sizes = {number: sum(unit.end_byte - unit.start_byte for unit in some) for number, (_, some) in wanted.items()}
         report = IndexReport(len(sizes), sum(sizes.values()), progress)
         texts = (
             FileText(workspace.files[number].local_path, workspace.files[number].texts(some))
@@ -218,10 +218,6 @@ class KeyCache:
             yield keys
         if tokens >= _ENOUGH_TOKENS:
             self.tokens_per_s = tokens / (time.perf_counter() - started)
-
-
-def _bytes(unit: Unit) -> int:
-    return unit.end_byte - unit.start_byte
 
 
 def _by_file(workspace: Workspace, units: Iterable[int]) -> dict[int, tuple[NDArray[np.int32], list[Unit]]]:

@@ -77,7 +77,12 @@ class LlamaContext:
         self._branched, self._undoable = 0, 0
         self._marked, self._mark = 0, np.empty(0, np.uint8)
         self.abort_with(AbortFlag())
-        self._open_to_watcher()
+        if self._watcher is not None:
+            try:
+                self._watcher.opened(self.handle, self.n_ctx)
+            except TargetError:
+                self._free()
+                raise
 
     def _params(self, model: LlamaModel, options: TargetOptions, branches: int) -> llama_cpp.llama_context_params:
         params = context_params(self.n_ctx, options, branches)
@@ -85,15 +90,6 @@ class LlamaContext:
             params.n_seq_max, params.kv_unified = 1, False  # a state has no branches
             params.n_rs_seq = PAST_STATES
         return params
-
-    def _open_to_watcher(self) -> None:
-        if self._watcher is None:
-            return
-        try:
-            self._watcher.opened(self.handle, self.n_ctx)
-        except TargetError:
-            self._free()
-            raise
 
     def abort_with(self, flag: AbortFlag) -> None:
         """Obey `flag` from now on."""

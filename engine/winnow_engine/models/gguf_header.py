@@ -93,7 +93,9 @@ def _read_file(path: Path) -> tuple[dict[str, Scalar], dict[str, TensorInfo]]:
         raise ModelNotFoundError(f"{path}, a part of the model, is missing") from error
     except PermissionError as error:
         raise ModelNotFoundError(f"{path} cannot be read: {error.strerror}") from error
-    _require_whole(path, tensors)
+    size, need = path.stat().st_size, max((tensor.offset + tensor.bytes for tensor in tensors.values()), default=0)
+    if size < need:
+        raise ModelDamagedError(f"{path} is cut short: {size:,} of {need:,} bytes; get it again")
     return values, tensors
 
 
@@ -233,13 +235,6 @@ def _aligned(cursor: _Cursor, alignment: Scalar) -> int:
     if not isinstance(alignment, int) or alignment < 1:
         raise cursor.damaged()
     return -(-cursor.offset // alignment) * alignment
-
-
-def _require_whole(path: Path, tensors: Mapping[str, TensorInfo]) -> None:
-    size = path.stat().st_size
-    need = max((tensor.offset + tensor.bytes for tensor in tensors.values()), default=0)
-    if size < need:
-        raise ModelDamagedError(f"{path} is cut short: {size:,} of {need:,} bytes; get it again")
 
 
 def _header(path: Path, values: Mapping[str, Scalar], tensors: Mapping[str, TensorInfo]) -> GgufHeader:

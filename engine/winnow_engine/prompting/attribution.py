@@ -129,7 +129,8 @@ class Attribution:
     def of(self, sentence: str, start: int) -> Sentence:
         """A sentence that begins at character `start` of the answer, with the places that hold it."""
         names, end = list(code_names(sentence)), start + len(sentence)
-        unknown = tuple((start + one.start, start + one.end) for one in self._known.unknown(self._foreign(names)))
+        foreign = (name for name in names if not any(one.is_named(name) for one in self._shown))
+        unknown = tuple((start + one.start, start + one.end) for one in self._known.unknown(foreign))
         written = [place.lines for place in self._reader.places(sentence) if place.lines]
         said, stated = runs_of_words(sentence), set(words(sentence)) - set(words(self.question))
         repeated = [one.place for one in self._shown if said & one.runs or _holds(one.words, stated)]
@@ -164,10 +165,6 @@ class Attribution:
         code, says_where = _CODE.findall(sentence), _SAYS_WHERE.search(sentence)
         found = [n for n, one in enumerate(self._shown) if any(" " in text and text in one.text for text in code)]
         return found or [number for text in code if says_where for number in self._only_place_of(text)]
-
-    def _foreign(self, names: Sequence[CodeName]) -> Iterator[CodeName]:
-        """The names that no span has as its own."""
-        return (name for name in names if not any(one.is_named(name) for one in self._shown))
 
     def _best(self, log_odds: Scores) -> list[int]:
         """The numbers of the best spans, the best first, as far as they are about as good as that."""

@@ -61,7 +61,9 @@ def build_messages(
 ) -> list[Message]:
     """The conversation: what was said before, then the code, a change, the question, and the contract of its answer."""
     said = [message for turn in question.earlier for message in _messages(turn)]
-    code = "\n".join(_ordered(workspace, _besides(spans, change), question.cursor))
+    besides = _besides(spans, change)
+    at_cursor, others = ([span for span in besides if question.at_cursor(span) is at] for at in (True, False))
+    code = "\n".join([*_files(workspace, at_cursor), *_files(workspace, others)])
     shown = [code or (_NOTHING if change is None else ""), change.text if change else ""]
     where = _where(question.cursor)
     asked = Message("user", "\n\n".join(filter(None, [*shown, f"{where}Question: {question.text}", contract])))
@@ -115,18 +117,6 @@ def _where(cursor: Cursor | None) -> str:
     if cursor.start_line == cursor.end_line:
         return f"The cursor is at {cursor.path}:{cursor.start_line}.\n"
     return f"Selected: {cursor.path}:{cursor.start_line}-{cursor.end_line}.\n"
-
-
-def _ordered(workspace: Workspace, spans: Sequence[Span], cursor: Cursor | None) -> Iterator[str]:
-    """The spans' files, before them the code at the cursor."""
-    for at_cursor in (True, False):
-        yield from _files(workspace, [span for span in spans if _is_at(span, cursor) is at_cursor])
-
-
-def _is_at(span: Span, cursor: Cursor | None) -> bool:
-    if cursor is None or span.path != cursor.path:
-        return False
-    return span.start_line <= cursor.end_line and cursor.start_line <= span.end_line
 
 
 def _files(workspace: Workspace, spans: Sequence[Span]) -> Iterator[str]:

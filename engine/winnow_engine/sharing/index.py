@@ -35,14 +35,9 @@ class IndexFiles(Protocol):
         """The bytes start:stop of a file of `file_bytes`."""
 
 
-def is_remote(location: str) -> bool:
-    """True for a server's URL; any other location is a folder."""
-    return location.startswith(("http://", "https://"))
-
-
 def files_at(location: str) -> IndexFiles:
-    """Files at a location."""
-    if not is_remote(location):
+    """Files at a location: a server's URL, or a folder."""
+    if not location.startswith(("http://", "https://")):
         return FolderFiles(Path(location))
     from winnow_engine.sharing.http import HttpFiles  # httpx takes 0.1 s to import
 

@@ -66,12 +66,6 @@ def used_last_first(folder: Path) -> list[tuple[Path, float, int]]:
     return sorted(files_in(folder), key=lambda file: -file[1])
 
 
-def used_in(folder: Path, suffix: str) -> tuple[int, int]:
-    """Number of files with this suffix in a folder, and their bytes."""
-    sizes = [size for path, _, size in files_in(folder) if path.suffix == suffix]
-    return len(sizes), sum(sizes)
-
-
 def delete(path: Path) -> None:
     """Delete a file, which another process may have deleted. Logs a refusal of the system."""
     try:

@@ -72,7 +72,7 @@ def open_arrays(path: Path) -> dict[str, Array] | None:
     except (ValueError, KeyError, TypeError, UnicodeDecodeError):
         return None
     if not _verified(path, status):
-        if any(_digest([arrays[name]]) != entry.digest for name, entry in entries.items()):
+        if any(_digest(arrays[name]) != entry.digest for name, entry in entries.items()):
             return None
         _note_verified(path, status)
     return arrays
@@ -153,11 +153,10 @@ def _bytes_of(array: Array) -> list[memoryview]:
     return [flat[start : start + _CHUNK].data for start in range(0, len(flat), _CHUNK)]
 
 
-def _digest(arrays: Sequence[Array]) -> str:
+def _digest(array: Array) -> str:
     digest = hashlib.blake2b(digest_size=_DIGEST)
-    for array in arrays:
-        for part in _bytes_of(array):
-            digest.update(part)
+    for part in _bytes_of(array):
+        digest.update(part)
     return digest.hexdigest()
 
 

@@ -24,6 +24,17 @@ _KEYS, _ROWS = "keys", "rows."
 _KEY_BYTES = 20
 
 
+def packed_keys(keys: Iterable[str]) -> NDArray[np.uint8]:
+    """Keys as their bytes, uint8 [N, 20]."""
+    return np.frombuffer(bytes.fromhex("".join(keys)), np.uint8).reshape(-1, _KEY_BYTES)
+
+
+def unpacked_keys(rows: NDArray[Any]) -> list[str]:
+    """The inverse of `packed_keys`."""
+    text = rows.tobytes().hex()
+    return [text[start : start + 2 * _KEY_BYTES] for start in range(0, len(text), 2 * _KEY_BYTES)]
+
+
 class Pack:
     """One file. `arrays` are those of all its records, one after the other."""
 
@@ -37,8 +48,7 @@ class Pack:
     @cached_property
     def keys(self) -> list[str]:
         """The keys of the records, in order."""
-        text = self._hashes.tobytes().hex()
-        return [text[start : start + 2 * _KEY_BYTES] for start in range(0, len(text), 2 * _KEY_BYTES)]
+        return unpacked_keys(self._hashes)
 
     @cached_property
     def numbers(self) -> dict[str, int]:
@@ -48,11 +58,8 @@ class Pack:
     def record(self, key: str) -> Record:
         """A record's arrays, as views."""
         number = self.numbers[key]
-        return {name: self._rows(name, number, number + 1) for name in self.arrays}
-
-    def _rows(self, name: str, first: int, end: int) -> NDArray[Any]:
-        starts = self.starts[name]
-        return self.arrays[name][int(starts[first]) : int(starts[end])]
+        ends = {name: starts[number : number + 2].tolist() for name, starts in self.starts.items()}
+        return {name: rows[slice(*ends[name])] for name, rows in self.arrays.items()}
 
 
 class Packs:
@@ -106,7 +113,7 @@ class Packs:
             remove(pack.path)
 
     def _write(self, records: Mapping[str, Record]) -> None:
-        hashes = np.frombuffer(bytes.fromhex("".join(records)), np.uint8).reshape(-1, _KEY_BYTES)
+        hashes = packed_keys(records)
         columns = {name: [record[name] for record in records.values()] for name in next(iter(records.values()))}
         starts = {_ROWS + name: [np.cumsum([0, *map(len, column)], dtype=np.int64)] for name, column in columns.items()}
         write_arrays(self._folder / f"{secrets.token_hex(8)}.pack", {_KEYS: [hashes], **starts, **columns})

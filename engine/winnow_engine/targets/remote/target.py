@@ -57,6 +57,8 @@ _LONGEST_THOUGHT = 8
 class HttpTarget:
     """A `Target` on a server. Each call has its own connection, so there is nothing to keep open."""
 
+    parameters: int | None = None  # unknown
+
     def __init__(self, address: Address, key: str | None, policy: RetryPolicy) -> None:
         """Do not call this; use `open`, which also asks the server about its model."""
         self._address, self._key, self._policy = address, key, policy
@@ -78,10 +80,6 @@ class HttpTarget:
         target._run(lambda client: target._inquire(client, context_limit))
         target._refused = _refused_by.setdefault((address.base, target.model), set())
         return target
-
-    @property
-    def parameters(self) -> None:
-        """Unknown."""
 
     @property
     def prefill_tokens_per_s(self) -> float | None:

@@ -26,7 +26,7 @@ from safetensors.numpy import save_file
 from winnow_engine.core import Prompt
 from winnow_engine.errors import SnapshotError
 from winnow_engine.llama.kv_cache import common_prefix
-from winnow_engine.storage.folders import delete, delete_abandoned, files_in, temporary, used_in, used_last_first
+from winnow_engine.storage.folders import delete, delete_abandoned, files_in, temporary, used_last_first
 from winnow_engine.storage.store import default_path
 
 _SUFFIX = ".safetensors"
@@ -209,7 +209,8 @@ def default_folder() -> Path:
 
 def used_bytes(folder: Path) -> tuple[int, int]:
     """The number of snapshots in a folder, and their bytes."""
-    return used_in(folder, _SUFFIX)
+    sizes = [size for path, _, size in files_in(folder) if path.suffix == _SUFFIX]
+    return len(sizes), sum(sizes)
 
 
 def refuse(path: Path, reason: str) -> None:
