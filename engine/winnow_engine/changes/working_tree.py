@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISREG
 from typing import TypeGuard
 
 from winnow_engine.changes.changed import ChangedFile, similarity
@@ -120,10 +121,9 @@ def _is_gone(has: _Folder, path: str) -> bool:
     if has.entries[path].mode not in REGULAR or reason_against_path(path):
         return False
     try:
-        (has.folder.root / path).lstat()
+        return not S_ISREG((has.folder.root / path).lstat().st_mode)
     except OSError:
         return True
-    return False
 
 
 def _is_in_another(root: Path, path: str, inner: set[str]) -> bool:

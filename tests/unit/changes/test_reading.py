@@ -49,6 +49,17 @@ def test_the_working_tree(top: Path, changes: Of) -> None:
     assert lines == [(range(2, 3), range(2, 3)), (range(6, 7), range(6, 7))]
 
 
+def test_a_file_that_became_a_folder_or_a_link_is_removed(top: Path, changes: Of) -> None:
+    (top / "link").symlink_to("a.py")
+    git.commit(top, "a link", {})
+    for path in ("src/c.py", "src/d.py", "link"):
+        (top / path).unlink()
+    git.write(top, {"src/c.py/new.py": "N = 1\n", "link/new.py": "L = 1\n"})
+    (top / "src" / "d.py").symlink_to("../a.py")
+    removed = dict.fromkeys(("src/c.py", "src/d.py"), "file removed")
+    assert summary(changes(top)) == {**dict.fromkeys(("src/c.py/new.py", "link/new.py"), "new file"), **removed}
+
+
 def test_a_folder_of_many_files_that_moved(top: Path, changes: Of) -> None:
     git.commit(top, "many", {f"old/{n}.py": f"N = {n}\n" * 9 for n in range(60)})
     (top / "old").rename(top / "new")
