@@ -60,7 +60,8 @@ def propose(
     task = _TASKS[request.kind](assistant.read(sources, cancellation), request)
     selection = assistant.select(sources, task.question, budget, progress, cancellation)
     target = assistant.target.wait_for(cancellation)
-    sampling = replace(_drawn(sampling, request.attempt), max_tokens=_answer_tokens(target, task), stop=())
+    most = min(int(_MORE * target.count(task.expected)) + _LEAST_ANSWER, target.context_limit // 2)
+    sampling = replace(_drawn(sampling, request.attempt), max_tokens=most, stop=())
     spans, prompt = _fitted(selection, task, target, sampling)
     on_kept(Kept.of(spans, target.seconds_to_read(prompt)))
     generation = _generated(target, prompt, sampling, task, progress, cancellation)
@@ -71,10 +72,6 @@ def propose(
 
 def _drawn(sampling: Sampling, attempt: int) -> Sampling:
     return replace(sampling, temperature=_TEMPERATURE_AGAIN, seed=attempt) if attempt else sampling
-
-
-def _answer_tokens(target: Target, task: EditTask) -> int:
-    return min(int(_MORE * target.count(task.expected)) + _LEAST_ANSWER, target.context_limit // 2)
 
 
 def _fitted(selection: Selection, task: EditTask, target: Target, sampling: Sampling) -> tuple[tuple[Span, ...], Any]:

@@ -29,10 +29,6 @@ def unit_length(x: Float32) -> Float32:
     return np.asarray(x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), 1e-12), np.float32)
 
 
-def _sigmoid(x: Float32) -> Float32:
-    return np.asarray(0.5 * (1 + np.tanh(x / 2)), np.float32)
-
-
 @dataclass(frozen=True, slots=True)
 class Head:
     """One trained head; k and q are [columns, width], kw and qw [1, width], sc [2]."""
@@ -48,7 +44,8 @@ class Head:
     def queries(self, hidden: Float32) -> tuple[Float32, Float32]:
         """Unit queries [N, columns] and weights [N]."""
         x = standardise(hidden, self.mu, self.sd)
-        return unit_length(x @ self.q.T), _sigmoid(x @ self.qw[0])
+        sigmoid = 0.5 * (1 + np.tanh(x @ self.qw[0] / 2))
+        return unit_length(x @ self.q.T), np.asarray(sigmoid, np.float32)
 
     def scores(self, similarity: Float32, tokens: Int64 | Float32) -> Float32:
         """e^sc0 · similarity + sc1 · ln(tokens / 100), float32 like `similarity`, whose last axis has the units."""

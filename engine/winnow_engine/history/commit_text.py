@@ -67,7 +67,8 @@ def _commit(one: CommitEffect, message: int, lines: int) -> Iterator[str]:
     body = commit.message.strip().splitlines()[1:]
     yield from (f"  {line}" for line in [line for line in body if line.strip()][: message - 1])
     if lines and one.file is not None:
-        yield f"in {one.path}{f' (from {one.file.before_path})' if one.file.renamed else ''}{_units(one)}:"
+        units = f", {', '.join(one.units)}" if one.units else ""
+        yield f"in {one.path}{f' (from {one.file.before_path})' if one.file.renamed else ''}{units}:"
         yield from _difference(one.file, one.hunks, lines)
     if one.others:
         more = f" and {len(one.others) - _MOST_OTHERS} more" if len(one.others) > _MOST_OTHERS else ""
@@ -77,10 +78,6 @@ def _commit(one: CommitEffect, message: int, lines: int) -> Iterator[str]:
 def _clipped(line: str) -> str:
     """The beginning of a line that somebody pasted or a program wrote: it alone could fill the prompt."""
     return line if len(line) <= _MOST_COLUMNS else f"{line[:_MOST_COLUMNS]} …"
-
-
-def _units(one: CommitEffect) -> str:
-    return f", {', '.join(one.units)}" if one.units else ""
 
 
 def _difference(file: ChangedFile, hunks: Sequence[Hunk], most: int) -> Iterator[str]:

@@ -174,7 +174,9 @@ def _nested(candidates: list[_CandidateDefinition], outline: Outline) -> list[De
         floor = taken if around is None else around.taken
         first, last = _line_range(candidate.node)[0], _line_range(candidate.end)[1]
         if first <= floor:
-            _share_line(found, parent, last)
+            sibling = next((one for one in reversed(found) if one.parent == parent), None)
+            if sibling is not None:
+                sibling.last = max(sibling.last, last)
         else:
             open_.append((candidate.end.end_byte, len(found)))
             found.append(_definition(candidate, outline.with_leading(first, floor), last, parent, around))
@@ -199,12 +201,6 @@ def _joined(definitions: list[Definition]) -> list[Definition]:
             found.append(one)
         places[number] = len(found) - 1
     return found
-
-
-def _share_line(found: list[Definition], parent: int | None, last: int) -> None:
-    sibling = next((one for one in reversed(found) if one.parent == parent), None)
-    if sibling is not None:
-        sibling.last = max(sibling.last, last)
 
 
 def _definition(

@@ -39,7 +39,8 @@ class Syntax:
         # Make's grammar needs the last line's end, and Perl's would search on for it for ever.
         end = b"\n" if language.packed and text and not text.endswith(b"\n") else b""
         self._root = _parse(language, language.seen(text) + end).root_node
-        if self._root.has_error and _shattered(self._root):
+        errors = [node for node in (self._root, *self._root.children) if node.is_error] if self._root.has_error else []
+        if any(node.child_count > _MAX_ERROR_CHILDREN for node in errors):
             raise GrammarError(f"the {language.name} grammar makes next to nothing of this text")
 
     def text_of(self, node: Node) -> str:
@@ -112,11 +113,6 @@ def _parse(language: Language, text: bytes) -> tree_sitter.Tree:
     if tree is None or late():
         raise GrammarError(f"the {language.name} grammar took over {TIME_LIMIT_S} s")
     return tree
-
-
-def _shattered(root: Node) -> bool:
-    errors = [node for node in (root, *root.children) if node.is_error]
-    return any(node.child_count > _MAX_ERROR_CHILDREN for node in errors)
 
 
 @cache

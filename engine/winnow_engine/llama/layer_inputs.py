@@ -13,7 +13,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from llama_cpp import llama_cpp
 from numpy.typing import NDArray
 
 from winnow_engine.errors import DraftError
@@ -40,15 +39,13 @@ _SIGNATURES: dict[str, tuple[str, Any, list[Any]]] = {
 @cache
 def _function(name: str) -> Callable[..., Any]:
     symbol, result, arguments = _SIGNATURES[name]
-    try:
-        function = llama_cpp._lib[symbol]
-    except AttributeError as error:
+    function = added_function(symbol, result, arguments)
+    if function is None:
         raise DraftError(
             f"this build of llama.cpp does not give its layers' inputs (it lacks {symbol}): "
             "install llama-cpp-python 0.3.36, or choose another draft"
-        ) from error
-    function.restype, function.argtypes = result, arguments
-    return function  # type: ignore[no-any-return]
+        )
+    return function
 
 
 def wanted_layers(draft: LlamaModel) -> list[int]:

@@ -75,7 +75,11 @@ class LlamaModel:
             )
         self.path = path
         silence()
-        params = _params(n_gpu_layers, vocabulary_only)
+        params = llama_cpp.llama_model_default_params()
+        params.load_mode = llama_cpp.LLAMA_LOAD_MODE_MMAP
+        # A build without GPU support ignores a request for layers there, so "all" is right everywhere.
+        params.n_gpu_layers = -1 if n_gpu_layers is None else n_gpu_layers
+        params.vocab_only = vocabulary_only
         if not vocabulary_only:
             params.use_extra_bufts = repacking_pays(path) if repack is None else repack
         overrides = _expert_overrides(experts_in_memory)
@@ -145,15 +149,6 @@ class LlamaModel:
     def close(self) -> None:
         """Free the model; all its contexts must be closed."""
         llama_cpp.llama_model_free(self.handle)
-
-
-def _params(n_gpu_layers: int | None, vocabulary_only: bool) -> llama_cpp.llama_model_params:
-    params = llama_cpp.llama_model_default_params()
-    params.load_mode = llama_cpp.LLAMA_LOAD_MODE_MMAP
-    # A build without GPU support ignores a request for layers there, so "all" is right everywhere.
-    params.n_gpu_layers = -1 if n_gpu_layers is None else n_gpu_layers
-    params.vocab_only = vocabulary_only
-    return params
 
 
 class _Override(ctypes.Structure):

@@ -234,17 +234,14 @@ class Store:
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """A transaction, one thread at a time. Errors of SQLite and the system become WorkspaceErrors."""
         try:
-            with self._lock, self._current() as connection:
-                yield connection
+            with self._lock:
+                if not self._closed and _identity(self._path) != self._file:  # somebody has deleted or replaced it
+                    self._connection.close()
+                    self._file, self._connection = _opened(self._path)
+                with self._connection as connection:
+                    yield connection
         except (OSError, sqlite3.Error) as error:
             raise _refused(self._path, error) from error
-
-    def _current(self) -> sqlite3.Connection:
-        """The connection, opened anew if somebody has deleted or replaced the file."""
-        if not self._closed and _identity(self._path) != self._file:
-            self._connection.close()
-            self._file, self._connection = _opened(self._path)
-        return self._connection
 
 
 class Writer:

@@ -226,18 +226,14 @@ def _folders_in(directory: Path) -> tuple[Path, ...]:
 
 
 def _read(folder: Path) -> ProfileFolder:
-    document = _read_document(folder / DOCUMENT)
-    names = document.get("fingerprints")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ProfileError(f"{folder / DOCUMENT} does not list the fingerprints of its drafters: {_REMEDY}")
-    return ProfileFolder(folder, document)
-
-
-def _read_document(path: Path) -> dict[str, Any]:
+    path = folder / DOCUMENT
     try:
-        document: dict[str, Any] = read_json(path.read_bytes())
+        document = read_json(path.read_bytes())
     except (OSError, NotJsonError) as error:
         raise ProfileError(f"{path} is not a profile: {error}; {_REMEDY}") from error
     if not isinstance(document, dict) or not isinstance(document.get("fusion"), dict):
         raise ProfileError(f"{path} has no fusion weights: {_REMEDY}")
-    return document
+    names = document.get("fingerprints")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ProfileError(f"{path} does not list the fingerprints of its drafters: {_REMEDY}")
+    return ProfileFolder(folder, document)

@@ -99,17 +99,9 @@ def _blank(found: re.Match[bytes]) -> bytes:
 
 def from_pack(name: str) -> Callable[[], object]:
     """A function that returns a grammar of tree-sitter-language-pack, which this imports."""
-
-    def load() -> object:
-        return importlib.import_module("tree_sitter_language_pack").get_binding(name)
-
-    return load
+    return lambda: importlib.import_module("tree_sitter_language_pack").get_binding(name)
 
 
 def from_package(package: str, function: str = "language") -> Callable[[], object]:
     """A function that imports `package` and returns the grammar that `package.function()` gives."""
-
-    def load() -> object:
-        return getattr(importlib.import_module(package), function)()
-
-    return load
+    return lambda: getattr(importlib.import_module(package), function)()

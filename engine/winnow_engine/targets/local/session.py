@@ -105,7 +105,10 @@ class Session:
         most, limit = sampling.max_tokens + self.thinking_tokens(sampling), self._thought_limit(sampling)
         answer, thoughts = DecodedAnswer(request.on_text), self._thoughts(request)
         grammar = self._grammar(request, thoughts)
-        cache, restored, reused = self._cache_with(prompt, most, abort)
+        cache = self._cache_for(prompt, most)
+        cache.context.abort_with(abort)
+        restored = self._snapshots.exchange(cache, prompt) if self._snapshots else 0
+        reused = cache.reuse(prompt)
         prefill_started = time.perf_counter()
         prefilled = cache.prefill(prompt, request.progress, self._stops(request.prompt, cache))
         prefill_s = time.perf_counter() - prefill_started
@@ -171,13 +174,6 @@ class Session:
         held = self._cache.reusable(prompt) if self._cache else 0
         return self._snapshots.available(prompt, held, self.context_limit - 1) if self._snapshots else (held, 0.0, 0)
 
-    def _cache_with(self, prompt: Prompt, max_tokens: int, abort: AbortFlag) -> tuple[KvCache, int, int]:
-        """The cache with what is known of the prompt's beginning: how many tokens come from disk, how many stay."""
-        cache = self._cache_for(prompt, max_tokens)
-        cache.context.abort_with(abort)
-        restored = self._snapshots.exchange(cache, prompt) if self._snapshots else 0
-        return cache, restored, cache.reuse(prompt)
-
     def _cache_for(self, prompt: Prompt, max_tokens: int) -> KvCache:
         """The current cache, in a larger context if it had no room for prompt and answer, or for a snapshot."""
         need = len(prompt) + max_tokens
@@ -191,7 +187,8 @@ class Session:
         if self._cache is None or self._cache.context.n_ctx < need:
             if self._cache and self._model.keeps_states and self._cache.reusable(prompt):
                 self._cache.reuse(prompt)  # while the mark is there, which is not moved
-            self._cache = self._moved(self._context_size(need))
+            steps = -(-(need + _HEADROOM) // _CONTEXT_STEP)
+            self._cache = self._moved(min(steps * _CONTEXT_STEP, self.context_limit))
         return self._cache
 
     def _moved(self, n_ctx: int) -> KvCache:
@@ -203,10 +200,6 @@ class Session:
         if held:
             cache.restore(*held)
         return cache
-
-    def _context_size(self, need: int) -> int:
-        steps = -(-(need + _HEADROOM) // _CONTEXT_STEP)
-        return min(steps * _CONTEXT_STEP, self.context_limit)
 
     def _drop_context(self) -> None:
         if self._cache is not None:

@@ -50,13 +50,8 @@ class Chunk:
         return bool(self.text or self.thought or self.calls)
 
 
-def read_chunk(data: bytes, address: Address, stops: Sequence[str], tools: Tools) -> Chunk:
-    """The chunk in an event's data. TargetProtocolError, or the error that the server sent."""
-    return checked(data, address, lambda document: _chunk(document, stops, tools))
-
-
 def checked(data: bytes, address: Address, read: Callable[[dict[str, Any]], Chunk]) -> Chunk:
-    """The chunk that `read` makes of an event's JSON. Raises what `read_chunk` does."""
+    """The chunk that `read` makes of an event's JSON. TargetProtocolError, or the error that the server sent."""
     try:
         document = read_json(data)
         if isinstance(document, dict) and _is_error(document):
@@ -74,7 +69,7 @@ def _is_error(document: Mapping[str, Any]) -> bool:
     return bool(document.get("error")) or (isinstance(said, str) and "choices" not in document)
 
 
-def _chunk(document: dict[str, Any], stops: Sequence[str], tools: Tools) -> Chunk:
+def chunk_of(document: dict[str, Any], stops: Sequence[str], tools: Tools) -> Chunk:
     """The chunk in a document, which is the whole answer of a server that does not stream."""
     usage, choices = _usage(document.get("usage")), document.get("choices")
     if not choices:

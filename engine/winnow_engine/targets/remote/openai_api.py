@@ -11,7 +11,7 @@ from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import Tools
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.remote.address import Address
-from winnow_engine.targets.remote.chunks import Chunk, read_chunk
+from winnow_engine.targets.remote.chunks import Chunk, checked, chunk_of
 from winnow_engine.targets.remote.framing import Framing, events
 
 
@@ -123,4 +123,4 @@ class OpenAiApi:
 
     def read(self, data: bytes, address: Address, stops: Sequence[str], tools: Tools) -> Chunk:
         """The chunk in one event. Raises TargetProtocolError, or the error that the server sent."""
-        return read_chunk(data, address, stops, tools)
+        return checked(data, address, lambda document: chunk_of(document, stops, tools))

@@ -97,8 +97,7 @@ async def _workspace_edit(server: WinnowServer, proposal: Proposal, folders: Fol
     check_writable(uri)
     check_within(uri, folders.roots)
     support = EditSupport.of(server.client_capabilities)
-    codec = server.workspace.position_codec
-    return workspace_edit(edit, uri, text.version, support, codec)
+    return workspace_edit(edit, uri, text.version, support, server.workspace.position_codec)
 
 
 def _changed(path: str) -> TextChangedError:
