@@ -10,6 +10,7 @@ from typing import Literal, get_args
 
 from winnow_engine.changes.diff_text import TouchedFile
 from winnow_engine.core import UnitKind
+from winnow_engine.index.languages import for_path
 from winnow_engine.index.names import identifiers
 from winnow_engine.index.units import enclosing
 from winnow_engine.index.workspace import Workspace
@@ -124,6 +125,7 @@ RULES = {
 
 _MARKER = re.compile(rb"(<{7}|>{7})( |$)")
 _MOST_USES = 5  # of one name
+_CALLS_NAME_OBJECTS = "component", "go", "javascript", "lua", "php", "python", "rust", "tsx", "typescript"
 
 
 def rule_findings(touched: Sequence[TouchedFile], workspace: Workspace) -> Iterator[Finding]:
@@ -148,11 +150,20 @@ def _conflicts(touched: Sequence[TouchedFile]) -> Iterator[Finding]:
 
 
 def _gone(touched: Sequence[TouchedFile], workspace: Workspace) -> set[str]:
-    """Names that the change took the definition of, and that nothing defines now. Methods are used as attributes."""
-    old = [one.units.before for one in touched]
-    before = {name for one in old for name, unit in one.symbols.definitions if one.units[unit].kind != UnitKind.METHOD}
+    """Names that the change took the definition of, and that nothing defines now."""
+    before = set[str]().union(*map(_called_plainly, touched))
     after = {name for one in touched for name, _ in one.units.after.symbols.definitions}
     return {name for name in before - after if not len(workspace.symbols.defining(name))}
+
+
+def _called_plainly(one: TouchedFile) -> set[str]:
+    """Names that the file defined, but no methods in Go, JavaScript, Lua, PHP, Python, Rust and TypeScript.
+
+    There, each call of a method names an object.
+    """
+    language, old = for_path(one.units.file.before_path or ""), one.units.before
+    skipped = UnitKind.METHOD if language and language.name in _CALLS_NAME_OBJECTS else None
+    return {name for name, unit in old.symbols.definitions if old.units[unit].kind != skipped}
 
 
 def _imports(touched: Sequence[TouchedFile]) -> Iterator[tuple[str, bytes]]:

@@ -56,6 +56,13 @@ def model(made: Review) -> list[tuple[str, int, int, str, str]]:
     ]
 
 
+def review_of(top: Path) -> Review:
+    """The review without a model's answer."""
+    sources = git.sources_of(top)
+    workspace = read_workspace(sources, Store(top.parent / "index.sqlite"), Cancellation())
+    return reviewed("", read_changes(sources, workspace, "", Cancellation()), workspace)
+
+
 def test_rules_find_what_needs_no_model(review: Callable[[str], Review]) -> None:
     made = review("The larger replaces `sum`")
     assert made.summary == "The larger replaces `sum`"
@@ -76,10 +83,24 @@ def test_a_removed_method_or_what_is_imported_instead_is_not_still_used(tmp_path
     git.commit(top, "one", {"a.py": "class Timer:\n    def start(self): ...\n\n\n" + BASKET, "b.py": orders})
     elsewhere = orders.replace("gone, total", "total\nfrom lib import gone", 1)
     git.write(top, {"a.py": "class Timer:\n    pass\n", "b.py": elsewhere})
-    sources = git.sources_of(top)
-    workspace = read_workspace(sources, Store(tmp_path / "index.sqlite"), Cancellation())
-    made = reviewed("", read_changes(sources, workspace, "", Cancellation()), workspace)
+    made = review_of(top)
     assert [(one.start_line, one.reason.split()[0]) for one in made.findings] == [(1, "`total`"), (6, "`total`")]
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "rest", "lines"),
+    [
+        ("A.java", "  int total() {\n    return 1;\n  }\n", "  int run() {\n    return total();\n  }\n}\n", [3]),
+        ("a.py", "    def total(self):\n        return 1\n", "    def run(self, total):\n        return total\n", []),
+    ],
+)
+def test_a_removed_method_is_still_used_where_calls_name_no_object(
+    tmp_path: Path, path: str, method: str, rest: str, lines: list[int]
+) -> None:
+    top, head = git.new(tmp_path / "top"), "class A {\n" if path.endswith(".java") else "class A:\n"
+    git.commit(top, "one", {path: f"{head}{method}\n{rest}"})
+    git.write(top, {path: head + rest})
+    assert [one.start_line for one in review_of(top).findings] == lines
 
 
 @pytest.mark.parametrize(
