@@ -167,11 +167,19 @@ def _called_plainly(one: TouchedFile) -> set[str]:
 
 
 def _imports(touched: Sequence[TouchedFile]) -> Iterator[tuple[str, bytes]]:
-    """The import lines that the change wrote with names new to the file, by its path: they bring somebody else's."""
-    for one, line, text in _written(touched):
-        units, before = one.units.after.units, one.units.file.before or b""
-        if units[enclosing(units, line)].kind == UnitKind.IMPORTS and _words(text) - _words(before):
-            yield one.units.file.path, text
+    """Import lines that may take a name from other code than before, by the path of their file.
+
+    These are the lines with words new to the file, unless they only add words to a line they replace.
+    """
+    for one in touched:
+        file, units, known = one.units.file, one.units.after.units, _words(one.units.file.before or b"")
+        for hunk in file.hunks:
+            written = [line for line in hunk.after if units[enclosing(units, line)].kind == UnitKind.IMPORTS]
+            replaced = [words for line in hunk.before if written and (words := _words(file.before_lines[line - 1]))]
+            for text in (file.after_lines[line - 1] for line in written):
+                words = _words(text)
+                if words - known and not any(old <= words for old in replaced):
+                    yield file.path, text
 
 
 def _words(text: bytes) -> set[str]:
@@ -181,11 +189,11 @@ def _words(text: bytes) -> set[str]:
 def _uses(name: str, imports: Sequence[tuple[str, bytes]], workspace: Workspace) -> Iterator[Finding]:
     """Uses of a name. An attribute may be anybody's, so only uses as a plain name count."""
     word = re.compile(rb"(?<![\w.])%b(?!\w)" % re.escape(name.encode()))
-    elsewhere = {path for path, text in imports if word.search(text)}
+    imported = {path for path, text in imports if word.search(text)}
     for number in workspace.symbols.using_name(name):
         file, unit = workspace.units[number]
         match = word.search(file.data, unit.start_byte, unit.end_byte)
-        if match is None or unit.kind in (UnitKind.SECTION, UnitKind.BLOCK) or file.path in elsewhere:
+        if match is None or unit.kind in (UnitKind.SECTION, UnitKind.BLOCK) or file.path in imported:
             continue
         line = file.lines.line_of(match.start())
         reason = f"`{name}` is used here, but this change removed its definition"
