@@ -66,11 +66,14 @@ def _runs(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[tuple[boo
         yield True, len(before) - tail + 1, len(before) + 1, len(after) - tail + 1, len(after) + 1
 
 
-def _between(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[tuple[bool, int, int, int, int]]:
-    stays = _staying(before, after) if len(before) * len(after) > _FEW_PAIRS else ()
+def _between(
+    before: Sequence[bytes], after: Sequence[bytes], rounds: int = 3
+) -> Iterator[tuple[bool, int, int, int, int]]:
+    pairs = _pairs(before, after) if rounds and len(before) * len(after) > _FEW_PAIRS else ()
     b = a = 0
-    for b_next, a_next in (*stays, (len(before), len(after))):
-        for same, *ends in _compared(before[b:b_next], after[a:a_next]):
+    for b_next, a_next in (*pairs, (len(before), len(after))):
+        ours, theirs = before[b:b_next], after[a:a_next]
+        for same, *ends in _between(ours, theirs, rounds - 1) if pairs else _compared(ours, theirs):
             yield same, b + ends[0], b + ends[1], a + ends[2], a + ends[3]
         b, a = b_next + 1, a_next + 1
         if b <= len(before):
@@ -87,10 +90,14 @@ def _compared(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[tuple
         yield tag == "equal", b, b_end, a, a_end
 
 
-def _staying(before: Sequence[bytes], after: Sequence[bytes]) -> list[tuple[int, int]]:
-    """The most lines that stay in order, 0-based, of those that both texts have equally often: each nth is the nth."""
+def _pairs(before: Sequence[bytes], after: Sequence[bytes]) -> list[tuple[int, int]]:
+    """Numbers of equal lines in both texts, 0-based: the longest run in which both increase.
+
+    Only lines that occur once in each text are paired or, if there are none, the nth of those that occur equally often.
+    """
     ours, theirs = _numbers(before), _numbers(after)
     same = [numbers for line, numbers in ours.items() if len(numbers) == len(theirs.get(line, ()))]
+    same = [numbers for numbers in same if len(numbers) == 1] or same
     pairs = sorted(pair for numbers in same for pair in zip(numbers, theirs[before[numbers[0]]], strict=True))
     lasts, tops, below = list[int](), list[int](), list[int]()  # the smallest last line of a run by length, its pair
     for n, (_, line) in enumerate(pairs):

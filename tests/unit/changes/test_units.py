@@ -97,6 +97,12 @@ def test_values_of_a_long_text_that_change_are_told_from_names_that_stay(names: 
     assert [hunk.before for hunk in hunks(before, after)] == [range(line, line + 1) for line in range(2, 6001, 2)]
 
 
+def test_an_object_that_moves_from_the_start_of_a_long_list_to_its_end_is_two_hunks() -> None:
+    objects = [[b"  {", b'    "name": "%d",' % n, b'    "on": true', b"  },"] for n in range(1000)]
+    before, after = ([*chain.from_iterable(part)] for part in (objects, objects[1:] + objects[:1]))
+    assert [(len(hunk.before), len(hunk.after)) for hunk in hunks(before, after)] == [(4, 0), (0, 4)]
+
+
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0).map(Random), st.integers(2, 3000))
 def test_lines_of_long_texts_that_stay_are_the_same_in_order(random: Random, values: int) -> None:
