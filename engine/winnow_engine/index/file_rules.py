@@ -98,7 +98,7 @@ class EntryRules:
 
     def reason_against(self, entry: os.DirEntry[str], own: Pattern | None, rules: IgnoreRules) -> str | None:
         """Reason why an entry is left out, or None. `own` is its `users_pattern`."""
-        named = _reason_in_name(entry.name, entry.path, is_directory(entry), own, rules)
+        named = _reason_in_name(entry.path, is_directory(entry), own, rules)
         if named is not None:
             return named
         try:
@@ -113,9 +113,9 @@ class EntryRules:
             return "not a regular file"
         return self._not_included(entry.path) or self.too_large(entry.name, status.st_size)
 
-    def reason_against_unsaved(self, path: Path, own: Pattern | None, rules: IgnoreRules) -> str | None:
-        """Reason why a document that is not on disk is left out, or None."""
-        return _reason_in_name(path.name, str(path), False, own, rules) or self._not_included(str(path))
+    def reason_in_name(self, path: str, is_dir: bool, own: Pattern | None, rules: IgnoreRules) -> str | None:
+        """Reason in its path why an entry that need not be on disk is left out, or None."""
+        return _reason_in_name(path, is_dir, own, rules) or (None if is_dir else self._not_included(path))
 
     def most_bytes(self, name: str) -> int:
         """The size up to which a file is read. Of a notebook's, pictures are left out later."""
@@ -132,13 +132,13 @@ class EntryRules:
         return "matches none of the patterns to include"
 
 
-def _reason_in_name(name: str, path: str, directory: bool, own: Pattern | None, rules: IgnoreRules) -> str | None:
+def _reason_in_name(path: str, directory: bool, own: Pattern | None, rules: IgnoreRules) -> str | None:
     """Reason in the name of a file or directory, or None; `own` is the user's strongest pattern that matches it."""
+    *_, parent, name = path.rsplit("/", 2)
     if printable(name) != name:
         return "its name has control characters or is not UTF-8"
     if own is not None:
         return _ignored_by(own)
-    parent = path.rpartition("/")[0].rpartition("/")[2]
     return name_rules.reason_against(name, directory, parent) or _ignored_by(rules.ignoring(path, directory))
 
 

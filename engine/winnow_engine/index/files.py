@@ -25,7 +25,7 @@ from winnow_engine.index.file_rules import (
     unwanted_content,
 )
 from winnow_engine.index.file_text import NOTEBOOK, file_text
-from winnow_engine.index.ignore import RULE_FILES, IgnoreRules, rules_above
+from winnow_engine.index.ignore import RULE_FILES, IgnoreRules, Pattern, rules_above
 from winnow_engine.index.stat_cache import Content, StatCache
 from winnow_engine.platform import is_folder, read_regular
 from winnow_engine.untrusted import printable
@@ -95,13 +95,11 @@ def enters(root: Path, folder: Path, rules: FileRules | None = None) -> bool:
 
 
 def left_out(root: Path, files: Iterable[str], rules: FileRules | None = None) -> set[str]:
-    """Those of some files that a rule on names leaves out, and such folders above them; each may be gone from the disk.
+    """Those of some files, and of the folders above them, that their names or ignore patterns leave out.
 
-    All paths are relative to the root. Raises WorkspaceError as `look` does.
+    A file may be gone from the disk. All paths are relative to the root. Raises WorkspaceError as `look` does.
     """
-    found = set[str]()
-    _Walk(_checked(root), rules or FileRules(), lambda path, _: found.add(path), {}).judge(files)
-    return found
+    return set(_Walk(_checked(root), rules or FileRules(), _not_asked, {}).left_out(files))
 
 
 def _leading_to(paths: Iterable[str]) -> Set[str]:
@@ -171,12 +169,13 @@ class _Walk:
             yield from self._unsaved(folder)
             yield from folder.files
 
-    def judge(self, files: Iterable[str]) -> None:
-        """Have those of the files skipped that their names leave out, and the folders above them that are left out."""
-        inside = _by_folder(files)
-        for folder in self.folders(_leading_to(inside), lambda: None):
-            for file in inside.get(relative_to(folder.path, self._root), ()):
-                self._by_name(folder, file)
+    def left_out(self, files: Iterable[str]) -> Iterator[str]:
+        """Those of the files, and of the folders above them, that their names or ignore patterns leave out."""
+        inside = _by_folder(_leading_to(files) - {"."})
+        for folder in self.folders(inside.keys(), lambda: None):
+            for path in inside.get(relative_to(folder.path, self._root), ()):
+                if self._by_name(folder, path, path in inside)[1] is not None:
+                    yield path
 
     def folders(self, only: Set[str] | None, check: Callable[[], None]) -> Iterator[_Folder]:
         """Folders that no rule leaves out, each before those in it; with `only`, those among these paths."""
@@ -271,18 +270,19 @@ class _Walk:
 
     def _unsaved(self, folder: _Folder) -> Iterator[_CandidateFile]:
         for document in self._open_in.get(relative_to(folder.path, self._root), ()):
-            if document.rpartition("/")[2] not in folder.names:
-                yield from self._by_name(folder, document)
+            if document.rpartition("/")[2] in folder.names:
+                continue
+            own, reason = self._by_name(folder, document, False)
+            if reason is None:
+                yield _CandidateFile(document, own.quoted if own else None, None)
+            else:
+                self._skipped(printable(document), reason)
 
-    def _by_name(self, folder: _Folder, file: str) -> list[_CandidateFile]:
-        """A file of the folder as if it were not on disk, unless it is left out."""
-        path = self._root / file
-        own = self._rules.users_pattern(str(path), False, folder.rules)
-        reason = self._rules.reason_against_unsaved(path, own, folder.rules)
-        if reason is None:
-            return [_CandidateFile(file, own.quoted if own else None, None)]
-        self._skipped(printable(file), reason)
-        return []
+    def _by_name(self, folder: _Folder, path: str, is_dir: bool) -> tuple[Pattern | None, str | None]:
+        """The user's pattern that matches an entry of the folder, on disk or not; the reason in its name against it."""
+        absolute = str(self._root / path)
+        own = self._rules.users_pattern(absolute, is_dir, folder.rules)
+        return own, self._rules.reason_in_name(absolute, is_dir, own, folder.rules)
 
     def _entries(self, directory: str) -> list[os.DirEntry[str]]:
         try:

@@ -212,13 +212,21 @@ def test_an_ignored_file_is_explained_by_pattern_file_and_line(root: Path) -> No
     assert reason(root, "docs/a.html") == "ignored by '*.html' (docs/.gitignore:1)"
 
 
-def test_names_leave_out_files_that_are_gone_but_none_for_its_size(root: Path) -> None:
+def test_names_leave_out_files_that_are_gone_but_none_for_what_is_on_disk(root: Path) -> None:
     write(root, ".gitignore", b"*.log\nout/\n")
     write(root, "src/.winnowignore", b"!kept.log\n")
-    write(root, "out/deep/a.py")
-    write(root, "large.py", b"x\n" * 1_000_000)
-    files = ["a.log", "src/b.log", "src/kept.log", "src/c.py", "large.py", "out/deep/a.py", "gone/a.log"]
-    assert left_out(root, files) == {"a.log", "src/b.log", "out"}
+    for file in ("out/deep/a.py", "environment/pyvenv.cfg"):
+        write(root, file)
+    for large in ("large.py", "once"):
+        write(root, large, b"x\n" * 1_000_000)
+    (root / "link").symlink_to("src")
+    files = ["a.log", "src/b.log", "src/kept.log", "src/c.py", "large.py", "out/deep/a.py", "gone/a.log", "a\n.log"]
+    assert left_out(root, [*files, "once/a.py", "link/a.py", "environment/a.py"]) == {
+        "a.log",
+        "src/b.log",
+        "out",
+        "a\n.log",
+    }
 
 
 def test_winnowignore_leaves_out_and_takes_back(root: Path) -> None:
