@@ -15,6 +15,7 @@ from watchfiles import awatch
 from watchfiles.main import FileChange
 
 from winnow_engine.config import FileRules
+from winnow_engine.index.files import left_out
 from winnow_lsp.server.session import watching
 from winnow_lsp.server.session.editor import Folders
 from winnow_lsp.server.session.watching import FileWatcher, Watch, changes
@@ -34,7 +35,8 @@ class Watched:
             client_capabilities=types.ClientCapabilities(),
             window_log_message=lambda params: self.told.append(params.message),
         )
-        editor = SimpleNamespace(folders=folders, settings=SimpleNamespace(files=FileRules()))
+        self.settings = SimpleNamespace(files=FileRules())
+        editor = SimpleNamespace(folders=folders, settings=self.settings)
         self.changed: set[str] = set()
         self._expected: set[str] = set()
         self.watcher = FileWatcher(editor, client, self.changed.update, watch)
@@ -182,11 +184,30 @@ async def test_files_that_are_ignored_do_not_count_until_the_rules_change(tmp_pa
     for folder in (one / "out", other):
         folder.mkdir(parents=True)
     watched, rules, named = Watched(one, other), one / ".gitignore", (one / "app.log", one / "out" / "a.py")
-    for text, counted in (("out/\n*.log\n.gitignore\n", ()), ("!*.log\n", named)):
+    for text, told, counted in (("out/\n*.log\n.gitignore\n", (rules,), ()), ("!*.log\n", (), named)):
         rules.write_text(text)
-        await watched.watcher.changed_on_disk(path.as_uri() for path in (rules, *named, other / "app.log"))
-        watched.watcher.changed(path.as_uri() for path in named)
-        await watched.noticed(rules, other / "app.log", *counted)
+        await watched.watcher.changed_on_disk(path.as_uri() for path in (*told, *named, other / "app.log"))
+        await watched.noticed(*told, other / "app.log", *counted)
+
+
+async def test_what_arrives_while_files_are_judged_is_judged_at_once_by_the_rules_of_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged = list[set[str]]()
+
+    def counted(root: Path, files: list[str], rules: FileRules) -> set[str]:
+        judged.append(set(files))
+        return left_out(root, files, rules)
+
+    monkeypatch.setattr(watching, "left_out", counted)
+    watched, names = Watched(tmp_path), [f"{number}.py" for number in range(20)]
+    watched.settings.files = FileRules(exclude=("*.py",))
+    asked = [asyncio.create_task(watched.watcher.changed_on_disk([(tmp_path / name).as_uri()])) for name in names]
+    await asyncio.sleep(0)
+    watched.settings.files = FileRules()
+    await asyncio.gather(*asked)
+    assert judged == [{names[0]}, set(names[1:])]
+    await watched.noticed(*(tmp_path / name for name in names[1:]))
 
 
 def test_links_are_resolved_once_for_all_changed_files_of_a_directory(

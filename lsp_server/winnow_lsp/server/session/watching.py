@@ -113,9 +113,9 @@ def _left_out(within: Iterable[Folder], paths: Iterable[str], rules: FileRules) 
     """Those of some workspace paths that rules leave out, and folders above them."""
     found = set[str]()
     for folder in within:
-        files = [file for path in paths if (file := folder.relative(path)) is not None]
-        with suppress(WorkspaceError):
-            found.update(map(folder.workspace_path, left_out(folder.root, files, rules)))
+        if files := [file for path in paths if (file := folder.relative(path)) is not None]:
+            with suppress(WorkspaceError):
+                found.update(map(folder.workspace_path, left_out(folder.root, files, rules)))
     return found
 
 
@@ -139,12 +139,11 @@ class FileWatcher:
         """`changed` is called with the URIs of files that may belong to the workspace."""
         self._editor, self._client, self._changed, self._watch = editor, client, changed, watch
         self._registered = False
-        self._ignored, self._asking_rules = set[str](), asyncio.Lock()
+        self._waiting, self._judging = set[str](), asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Watch the folders as they are now; call it again when they, or the rules, change."""
-        self._ignored = set()
         if not self._by_client:
             self.close()
             self._task = asyncio.create_task(self._follow(self._editor.folders.roots, self._editor.settings.files))
@@ -153,22 +152,21 @@ class FileWatcher:
             self._register()
 
     def changed(self, uris: Iterable[str]) -> None:
-        """Pass on those of the changed files that may belong to the workspace, as far as is known of the rules."""
-        self._changed(uri for uri, path in self._paths(uris).items() if _counts(path, self._ignored))
+        """Pass on those of the changed files that may belong to the workspace; ignore rules are not asked."""
+        self._changed(self._paths(uris))
 
     async def changed_on_disk(self, uris: Iterable[str]) -> None:
-        """Pass on those of the changed files that no rule on names leaves out.
+        """Pass on those of the changed files that neither their names nor ignore patterns leave out.
 
-        Rules are not asked about a file or folder again that they leave out, until a file with rules changes.
+        Nothing is remembered, as some rules change without an event. What arrives meanwhile is judged in one walk.
         """
-        paths, within, rules = self._paths(uris), self._editor.folders.all, self._editor.settings.files
-        if not RULE_FILES.isdisjoint(path.rpartition("/")[2] for path in paths.values()):
-            self._ignored = set()
-        async with self._asking_rules:
-            ignored = self._ignored
-            if new := [path for path in paths.values() if _counts(path, ignored)]:
-                ignored |= await asyncio.to_thread(_left_out, within, new, rules)
-        self._changed(uri for uri, path in paths.items() if _counts(path, ignored))
+        self._waiting.update(uris)
+        async with self._judging:
+            waiting, self._waiting = self._waiting, set()
+            if paths := self._paths(waiting):
+                within, rules = self._editor.folders.all, self._editor.settings.files
+                ignored = await asyncio.to_thread(_left_out, within, paths.values(), rules)
+                self._changed(uri for uri, path in paths.items() if _counts(path, ignored))
 
     def _paths(self, uris: Iterable[str]) -> dict[str, str]:
         """The workspace paths of files, by URI, without those whose own names leave them out."""
