@@ -15,7 +15,7 @@ Place = Literal["resident", "on-demand", "cpu"]
 Wanted = Literal["auto", "resident", "on-demand", "cpu"]
 AUTO: Final = "auto"
 SPECULATE = (AUTO, "off", "lookup")
-FIRST_LOOK_TOKENS = 8000  # code that the drafter encodes for a first answer: 7 s on two cores
+FIRST_LOOK_TOKENS = 6000  # code that the drafter encodes for a first answer: 5 s on two cores
 CACHE_MEGABYTES = 6000
 """Disk for indexes and snapshots: a token is 66 bytes of an index, and 28 KB read by Qwen2.5-Coder-1.5B."""
 
