@@ -8,7 +8,11 @@ from collections.abc import Iterator
 FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)
 """A line that begins a block of code, or ends it."""
 _LEAD = re.compile(r"\A(?:[-*#]+(?:\s+|\Z))+")
-_WRAPPED = re.compile(r"""(?P<mark>\*\*|[*`"'])(?P<text>(?:(?!(?P=mark)).)+)(?P=mark)""")
+_WRAPPED = re.compile(  # with apostrophes and inner pairs of the same mark, as in `"Fix the "name" field"`
+    r"""(?P<mark>\*{1,3}|[`"'])"""
+    r"(?P<text>(?:(?!(?P=mark)).|(?<=\w)'(?=\w)|(?<=\s)(?P=mark)(?=\S)(?:(?!(?P=mark)).)+(?P=mark))+)(?P=mark)",
+    re.DOTALL,
+)
 
 
 def code(text: str) -> str:
@@ -24,9 +28,9 @@ def block(text: str, language: str) -> str:
     return f"{fence}{language}\n{text}\n{fence}"
 
 
-def unwrapped(line: str) -> str:
-    """A line without the marks of a heading or list before it, and those of emphasis, code or a quotation around it."""
-    text = _LEAD.sub("", line.strip())
+def unwrapped(text: str) -> str:
+    """Text without the marks of a heading or list before it, and those of emphasis, code or a quotation around it."""
+    text = _LEAD.sub("", text.strip())
     while wrapped := _WRAPPED.fullmatch(text):
         text = wrapped["text"].strip()
     return text

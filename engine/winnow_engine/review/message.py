@@ -66,14 +66,14 @@ def message_question(manner: Manner) -> str:
 def message_of(answer: str, manner: Manner) -> str:
     """The message in a model's answer, with the subject in the repository's form; "" if there is none."""
     text = next((text for opening, text, _ in fenced(answer.strip()) if opening), _PREAMBLE.sub("", answer.strip()))
-    first, *rest = map(str.rstrip, text.strip().splitlines() or [""])
+    first, *rest = map(str.rstrip, unwrapped(text).splitlines() or [""])
     subject = _subject(first, manner) if first else ""
     body = "\n".join(_CITATION.sub("", line) for line in rest).strip()[:_MOST_BODY]
     return f"{subject}\n\n{body}" if body and manner.bodies and subject else subject
 
 
 def _subject(line: str, manner: Manner) -> str:
-    text = unwrapped(_CITATION.sub("", _LABEL.sub("", unwrapped(line))))
+    text = unwrapped(_CITATION.sub("", _LABEL.sub("", unwrapped(line))).rstrip("."))
     prefix = _CONVENTIONAL.match(text[:1].lower() + text[1:])
     head, rest = (prefix[0], text[prefix.end() :]) if prefix else ("", text)
     if not manner.conventional:
