@@ -23,9 +23,6 @@ export function insertion(code: string, lines: readonly string[], selection: Ran
   return { line: last + 1 - replaced, replaced, text: `${reindented(code, indent, unit).join('\n')}\n` };
 }
 
-/** A further line of a block comment, which is aligned with the first and says nothing of the indentation. */
-const IN_COMMENT = /^\s*\*(?:[\s/]|$)/;
-
 /** Whether all text of the selection's lines is selected. */
 function coversText(lines: readonly string[], selection: Range): boolean {
   const { start, end } = selection;
@@ -39,13 +36,23 @@ export function reindented(code: string, indent: string, unit: string): string[]
   const lines = code.replace(/\s+$/, '').split('\n');
   const filled = lines.filter((line) => line.trim() !== '');
   const common = Math.min(...filled.map((line) => widthOf(line)));
-  const indented = filled.filter((line) => !IN_COMMENT.test(line)).map((line) => widthOf(line) - common);
+  const indented = withoutStars(filled).map((line) => widthOf(line) - common);
   const step = Math.min(8, ...indented.filter((width) => width > 0));
   const level = (line: string): string => {
     const width = widthOf(line) - common;
     return unit.repeat(Math.floor(width / step)) + ' '.repeat(width % step);
   };
   return lines.map((line) => (line.trim() === '' ? '' : indent + level(line) + line.trimStart()));
+}
+
+/** Lines without those of block comments that begin with a star: it is aligned with the first line and tells no level. */
+function withoutStars(lines: readonly string[]): string[] {
+  let inside = false;
+  return lines.filter((line) => {
+    const aligned = inside && /^\s*\*/.test(line);
+    inside = (inside || /^\s*\/\*/.test(line)) && !line.includes('*/');
+    return !aligned;
+  });
 }
 
 /** The indentation at the cursor: that of its line, or of the next line above that has text; deeper after `:` or `{`. */

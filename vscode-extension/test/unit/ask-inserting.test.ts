@@ -40,6 +40,8 @@ test.each([
   ['tabs', '/**\n *\tThe fee.\n *\n */\nf() {\n\tb();\n}\n', '/**\n *\tThe fee.\n *\n */\nf() {\n\tb();\n}\n'],
   ['a method', 'class A {\n  /**\n   * The fee.\n   */\n  f() {}\n}\n', 'class A {\n\t/**\n\t * The fee.\n\t */\n\tf() {}\n}\n'],
   ['one space', 'f()\n *p = 1\n  *q = 2\n', 'f()\n\t*p = 1\n\t\t*q = 2\n'],
+  ['a list', '* a\n    * b\n', '* a\n\t* b\n'],
+  ['stars after a comment', '/* f\n * g */\nf()\n  * p = 1;\n', '/* f\n * g */\nf()\n\t* p = 1;\n'],
   ['nothing else', '/**\n * The fee.\n */\n', '/**\n * The fee.\n */\n'],
 ])('a comment with a star before each line stays aligned, and code indented by %s gets levels', (_, code, expected) => {
   expect(insertion(code, [''], cursor(0), '\t').text).toEqual(expected);
