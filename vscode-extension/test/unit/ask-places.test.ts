@@ -56,6 +56,12 @@ describe('places in prose', () => {
     expect(segments(`See other/${path}:3`, openable)).toHaveLength(1);
   });
 
+  test('are found though a longer path that is known ends like theirs', () => {
+    const links = ['docs/read me.md:1-9', 'me.md:20-40'].map((label) => ({ label, location: lines(Number(label.split(/[:-]/)[1]), Number(label.split('-')[1]), label) }));
+    const found = segments('Please read me.md:30 and read me.md:3.', { links, kept: [] }).filter((part) => part.location);
+    expect(found.map((part) => part.text)).toEqual(['me.md:30', 'read me.md:3']);
+  });
+
   test('the end of a text that grows may become another place', () => {
     expect(segments('See pricing.py:1', OPENABLE, true)).toHaveLength(1);
     expect(segments('See pricing.py:12 ', OPENABLE, true).filter((part) => part.location)).toHaveLength(1);

@@ -32,13 +32,16 @@ export function segments(text: string, openable: Openable, grows = false): Segme
   let end = 0;
   let odd: readonly string[] | undefined;
   for (const { index, 0: numbers } of text.matchAll(NUMBERS)) {
-    odd ??= pathsOf([...openable.links, ...openable.kept]).filter((path) => EDGE.test(path));
-    const start = knownStart(text, index, odd) ?? pathStart(text, index);
-    const place = text.slice(start, index + numbers.length);
-    const location = byPlace(place, openable);
-    if (!location || start < end || (grows && index + numbers.length === text.length)) continue;
-    found.push({ text: text.slice(end, start) }, { text: place, location });
-    end = index + numbers.length;
+    odd ??= pathsOf([...openable.links, ...openable.kept].filter((link) => EDGE.test(pathOf(link))));
+    const next = index + numbers.length;
+    if (grows && next === text.length) continue;
+    for (const start of [...knownStarts(text, index, odd), pathStart(text, index)]) {
+      const place = text.slice(start, next);
+      const location = start < end ? undefined : byPlace(place, openable);
+      if (!location) continue;
+      found.push({ text: text.slice(end, start) }, { text: place, location });
+      end = next;
+    }
   }
   return [...found, { text: text.slice(end) }].filter((segment) => segment.text !== '');
 }
@@ -50,12 +53,11 @@ function pathStart(text: string, end: number): number {
   return start;
 }
 
-/** The start of the longest of these paths that ends before `end`. */
-function knownStart(text: string, end: number, paths: readonly string[]): number | undefined {
+/** The starts of those of these paths that end before `end`, the longest first. */
+function knownStarts(text: string, end: number, paths: readonly string[]): number[] {
   const before = text.slice(Math.max(0, end - LONGEST_PATH), end).replaceAll('\\', '/');
   const starts = paths.filter((path) => before.endsWith(path)).map((path) => end - path.length);
-  const whole = starts.filter((start) => start === 0 || EDGE.test(text.charAt(start - 1)));
-  return whole.length > 0 ? Math.min(...whole) : undefined;
+  return starts.filter((start) => start === 0 || EDGE.test(text.charAt(start - 1))).sort((a, b) => a - b);
 }
 
 /** The paths of links, each whole and from each of its folders on. */
