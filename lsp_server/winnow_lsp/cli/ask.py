@@ -123,7 +123,8 @@ def show_answer(
     else:
         _print(reply, *notes.lines(reply.sentences, reply.citations), show_spans, by_server)
     if not reply.answer.strip():
-        raise TargetError("the target gave no answer: try other words")
+        advice = "raise the setting maxTokens" if reply.finish == "length" else "ask again, or in other words"
+        raise TargetError(f"the target gave no answer: {advice}")
     if keeps:
         keep_turns(asked, reply.answer, options)
 
@@ -155,7 +156,7 @@ def replies_to(
 def _print(reply: Reply, cited: Sequence[str], notes: Sequence[str], show_spans: bool, by_server: bool) -> None:
     if reply.thinking is not None:
         click.secho(f"\n{thought_line(reply.thinking)}", dim=True)
-    if reply.finish == "length":
+    if reply.finish == "length" and reply.answer.strip():
         click.echo("\n(cut off: raise the setting maxTokens for a longer answer)")
     for title, lines in (("Cited", cited), ("Notes", notes), ("Kept", spans_lines(reply.spans) if show_spans else [])):
         if lines:

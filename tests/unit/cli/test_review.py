@@ -66,9 +66,21 @@ def test_what_was_answered_counts_where_the_server_leaves_and_the_change_is_comm
     assert [text.partition("def ")[2][:5] for text in asked[1:]] == ["part0", "part1"]
 
 
-@pytest.mark.parametrize(("command", "arguments"), [(ask.ask, ["Where?", "--json"]), (review, ["--message"])])
+@pytest.mark.parametrize(
+    ("command", "arguments", "finish", "advice"),
+    [
+        (ask.ask, ["Where?"], "length", "raise the setting maxTokens"),
+        (ask.ask, ["Where?", "--json"], "stop", "ask again, or in other words"),
+        (review, ["--message"], "stop", "ask again"),
+    ],
+)
 def test_an_empty_answer_is_a_failure_of_the_target(
-    command: click.Command, arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: click.Command,
+    arguments: list[str],
+    finish: str,
+    advice: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
     top = git.new(tmp_path / "project")
@@ -76,7 +88,10 @@ def test_an_empty_answer_is_a_failure_of_the_target(
     git.write(top, {"a.py": "a = 2\n"})
     git.git(top, "add", "--all")
     monkeypatch.setattr(ask, "with_target", lambda options: options)
-    monkeypatch.setattr(AnsweringServer, "answer", lambda *_: (Reply("\n", (), (), {}, "stop", ()), False))
+    stats = {"stages": {}, "workspace_tokens": 0, "indexed_tokens": 0, "kept_tokens": 0, "ttft_s": None}
+    monkeypatch.setattr(AnsweringServer, "answer", lambda *_: (Reply("\n", (), (), stats, finish, ()), False))
     done = CliRunner().invoke(command, [*arguments, "-w", str(top)])
     assert isinstance(done.exception, TargetError)
+    assert str(done.exception).endswith(f": {advice}")
     assert "nothing changed" not in done.stderr
+    assert "cut off" not in done.stdout
