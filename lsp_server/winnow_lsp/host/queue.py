@@ -102,8 +102,8 @@ class Queue:
                 except CancelledError:
                     continue
 
-    def renew(self) -> None:
-        """Stop background work, which is made anew."""
+    def restart_background(self) -> None:
+        """Stop background work; it is prepared again, from what is true by then."""
         self._background.cancel()
 
     def close(self) -> None:

@@ -68,7 +68,7 @@ class WinnowServer(LanguageServer):
             await self.acquire()
             return
         self.engine = None
-        before.queue.renew()  # nobody needs what it reads ahead
+        before.queue.restart_background()  # nobody needs what it reads ahead
         self.engines.replace(before)
         # Later questions, and those that wait for settings, are for the next target, which waits for this one to go.
         asked = [*(self.questions.tasks if self.editor.configured.is_set() else ()), *self.indexer.runs]

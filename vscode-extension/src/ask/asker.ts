@@ -32,7 +32,7 @@ export class Asker {
   private queue: Question[] = [];
   /** The conversation that queued questions without one begin; the page knows its id once the first of them is asked. */
   private begun?: string;
-  /** `started` and `finished` of the last question, as far as they came, if the page got neither. */
+  /** What the page has missed of the last question: `started`, and `finished` once it came. */
   private missed: HostMessage[] = [];
 
   constructor(private readonly context: AskContext) {}
