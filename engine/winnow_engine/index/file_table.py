@@ -60,9 +60,10 @@ class FileTable:
         return found
 
     def named(self, text: str) -> Mapping[str, Sequence[int]]:
-        """Numbers of files that a text names by their path or the end of it, by these names; its slashes lean forward.
+        """Numbers of the files that a text names, by the name. `/` separates folders, also in paths of Windows.
 
-        A name in lower case stands for any other if no file has it. A name without a suffix is a word like others.
+        A name is a path, the end of one, or a path of at least three parts with folders before it. One in lower case
+        stands for any other if no file has it. A name without a suffix is a word like others.
         """
         names = dict.fromkeys(_NAME.findall(text))
         return {name: files for name in names if (files := self._ending(re.sub(r"^(?:\.{0,2}/)+", "", name)))}
@@ -70,8 +71,8 @@ class FileTable:
     def _ending(self, name: str) -> Sequence[int]:
         for end in dict.fromkeys((name, name.lstrip("./@+$"))):
             lower = f"/{end.lower()}"
-            near = [n for path, n in self._by_any_case.get(lower.rpartition("/")[2], ()) if path.endswith(lower)]
-            exact = [n for n in near if f"/{self.paths[n]}".endswith(f"/{end}")]
+            near = [n for path, n in self._by_any_case.get(lower.rpartition("/")[2], ()) if _names(lower, path)]
+            exact = [n for n in near if _names(f"/{end}", f"/{self.paths[n]}")]
             if exact or (near and end.islower()):
                 return exact or near
         return ()
@@ -93,6 +94,10 @@ class FileTable:
         if len(keys) <= SAMPLE_UNITS:
             return np.arange(len(keys))
         return np.sort(np.argpartition(_mixed(keys + places.astype(np.uint64) * _STEP), SAMPLE_UNITS)[:SAMPLE_UNITS])
+
+
+def _names(name: str, path: str) -> bool:
+    return path.endswith(name) or (path.count("/") > 2 and name.endswith(path))  # both begin with a slash
 
 
 def _number(key: str) -> int:

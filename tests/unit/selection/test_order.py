@@ -130,6 +130,21 @@ def test_a_file_that_is_named_exactly_is_meant(tmp_path: Path, name: str, path: 
         assert [workspace.files[number].path for number in found] == [path]
 
 
+@pytest.mark.parametrize(
+    ("name", "paths"),
+    [
+        ("C:\\Users\\me\\shop\\src\\util\\app.py", ["src/util/app.py"]),
+        ("/home/me/shop/src/util/app.py", ["src/util/app.py"]),
+        ("/root/.cargo/registry/src/serde/src/lib.rs", []),
+        ("/home/me/shop/other-src/util/app.py", []),
+    ],
+)
+def test_a_path_with_folders_before_it_is_found_unless_it_is_short(tmp_path: Path, name: str, paths: list[str]) -> None:
+    workspace = written(dict.fromkeys(("src/util/app.py", "src/app.py", "src/lib.rs"), "text: 1\n"), tmp_path)
+    found = Matches(workspace, Question(f'File "{name}", line 3: why does this fail?')).files
+    assert [workspace.files[number].path for number in found] == paths
+
+
 @pytest.mark.parametrize("part", ["QUJD/+", "/@a", "[[a]]", "(a)", "[(a)", "(a(", "../", "a.a_"])
 def test_names_of_files_are_found_in_linear_time(workspace: Workspace, part: str) -> None:
     assert not workspace.file_table.named(part * 40_000)
