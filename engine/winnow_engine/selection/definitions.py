@@ -99,8 +99,8 @@ def _units_of_file(text: str, workspace: Workspace) -> list[int]:
     ending = r"(?:\.[^/]*)?" if "_" in name or "-" in name or _FILE.search(text) else ""
     named = re.compile(rf"(?:.*/)?_*{re.escape(stem)}{ending}", re.IGNORECASE if name.islower() else 0)
     absolute, paths = name if name.startswith("/") else "", workspace.file_table.paths
-    numbers = (n for n, path in enumerate(paths) if named.fullmatch(path) or absolute.endswith(f"/{path}"))
-    files = found.get(name) or [*numbers]
+    near = [n for n, path in enumerate(paths) if named.fullmatch(path) or absolute.endswith(f"/{path}")]
+    files = found.get(name) or [n for n in near if re.fullmatch(named.pattern, paths[n])] or near
     units = (range(*workspace.unit_starts[number : number + 2].tolist()) for number in files)
     return [*chain.from_iterable(units)] if len(files) <= _MOST_SUBJECTS else []
 

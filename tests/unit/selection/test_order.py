@@ -145,6 +145,13 @@ def test_a_path_with_folders_before_it_is_found_unless_it_is_short(tmp_path: Pat
     assert [workspace.files[number].path for number in found] == paths
 
 
+def test_case_is_ignored_only_if_no_file_has_the_very_name(tmp_path: Path) -> None:
+    workspace = written(dict.fromkeys(("pool/pool.py", "lib/Pool.java"), "text: 1\n"), tmp_path)
+    assert {workspace.units[unit][0].path for unit in defining(Question("the pool file"), workspace)} == {
+        "pool/pool.py"
+    }
+
+
 @pytest.mark.parametrize("part", ["QUJD/+", "/@a", "[[a]]", "(a)", "[(a)", "(a(", "../", "a.a_"])
 def test_names_of_files_are_found_in_linear_time(workspace: Workspace, part: str) -> None:
     assert not workspace.file_table.named(part * 40_000)
