@@ -22,6 +22,7 @@ from winnow_engine.platform import read_regular
 
 RULE_FILES = frozenset({".gitignore", ".winnowignore", ".git"})  # what a directory has that says what is ignored in it
 _MAX_BYTES = 1_000_000  # of a pattern file; a larger file is not one
+_FEW = 8  # patterns of a file that are matched sooner one by one than joined, which `re` has to compile
 
 # pathspec's expressions for all files and for all directories are meant to be searched for; these match whole paths.
 _SHORTENED = {".": ".+", "(?P<ps_d>/)": ".+/"}
@@ -47,10 +48,10 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """Patterns of one file, strongest first; `joined` matches what any of them does."""
+    """Patterns of one file, strongest first; `joined`, of many, matches what any of them does."""
 
     found: tuple[Pattern, ...]
-    joined: re.Pattern[str]
+    joined: re.Pattern[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +103,10 @@ class IgnoreRules:
 def deciding(files: Sequence[Patterns], path: str, is_dir: bool) -> Pattern | None:
     """The strongest pattern that matches an absolute path, or None."""
     for file in files:
-        if file.joined.fullmatch(path[len(file.found[0].base) :] + "/" * is_dir):
-            return next(pattern for pattern in file.found if pattern.matches(path, is_dir))
+        if file.joined is None or file.joined.fullmatch(path[len(file.found[0].base) :] + "/" * is_dir):
+            for pattern in file.found:
+                if pattern.matches(path, is_dir):
+                    return pattern
     return None
 
 
@@ -135,7 +138,8 @@ def patterns(lines: Sequence[str], base: Path, origin: str, any_case: bool = Fal
     """Patterns in these lines, if there are any. As in git, an invalid line matches nothing."""
     with warnings.catch_warnings(action="ignore", category=FutureWarning):  # about `[[]`, which is valid
         found = tuple(_patterns(lines, f"{base.as_posix().rstrip('/')}/", origin, any_case))[::-1]
-        return (Patterns(found, _joined([pattern.regex.pattern for pattern in found], any_case)),) if found else ()
+        joined = _joined([one.regex.pattern for one in found], any_case) if len(found) > _FEW else None
+        return (Patterns(found, joined),) if found else ()
 
 
 def _joined(regexes: Sequence[str], any_case: bool) -> re.Pattern[str]:

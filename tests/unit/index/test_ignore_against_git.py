@@ -163,9 +163,12 @@ def test_generated_trees_are_read_as_git_reads_them(ignore_files: dict[str, str]
             assert kept_by_winnow(top / "docs") == kept_by_git(top / "docs")
 
 
+LINES = PATTERNS | st.sampled_from(["[[]x]", "#", "!", "[z-a]", "/"])
+
+
 @settings(deadline=None)
 @given(
-    st.lists(PATTERNS | st.sampled_from(["[[]x]", "#", "!", "[z-a]", "/"])),
+    st.lists(LINES) | st.lists(LINES, min_size=9),
     st.lists(SEGMENTS, min_size=1),
     st.booleans(),
 )
@@ -175,6 +178,12 @@ def test_patterns_of_a_file_decide_as_they_do_one_by_one(lines: list[str], path:
         one = next((pattern for file in files for pattern in file.found if pattern.matches(name, is_dir)), None)
         assert deciding(files, name, is_dir) is one
     assert len(files) <= 1
+
+
+@pytest.mark.parametrize("count", [8, 9])
+def test_few_patterns_are_not_joined(count: int) -> None:
+    (file,) = patterns([f"*.{n}" for n in range(count)], Path("/w"), "rules")
+    assert (file.joined is None) == (count == 8)
 
 
 @pytest.fixture
