@@ -87,9 +87,12 @@ class TrackedFiles:
         known = _LAST_TRACKED.get((self.top, self.any_case))
         if known is None or known[0] != stamp:
             known = _LAST_TRACKED[self.top, self.any_case] = stamp, _tracked(self.top, self.any_case)
+            for oldest in list(_LAST_TRACKED)[:-_MOST_TRACKED]:
+                _LAST_TRACKED.pop(oldest, None)
         return known[1]
 
 
+_MOST_TRACKED = 1_024  # repositories, as in a checkout of Android
 _LAST_TRACKED: dict[tuple[Path, bool], tuple[tuple[int, int], tuple[bytes, ...]]] = {}  # with the stamp of the index
 
 

@@ -315,6 +315,13 @@ def test_what_many_repositories_track_is_looked_up_once(tmp_path: Path, monkeypa
     assert (len(looked_at), [command for command in started if "ls-files" in command]) == (20, [])
 
 
+def test_the_latest_repositories_are_kept_in_mind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(working_trees, "_MOST_TRACKED", 2)
+    for name in "abc":
+        assert not working_trees.TrackedFiles(tmp_path / name, False).holds(str(tmp_path / name / "a.py"))
+    assert [top.name for top, _ in working_trees._LAST_TRACKED] == ["b", "c"]
+
+
 def test_where_case_does_not_count_tracked_files_and_winnows_own_rules_are_as_before(tmp_path: Path) -> None:
     make_tree(tmp_path, {".gitignore": "BUILD\n*.TXT\n", ".winnowignore": "A.py\n"})
     git(tmp_path, "config", "core.ignoreCase", "true")
