@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Literal, get_args
 
 from winnow_engine.changes.diff_text import TouchedFile
@@ -132,8 +132,8 @@ def rule_findings(touched: Sequence[TouchedFile], workspace: Workspace) -> Itera
     """All that the rules find, in the order of files and lines."""
     yield from _conflicts(touched)
     imports = list(_imports(touched))
-    for name in sorted(_gone(touched, workspace)):
-        yield from islice(_uses(name, imports, workspace), _MOST_USES)
+    for name, method in sorted(_gone(touched, workspace).items()):
+        yield from islice(_uses(name, method, imports, workspace), _MOST_USES)
 
 
 def _written(touched: Sequence[TouchedFile]) -> Iterator[tuple[TouchedFile, int, bytes]]:
@@ -149,21 +149,23 @@ def _conflicts(touched: Sequence[TouchedFile]) -> Iterator[Finding]:
             yield Finding(one.now.file.path, now, now, "a conflict marker was left here", "high", CONFLICT)
 
 
-def _gone(touched: Sequence[TouchedFile], workspace: Workspace) -> set[str]:
-    """Names that the change took the definition of, and that nothing defines now."""
-    before = set[str]().union(*map(_called_plainly, touched))
+def _gone(touched: Sequence[TouchedFile], workspace: Workspace) -> dict[str, bool]:
+    """Names that the change took the definition of, and that nothing defines now; True for those of methods alone."""
+    before = dict(sorted(chain.from_iterable(map(_called_plainly, touched)), reverse=True))
     after = {name for one in touched for name, _ in one.units.after.symbols.definitions}
-    return {name for name in before - after if not len(workspace.symbols.defining(name))}
+    gone = before.keys() - after
+    return {name: before[name] for name in gone if not len(workspace.symbols.defining(name))}
 
 
-def _called_plainly(one: TouchedFile) -> set[str]:
-    """Names that the file defined, but no methods in Go, JavaScript, Lua, PHP, Python, Rust and TypeScript.
+def _called_plainly(one: TouchedFile) -> Iterator[tuple[str, bool]]:
+    """Names that the file defined, with True for methods.
 
-    There, each call of a method names an object.
+    In Go, JavaScript, Lua, PHP, Python, Rust and TypeScript each call of a method names an object: they are left out.
     """
     language, old = for_path(one.units.file.before_path or ""), one.units.before
-    skipped = UnitKind.METHOD if language and language.name in _CALLS_NAME_OBJECTS else None
-    return {name for name, unit in old.symbols.definitions if old.units[unit].kind != skipped}
+    found = ((name, old.units[unit].kind == UnitKind.METHOD) for name, unit in old.symbols.definitions)
+    named = language is not None and language.name in _CALLS_NAME_OBJECTS
+    return ((name, method) for name, method in found if not (method and named))
 
 
 def _imports(touched: Sequence[TouchedFile]) -> Iterator[tuple[str, bytes]]:
@@ -186,9 +188,9 @@ def _words(text: bytes) -> set[str]:
     return identifiers(text.decode("utf-8", "replace"))
 
 
-def _uses(name: str, imports: Sequence[tuple[str, bytes]], workspace: Workspace) -> Iterator[Finding]:
-    """Uses of a name. An attribute may be anybody's, so only uses as a plain name count."""
-    word = re.compile(rb"(?<![\w.])%b(?!\w)" % re.escape(name.encode()))
+def _uses(name: str, method: bool, imports: Sequence[tuple[str, bytes]], workspace: Workspace) -> Iterator[Finding]:
+    """Uses of a name; of a method only calls, as a variable may have its name. An attribute may be anybody's."""
+    word = re.compile(rb"(?<![\w.])%b(?!\w)%b" % (re.escape(name.encode()), rb"(?=\s*\()" * method))
     imported = {path for path, text in imports if word.search(text)}
     for number in workspace.symbols.using_name(name):
         file, unit = workspace.units[number]

@@ -99,6 +99,7 @@ def test_a_name_is_still_used_where_its_import_gets_another(tmp_path: Path) -> N
     ("path", "method", "rest", "lines"),
     [
         ("A.java", "  int total() {\n    return 1;\n  }\n", "  int run() {\n    return total();\n  }\n}\n", [3]),
+        ("A.java", "  int total() {\n    return 1;\n  }\n", "  int run(int total) {\n    return total;\n  }\n}\n", []),
         ("a.py", "    def total(self):\n        return 1\n", "    def run(self, total):\n        return total\n", []),
     ],
 )
