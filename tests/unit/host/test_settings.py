@@ -89,7 +89,7 @@ def nested(values: dict[str, Any]) -> dict[str, Any]:
 def test_the_defaults_are_the_engines_own() -> None:
     assert Settings() == DEFAULTS
     assert DEFAULTS.models == ModelConfig(DEFAULT_DRAFTER, "auto", TargetOptions().kv_type, "auto")
-    assert DEFAULTS.budget == Budget(first_look_tokens=8000)
+    assert DEFAULTS.budget == Budget(first_look_tokens=6000)
     assert (DEFAULTS.sampling, DEFAULTS.files) == (Sampling(), FileRules())
     assert (DEFAULTS.index_automatic, DEFAULTS.code_lens) == ("idle", False)
     before = [Settings.read({"index": {"automatic": value}}) for value in (True, False)]
@@ -98,7 +98,7 @@ def test_the_defaults_are_the_engines_own() -> None:
 
 def assert_changed(settings: Settings) -> None:
     assert settings.models == ModelConfig("smollm2-135m", "/models/own.gguf", "q8_0", "lookup", 8192, "on-demand", 30)
-    assert settings.budget == Budget(keep_ratio=0.25, patience_s=2.5, first_look_tokens=8000)
+    assert settings.budget == Budget(keep_ratio=0.25, patience_s=2.5, first_look_tokens=6000)
     assert settings.sampling == Sampling(max_tokens=7, thinking="on")
     assert settings.files == FileRules(include=("*.py",), exclude=("/docs",))
     assert (settings.index_automatic, settings.code_lens) == ("off", True)
