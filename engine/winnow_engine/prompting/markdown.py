@@ -10,7 +10,8 @@ FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)
 _LEAD = re.compile(r"\A(?:[-*#]+(?:\s+|\Z))+")
 _WRAPPED = re.compile(  # with apostrophes and inner pairs of the same mark, as in `"Fix the "name" field"`
     r"""(?P<mark>\*{1,3}|[`"'])"""
-    r"(?P<text>(?:(?!(?P=mark)).|(?<=\w)'(?=\w)|(?<=\s)(?P=mark)(?=\S)(?:(?!(?P=mark)).)+(?P=mark))+)(?P=mark)",
+    r"(?P<text>(?:(?!(?P=mark)).|(?<=\w)(?P=mark)(?<=')(?=\w)|(?<=\s)(?P=mark)(?=\S)(?:(?!(?P=mark)).)+(?P=mark))+)"
+    r"(?P=mark)",
     re.DOTALL,
 )
 

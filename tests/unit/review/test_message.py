@@ -57,6 +57,7 @@ def test_the_question_says_the_form_and_quotes_nothing_to_copy(tmp_path: Path) -
         ("'Don't crash'", "Don't crash"),
         ('"Fix the "name" field"', 'Fix the "name" field'),
         ('"a" becomes "b"', '"a" becomes "b"'),
+        ('"' + "it's " * 40, '"' + " ".join(["it's"] * 14)),
         ('"Fix it\n\nIt failed."', "Fix it\n\nIt failed."),
         ("**Subject:** *`fix it`*", "Fix it"),
         ("word " * 30, " ".join(["Word", *["word"] * 13])),
