@@ -45,12 +45,12 @@ export function reindented(code: string, indent: string, unit: string): string[]
   return lines.map((line) => (line.trim() === '' ? '' : indent + level(line) + line.trimStart()));
 }
 
-/** Lines without those of block comments that begin with a star: it is aligned with the first line and tells no level. */
+/** Lines without those in block comments, of C or OCaml, that begin with a star: they are aligned with the first one. */
 function withoutStars(lines: readonly string[]): string[] {
   let inside = false;
   return lines.filter((line) => {
     const aligned = inside && /^\s*\*/.test(line);
-    inside = (inside || /^\s*\/\*/.test(line)) && !line.includes('*/');
+    inside = (inside || /^\s*(?:\/\*|\(\*[*\s])/.test(line)) && !/\*[/)]/.test(line);
     return !aligned;
   });
 }

@@ -42,6 +42,7 @@ test.each([
   ['one space', 'f()\n *p = 1\n  *q = 2\n', 'f()\n\t*p = 1\n\t\t*q = 2\n'],
   ['a list', '* a\n    * b\n', '* a\n\t* b\n'],
   ['stars after a comment', '/* f\n * g */\nf()\n  * p = 1;\n', '/* f\n * g */\nf()\n\t* p = 1;\n'],
+  ['spaces in OCaml', '(** Adds.\n * Twice. *)\nlet f x =\n  x\n', '(** Adds.\n * Twice. *)\nlet f x =\n\tx\n'],
   ['nothing else', '/**\n * The fee.\n */\n', '/**\n * The fee.\n */\n'],
 ])('a comment with a star before each line stays aligned, and code indented by %s gets levels', (_, code, expected) => {
   expect(insertion(code, [''], cursor(0), '\t').text).toEqual(expected);

@@ -32,7 +32,7 @@ export function segments(text: string, openable: Openable, grows = false): Segme
   let end = 0;
   let odd: readonly string[] | undefined;
   for (const { index, 0: numbers } of text.matchAll(NUMBERS)) {
-    odd ??= pathsOf([...openable.links, ...openable.kept].filter((link) => EDGE.test(pathOf(link))));
+    odd ??= pathsOf([...openable.links, ...openable.kept].filter((link) => EDGE.test(pathOf(link)))).filter((path) => EDGE.test(path));
     const next = index + numbers.length;
     if (grows && next === text.length) continue;
     for (const start of [...knownStarts(text, index, odd), pathStart(text, index)]) {
