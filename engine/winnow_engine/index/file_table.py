@@ -62,8 +62,8 @@ class FileTable:
     def named(self, text: str) -> Mapping[str, Sequence[int]]:
         """Numbers of the files that a text names, by the name. `/` separates folders, also in paths of Windows.
 
-        A name is a path, the end of one, or a path of at least three parts with folders before it. One in lower case
-        stands for any other if no file has it. A name without a suffix is a word like others.
+        A name is a path or the end of one; if no file has it, a path of at least three parts with folders before it,
+        the longest. A name in lower case stands for any other if no file has it. One without a suffix is a word.
         """
         names = dict.fromkeys(_NAME.findall(text))
         return {name: files for name in names if (files := self._ending(re.sub(r"^(?:\.{0,2}/)+", "", name)))}
@@ -71,7 +71,9 @@ class FileTable:
     def _ending(self, name: str) -> Sequence[int]:
         for end in dict.fromkeys((name, name.lstrip("./@+$"))):
             lower = f"/{end.lower()}"
-            near = [n for path, n in self._by_any_case.get(lower.rpartition("/")[2], ()) if _names(lower, path)]
+            found = [n for path, n in self._by_any_case.get(lower.rpartition("/")[2], ()) if _names(lower, path)]
+            least = min(len(end), max((len(self.paths[n]) for n in found), default=0))
+            near = [n for n in found if len(self.paths[n]) >= least]
             exact = [n for n in near if _names(f"/{end}", f"/{self.paths[n]}")]
             if exact or (near and end.islower()):
                 return exact or near

@@ -137,10 +137,13 @@ def test_a_file_that_is_named_exactly_is_meant(tmp_path: Path, name: str, path: 
         ("/home/me/shop/src/util/app.py", ["src/util/app.py"]),
         ("/root/.cargo/registry/src/serde/src/lib.rs", []),
         ("/home/me/shop/other-src/util/app.py", []),
+        ("lib/src/util/app.ts", ["lib/src/util/app.ts"]),
+        ("C:\\Users\\me\\shop\\lib\\src\\util\\app.ts", ["lib/src/util/app.ts"]),
     ],
 )
 def test_a_path_with_folders_before_it_is_found_unless_it_is_short(tmp_path: Path, name: str, paths: list[str]) -> None:
-    workspace = written(dict.fromkeys(("src/util/app.py", "src/app.py", "src/lib.rs"), "text: 1\n"), tmp_path)
+    files = "src/util/app.py", "src/app.py", "src/lib.rs", "src/util/app.ts", "lib/src/util/app.ts"
+    workspace = written(dict.fromkeys(files, "text: 1\n"), tmp_path)
     found = Matches(workspace, Question(f'File "{name}", line 3: why does this fail?')).files
     assert [workspace.files[number].path for number in found] == paths
 
