@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Literal, get_args
@@ -132,8 +133,8 @@ def rule_findings(touched: Sequence[TouchedFile], workspace: Workspace) -> Itera
     """All that the rules find, in the order of files and lines."""
     yield from _conflicts(touched)
     imports = list(_imports(touched))
-    for name, method in sorted(_gone(touched, workspace).items()):
-        yield from islice(_uses(name, method, imports, workspace), _MOST_USES)
+    for name, had in sorted(_gone(touched, workspace).items()):
+        yield from islice(_uses(name, had, imports, workspace), _MOST_USES)
 
 
 def _written(touched: Sequence[TouchedFile]) -> Iterator[tuple[TouchedFile, int, bytes]]:
@@ -149,23 +150,25 @@ def _conflicts(touched: Sequence[TouchedFile]) -> Iterator[Finding]:
             yield Finding(one.now.file.path, now, now, "a conflict marker was left here", "high", CONFLICT)
 
 
-def _gone(touched: Sequence[TouchedFile], workspace: Workspace) -> dict[str, bool]:
-    """Names that the change took the definition of, and that nothing defines now; True for those of methods alone."""
-    before = dict(sorted(chain.from_iterable(map(_called_plainly, touched)), reverse=True))
+def _gone(touched: Sequence[TouchedFile], workspace: Workspace) -> dict[str, Set[str]]:
+    """Names that the change took the definition of, and that nothing defines now, as `_called_plainly` gives them."""
+    before = defaultdict[str, set[str]](set)
+    for name, path in chain.from_iterable(map(_called_plainly, touched)):
+        before[name].add(path)
     after = {name for one in touched for name, _ in one.units.after.symbols.definitions}
     gone = before.keys() - after
     return {name: before[name] for name in gone if not len(workspace.symbols.defining(name))}
 
 
-def _called_plainly(one: TouchedFile) -> Iterator[tuple[str, bool]]:
-    """Names that the file defined, with True for methods.
+def _called_plainly(one: TouchedFile) -> Iterator[tuple[str, str]]:
+    """Names that the file defined, those of methods with the file's path, others with "".
 
     In Go, JavaScript, Lua, PHP, Python, Rust and TypeScript each call of a method names an object: they are left out.
     """
     language, old = for_path(one.units.file.before_path or ""), one.units.before
     found = ((name, old.units[unit].kind == UnitKind.METHOD) for name, unit in old.symbols.definitions)
     named = language is not None and language.name in _CALLS_NAME_OBJECTS
-    return ((name, method) for name, method in found if not (method and named))
+    return ((name, one.units.file.path * method) for name, method in found if not (method and named))
 
 
 def _imports(touched: Sequence[TouchedFile]) -> Iterator[tuple[str, bytes]]:
@@ -188,13 +191,14 @@ def _words(text: bytes) -> set[str]:
     return identifiers(text.decode("utf-8", "replace"))
 
 
-def _uses(name: str, method: bool, imports: Sequence[tuple[str, bytes]], workspace: Workspace) -> Iterator[Finding]:
-    """Uses of a name; of a method only calls, as a variable may have its name. An attribute may be anybody's."""
-    word = re.compile(rb"(?<![\w.])%b(?!\w)%b" % (re.escape(name.encode()), rb"(?=\s*\()" * method))
+def _uses(name: str, had: Set[str], imports: Sequence[tuple[str, bytes]], workspace: Workspace) -> Iterator[Finding]:
+    """Uses of a name; of a method only calls where it was, as other names may be like it. An attribute may be any."""
+    form = rb"(?<![\w.])%b(?!\w)" if "" in had else rb"(?<![\w.])(?<!->)(?<!::)%b(?=\s*\()"
+    word = re.compile(form % re.escape(name.encode()))
     imported = {path for path, text in imports if word.search(text)}
     for number in workspace.symbols.using_name(name):
         file, unit = workspace.units[number]
-        match = word.search(file.data, unit.start_byte, unit.end_byte)
+        match = word.search(file.data, unit.start_byte, unit.end_byte) if had & {"", file.path} else None
         if match is None or unit.kind in (UnitKind.SECTION, UnitKind.BLOCK) or file.path in imported:
             continue
         line = file.lines.line_of(match.start())

@@ -100,14 +100,17 @@ def test_a_name_is_still_used_where_its_import_gets_another(tmp_path: Path) -> N
     [
         ("A.java", "  int total() {\n    return 1;\n  }\n", "  int run() {\n    return total();\n  }\n}\n", [3]),
         ("A.java", "  int total() {\n    return 1;\n  }\n", "  int run(int total) {\n    return total;\n  }\n}\n", []),
+        ("a.cpp", "  int total() {\n    return 1;\n  }\n", "  int run() {\n    return p->total();\n  }\n};\n", []),
+        ("a.cpp", "  int total() {\n    return 1;\n  }\n", "  int run() {\n    return B::total();\n  }\n};\n", []),
         ("a.py", "    def total(self):\n        return 1\n", "    def run(self, total):\n        return total\n", []),
     ],
 )
 def test_a_removed_method_is_still_used_where_calls_name_no_object(
     tmp_path: Path, path: str, method: str, rest: str, lines: list[int]
 ) -> None:
-    top, head = git.new(tmp_path / "top"), "class A {\n" if path.endswith(".java") else "class A:\n"
-    git.commit(top, "one", {path: f"{head}{method}\n{rest}"})
+    top, head = git.new(tmp_path / "top"), "class A:\n" if path.endswith(".py") else "class A {\n"
+    other = "class B extends Shelf {\n  int twice() {\n    return 2 * total();\n  }\n}\n"
+    git.commit(top, "one", {path: f"{head}{method}\n{rest}", "B.java": other})
     git.write(top, {path: head + rest})
     assert [one.start_line for one in review_of(top).findings] == lines
 
