@@ -125,6 +125,7 @@ RULES = {
 """What each rule says, by name."""
 
 _MARKER = re.compile(rb"(<{7}|>{7})( |$)")
+_PART = re.compile(rb"[^\s,;{}()]+")  # of an import line: a name or a whole path
 _MOST_USES = 5  # of one name
 _CALLS_NAME_OBJECTS = "component", "go", "javascript", "lua", "php", "python", "rust", "tsx", "typescript"
 
@@ -174,16 +175,16 @@ def _called_plainly(one: TouchedFile) -> Iterator[tuple[str, str]]:
 def _imports(touched: Sequence[TouchedFile]) -> Iterator[tuple[str, bytes]]:
     """Import lines that may take a name from other code than before, by the path of their file.
 
-    These are the lines with words new to the file, unless they only add words to a line they replace.
+    These are the lines with words new to the file, unless they only add names and paths to a line they replace.
     """
     for one in touched:
         file, units, known = one.units.file, one.units.after.units, _words(one.units.file.before or b"")
         for hunk in file.hunks:
             written = [line for line in hunk.after if units[enclosing(units, line)].kind == UnitKind.IMPORTS]
-            replaced = [words for line in hunk.before if written and (words := _words(file.before_lines[line - 1]))]
+            replaced = [set(_PART.findall(file.before_lines[line - 1])) for line in hunk.before if written]
             for text in (file.after_lines[line - 1] for line in written):
-                words = _words(text)
-                if words - known and not any(old <= words for old in replaced):
+                parts = set(_PART.findall(text))
+                if _words(text) - known and not any(old and old <= parts for old in replaced):
                     yield file.path, text
 
 

@@ -87,12 +87,18 @@ def test_a_removed_method_or_what_is_imported_instead_is_not_still_used(tmp_path
     assert [(one.start_line, one.reason.split()[0]) for one in made.findings] == [(1, "`total`"), (6, "`total`")]
 
 
-def test_a_name_is_still_used_where_its_import_gets_another(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "lines"),
+    [("gone, total", "extra, gone, total", [1, 5]), ("from shop.basket", "from acme.shop.basket", [])],
+)
+def test_a_name_is_still_used_where_its_import_gets_another(
+    tmp_path: Path, old: str, new: str, lines: list[int]
+) -> None:
     top = git.new(tmp_path / "top")
     git.commit(top, "one", dict(FILES))
-    orders = FILES["shop/orders.py"].replace("gone, total", "extra, gone, total")
+    orders = FILES["shop/orders.py"].replace(old, new)
     git.write(top, {"shop/basket.py": BASKET.replace("def gone", "def extra"), "shop/orders.py": orders})
-    assert [one.start_line for one in review_of(top).findings] == [1, 5]
+    assert [one.start_line for one in review_of(top).findings] == lines
 
 
 @pytest.mark.parametrize(
