@@ -91,13 +91,14 @@ def _compared(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[tuple
 
 
 def _pairs(before: Sequence[bytes], after: Sequence[bytes]) -> list[tuple[int, int]]:
-    """Numbers of equal lines in both texts, 0-based: the longest run in which both increase.
+    """Numbers of equal lines in both texts, 0-based: the most pairs in which both numbers increase.
 
-    Only lines that occur once in each text are paired or, if there are none, the nth of those that occur equally often.
+    Only lines that occur once in each text are paired or, if they are few, the nth of those that occur equally often.
     """
     ours, theirs = _numbers(before), _numbers(after)
     same = [numbers for line, numbers in ours.items() if len(numbers) == len(theirs.get(line, ()))]
-    same = [numbers for numbers in same if len(numbers) == 1] or same
+    once = [numbers for numbers in same if len(numbers) == 1]
+    same = once if 20 * len(once) > min(len(before), len(after)) else same
     pairs = sorted(pair for numbers in same for pair in zip(numbers, theirs[before[numbers[0]]], strict=True))
     lasts, tops, below = list[int](), list[int](), list[int]()  # the smallest last line of a run by length, its pair
     for n, (_, line) in enumerate(pairs):

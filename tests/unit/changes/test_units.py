@@ -103,6 +103,12 @@ def test_an_object_that_moves_from_the_start_of_a_long_list_to_its_end_is_two_hu
     assert [(len(hunk.before), len(hunk.after)) for hunk in hunks(before, after)] == [(4, 0), (0, 4)]
 
 
+def test_a_header_that_moves_to_the_end_of_a_long_text_of_common_lines_is_two_hunks() -> None:
+    header, lines = [b"# head"], [b"{", b'  "on": true', b"},"] * 2000
+    found = hunks(header + lines, lines + header)
+    assert [(len(hunk.before), len(hunk.after)) for hunk in found] == [(1, 0), (0, 1)]
+
+
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0).map(Random), st.integers(2, 3000))
 def test_lines_of_long_texts_that_stay_are_the_same_in_order(random: Random, values: int) -> None:
