@@ -83,10 +83,11 @@ class TrackedFiles:
 
     @cached_property
     def _paths(self) -> tuple[bytes, ...]:
-        stamp = _stamp(directories(self.top).own / "index")
-        known = _LAST_TRACKED.get((self.top, self.any_case))
+        key, stamp = (self.top, self.any_case), _stamp(directories(self.top).own / "index")
+        known = _LAST_TRACKED.get(key)
         if known is None or known[0] != stamp:
-            known = _LAST_TRACKED[self.top, self.any_case] = stamp, _tracked(self.top, self.any_case)
+            _LAST_TRACKED.pop(key, None)
+            known = _LAST_TRACKED[key] = stamp, _tracked(*key)
             for oldest in list(_LAST_TRACKED)[:-_MOST_TRACKED]:
                 _LAST_TRACKED.pop(oldest, None)
         return known[1]

@@ -320,6 +320,11 @@ def test_the_latest_repositories_are_kept_in_mind(tmp_path: Path, monkeypatch: p
     for name in "abc":
         assert not working_trees.TrackedFiles(tmp_path / name, False).holds(str(tmp_path / name / "a.py"))
     assert [top.name for top, _ in working_trees._LAST_TRACKED] == ["b", "c"]
+    write(tmp_path, {"b/a.py": "text\n"})
+    git(tmp_path / "b", "init", "--quiet")
+    git(tmp_path / "b", "add", "a.py")
+    assert working_trees.TrackedFiles(tmp_path / "b", False).holds(str(tmp_path / "b" / "a.py"))
+    assert [top.name for top, _ in working_trees._LAST_TRACKED] == ["c", "b"]
 
 
 def test_where_case_does_not_count_tracked_files_and_winnows_own_rules_are_as_before(tmp_path: Path) -> None:
