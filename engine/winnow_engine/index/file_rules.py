@@ -134,7 +134,8 @@ class EntryRules:
 
 def _reason_in_name(path: str, directory: bool, own: Pattern | None, rules: IgnoreRules) -> str | None:
     """Reason in the name of a file or directory, or None; `own` is the user's strongest pattern that matches it."""
-    *_, parent, name = path.rsplit("/", 2)
+    folder, name = os.path.split(path)
+    _, parent = os.path.split(folder)
     if printable(name) != name:
         return "its name has control characters or is not UTF-8"
     if own is not None:

@@ -9,7 +9,9 @@ import pytest
 
 from winnow_engine.config import FileRules
 from winnow_engine.errors import WorkspaceError
+from winnow_engine.index.file_rules import EntryRules
 from winnow_engine.index.files import explain, folders, left_out
+from winnow_engine.index.ignore import IgnoreRules
 from winnow_engine.index.name_rules import reason_against_path
 from winnow_engine.untrusted import printable
 from winnow_research.evaluation.repositories import SourceFile, scan
@@ -201,6 +203,11 @@ def test_a_notebook_may_be_large_if_its_code_is_not(root: Path) -> None:
         write(root, name, json.dumps({"cells": cells}).encode())
     assert paths(root) == ["a.ipynb"]
     assert reason(root, "b.ipynb").startswith("larger than 1,000,000 bytes (1,")
+
+
+def test_a_path_need_not_have_a_slash(root: Path) -> None:
+    reason = EntryRules(root, FileRules()).reason_in_name("id_rsa", False, None, IgnoreRules())
+    assert reason == "secret: matches 'id_rsa'"
 
 
 def test_an_ignored_file_is_explained_by_pattern_file_and_line(root: Path) -> None:
