@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
@@ -94,7 +94,7 @@ def enters(root: Path, folder: Path, rules: FileRules | None = None) -> bool:
     return explain(root, folder, rules).reason == _FOLDER
 
 
-def left_out(root: Path, files: Iterable[str], rules: FileRules | None = None) -> set[str]:
+def left_out(root: Path, files: Collection[str], rules: FileRules | None = None) -> set[str]:
     """Those of some files, and of the folders above them, that their names or ignore patterns leave out.
 
     A file may be gone from the disk. All paths are relative to the root. Raises WorkspaceError as `look` does.
@@ -169,9 +169,9 @@ class _Walk:
             yield from self._unsaved(folder)
             yield from folder.files
 
-    def left_out(self, files: Iterable[str]) -> Iterator[str]:
+    def left_out(self, files: Collection[str]) -> Iterator[str]:
         """Those of the files, and of the folders above them, that their names or ignore patterns leave out."""
-        inside = _by_folder(_leading_to(files) - {"."})
+        inside = _by_folder({*files, *_leading_to(_by_folder(files))} - {"", "."})
         for folder in self.folders(inside.keys(), lambda: None):
             for path in inside.get(relative_to(folder.path, self._root), ()):
                 if self._by_name(folder, path, path in inside)[1] is not None:

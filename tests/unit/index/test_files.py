@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -234,6 +234,16 @@ def test_names_leave_out_files_that_are_gone_but_none_for_what_is_on_disk(root: 
         "out",
         "a\n.log",
     }
+
+
+def test_the_folders_above_many_files_are_looked_up_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = list[str]()
+    monkeypatch.setattr(
+        "winnow_engine.index.files.PurePosixPath", lambda path: made.append(path) or PurePosixPath(path)
+    )
+    write(root, "src/a.key")
+    assert left_out(root, ["a.py", "src/a.key", "src/b.py", "src/c.py"]) == {"src/a.key"}
+    assert made == ["", "src"]
 
 
 def test_winnowignore_leaves_out_and_takes_back(root: Path) -> None:
