@@ -95,7 +95,7 @@ def enters(root: Path, folder: Path, rules: FileRules | None = None) -> bool:
 
 
 def left_out(root: Path, files: Collection[str], rules: FileRules | None = None) -> set[str]:
-    """Those of some files, and of the folders above them, that their names or ignore patterns leave out.
+    """Those of some files, and of the folders above them, that their names, ignore patterns or the user's leave out.
 
     A file may be gone from the disk. All paths are relative to the root. Raises WorkspaceError as `look` does.
     """
@@ -170,7 +170,7 @@ class _Walk:
             yield from folder.files
 
     def left_out(self, files: Collection[str]) -> Iterator[str]:
-        """Those of the files, and of the folders above them, that their names or ignore patterns leave out."""
+        """Those of the files and the folders above them that names, ignore patterns or the user's leave out."""
         inside = _by_folder({*files, *_leading_to(_by_folder(files))} - {"", "."})
         for folder in self.folders(inside.keys(), lambda: None):
             for path in inside.get(relative_to(folder.path, self._root), ()):

@@ -127,7 +127,7 @@ RULES = {
 _MARKER = re.compile(rb"(<{7}|>{7})( |$)")
 _PART = re.compile(rb"[^\s,;{}()]+")  # of an import line: a name or a whole path
 _MOST_USES = 5  # of one name
-_CALLS_NAME_OBJECTS = "component", "go", "javascript", "lua", "php", "python", "rust", "tsx", "typescript"
+_METHODS_NEED_RECEIVER = "component", "go", "javascript", "lua", "php", "python", "rust", "tsx", "typescript"
 
 
 def rule_findings(touched: Sequence[TouchedFile], workspace: Workspace) -> Iterator[Finding]:
@@ -152,24 +152,24 @@ def _conflicts(touched: Sequence[TouchedFile]) -> Iterator[Finding]:
 
 
 def _gone(touched: Sequence[TouchedFile], workspace: Workspace) -> dict[str, Set[str]]:
-    """Names that the change took the definition of, and that nothing defines now, as `_called_plainly` gives them."""
+    """Names that the change took the definition of, and that nothing defines now, as `_defined_before` gives them."""
     before = defaultdict[str, set[str]](set)
-    for name, path in chain.from_iterable(map(_called_plainly, touched)):
+    for name, path in chain.from_iterable(map(_defined_before, touched)):
         before[name].add(path)
     after = {name for one in touched for name, _ in one.units.after.symbols.definitions}
     gone = before.keys() - after
     return {name: before[name] for name in gone if not len(workspace.symbols.defining(name))}
 
 
-def _called_plainly(one: TouchedFile) -> Iterator[tuple[str, str]]:
+def _defined_before(one: TouchedFile) -> Iterator[tuple[str, str]]:
     """Names that the file defined, those of methods with the file's path, others with "".
 
-    In Go, JavaScript, Lua, PHP, Python, Rust and TypeScript each call of a method names an object: they are left out.
+    Methods are left out where calls need a receiver, as in Go, JavaScript, Lua, PHP, Python, Rust and TypeScript.
     """
     language, old = for_path(one.units.file.before_path or ""), one.units.before
     found = ((name, old.units[unit].kind == UnitKind.METHOD) for name, unit in old.symbols.definitions)
-    named = language is not None and language.name in _CALLS_NAME_OBJECTS
-    return ((name, one.units.file.path * method) for name, method in found if not (method and named))
+    left_out = language is not None and language.name in _METHODS_NEED_RECEIVER
+    return ((name, one.units.file.path * method) for name, method in found if not (method and left_out))
 
 
 def _imports(touched: Sequence[TouchedFile]) -> Iterator[tuple[str, bytes]]:
@@ -193,7 +193,7 @@ def _words(text: bytes) -> set[str]:
 
 
 def _uses(name: str, had: Set[str], imports: Sequence[tuple[str, bytes]], workspace: Workspace) -> Iterator[Finding]:
-    """Uses of a name; of a method only calls where it was, as other names may be like it. An attribute may be any."""
+    """Uses of a name; of a method, calls without a receiver in the files that `had` it. Attributes do not count."""
     form = rb"(?<![\w.])%b(?!\w)" if "" in had else rb"(?<![\w.])(?<!->)(?<!::)%b(?=\s*\()"
     word = re.compile(form % re.escape(name.encode()))
     imported = {path for path, text in imports if word.search(text)}
