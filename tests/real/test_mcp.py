@@ -36,7 +36,7 @@ HERE = (*MODELS, "-w", str(WORKSPACE), *(part for value in SET for part in ("--s
 QUESTION = "Which units fit a budget?"
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
 ASK = {"name": "ask", "arguments": {"question": QUESTION}}
-DENSITY = (WORKSPACE / "budget.py").read_text().partition("def density")[0].count("\n") + 1
+WORTH = (WORKSPACE / "budget.py").read_text().partition("def worth")[0].count("\n") + 1
 MESSAGES = 10_000
 
 
@@ -76,7 +76,7 @@ async def test_every_tool_gives_what_its_schema_says(user: User, where: str) -> 
         tools = {tool.name: tool for tool in (await session.list_tools()).tools}
         calls: dict[str, dict[str, Any]] = {
             "find_code": {"question": QUESTION, "budget": 400},
-            "explain_place": {"path": "./budget.py", "start_line": DENSITY},
+            "explain_place": {"path": "./budget.py", "start_line": WORTH},
             "outline": {},
             "ask": {"question": QUESTION},
         }
@@ -92,7 +92,7 @@ async def test_every_tool_gives_what_its_schema_says(user: User, where: str) -> 
         assert "".join(lines[span["start_line"] - 1 : span["end_line"]]) == span["text"]
     assert found["find_code"]["index_complete"]
     assert {"budget.py", "ranking.py"} <= {entry["path"] for entry in found["outline"]["entries"]}
-    assert (found["explain_place"]["path"], found["explain_place"]["inside"]) == ("budget.py", ["density"])
+    assert (found["explain_place"]["path"], found["explain_place"]["inside"]) == ("budget.py", ["worth"])
     assert {one["path"] for one in found["explain_place"]["used_by"]} >= {"first_look.py"}
     assert found["ask"]["answer"]
     assert found["ask"]["rests_on"]
@@ -118,9 +118,9 @@ async def test_paths_and_budgets_bound_what_is_found(user: User, smollm2: Path) 
 
 async def test_an_expression_alone_lists_lines_and_with_a_question_bounds_what_is_ranked(user: User) -> None:
     async with client(user, *HERE) as session:
-        listed = await call(session, "find_code", pattern="def density", paths="*.py")
+        listed = await call(session, "find_code", pattern=r"def worth\(log_odds", paths="*.py")
         [span] = listed["spans"]
-        assert (span["path"], span["name"], span["text"].partition(":")[0]) == ("budget.py", "density", str(DENSITY))
+        assert (span["path"], span["name"], span["text"].partition(":")[0]) == ("budget.py", "worth", str(WORTH))
         ranked = await call(session, "find_code", question=QUESTION, pattern=r"def \w*units?\w*\(", budget=300)
         assert ranked["spans"]
         assert all(re.search(r"def \w*units?\w*\(", span["text"]) for span in ranked["spans"])
@@ -258,7 +258,7 @@ async def test_ten_thousand_mutated_messages_break_nothing(user: User) -> None:
     sound = [
         request(1, "tools/list", {}),
         request(2, "tools/call", {"name": "outline", "arguments": {"path": "budget.py", "budget": 300}}),
-        request(3, "tools/call", {"name": "explain_place", "arguments": {"path": "budget.py", "start_line": DENSITY}}),
+        request(3, "tools/call", {"name": "explain_place", "arguments": {"path": "budget.py", "start_line": WORTH}}),
         request(4, "ping", {}),
     ]
     answered: set[object] = set()
