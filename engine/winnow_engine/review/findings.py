@@ -138,17 +138,13 @@ def rule_findings(touched: Sequence[TouchedFile], workspace: Workspace) -> Itera
         yield from islice(_uses(name, had, imports, workspace), _MOST_USES)
 
 
-def _written(touched: Sequence[TouchedFile]) -> Iterator[tuple[TouchedFile, int, bytes]]:
-    """The lines that the change wrote, each with its file and number."""
-    hunks = ((one, hunk) for one in touched for hunk in one.units.file.hunks)
-    return ((one, line, one.units.file.after_lines[line - 1]) for one, hunk in hunks for line in hunk.after)
-
-
 def _conflicts(touched: Sequence[TouchedFile]) -> Iterator[Finding]:
-    for one, line, text in _written(touched):
-        now = one.now.line(line)
-        if now is not None and one.now.file and _MARKER.match(text):
-            yield Finding(one.now.file.path, now, now, "a conflict marker was left here", "high", CONFLICT)
+    for one in touched:
+        for hunk in one.units.file.hunks:
+            for line in hunk.after:
+                now = one.now.line(line)
+                if now is not None and one.now.file and _MARKER.match(one.units.file.after_lines[line - 1]):
+                    yield Finding(one.now.file.path, now, now, "a conflict marker was left here", "high", CONFLICT)
 
 
 def _gone(touched: Sequence[TouchedFile], workspace: Workspace) -> dict[str, Set[str]]:
