@@ -25,6 +25,15 @@ def read_json(text: str | bytes | bytearray, **options: Any) -> Any:
         raise NotJsonError("it is nested too deeply") from error
 
 
+def json_object(text: str) -> dict[str, Any] | None:
+    """The JSON object in a text, None if it is none; an empty text counts as an empty object."""
+    try:
+        found = read_json(text or "{}")
+    except NotJsonError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
 def printable(text: str) -> str:
     """The text with escapes for control characters, and for bytes that are not UTF-8."""
     return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from uuid import uuid4
 
 from winnow_engine.prompting.tools import CallDelta, ToolCall
+from winnow_engine.untrusted import json_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class TurnRecorder:
         self._calls: list[ToolCall] = []
         self._numbers: dict[int, int] = {}
         self._begun = 0  # calls passed on
+        self._told = 0  # characters of the last one's arguments
 
     @property
     def text(self) -> str:
@@ -62,24 +64,33 @@ class TurnRecorder:
             self._go_on(number, delta.arguments)
 
     def end(self, *, cut: bool) -> None:
-        """Pass on calls without arguments. They get `{}`, the last one only if the turn was not cut off."""
-        if self._begun < len(self._calls):
-            self._go_on(len(self._calls) - 1, "" if cut else "{}")
+        """Pass on what waits. Calls without arguments get `{}`, the last one only if the turn was not cut off."""
+        for number, call in enumerate(self._calls):
+            if not (call.arguments or (cut and number + 1 == len(self._calls))):
+                self._calls[number] = replace(call, arguments="{}")
+        self._pass_on(ended=True)
 
     def _added(self, call_id: str, name: str) -> int:
         self._calls.append(ToolCall(call_id or f"call_{uuid4().hex[:24]}", name, ""))
         return len(self._calls) - 1
 
-    def _begin(self, calls: int) -> None:
-        """Pass on so many calls. One that has no arguments yet when another follows gets `{}`: clients read JSON."""
-        for number in range(self._begun, calls):
-            self._begun += 1
-            self._on_piece(CallDelta(number, self._calls[number].id, self._calls[number].name))
-            if self._begun < calls:
-                self._go_on(number, "{}")
-
     def _go_on(self, number: int, arguments: str) -> None:
-        self._begin(number + 1)
         call = self._calls[number]
         self._calls[number] = replace(call, arguments=call.arguments + arguments)
-        self._on_piece(CallDelta(number, arguments=arguments))
+        if number < self._begun - 1:  # the call was whole
+            self._on_piece(CallDelta(number, arguments=arguments))
+        self._pass_on()
+
+    def _pass_on(self, *, ended: bool = False) -> None:
+        """Pass on calls one after the other: one waits for the arguments of that before, unless the turn has ended."""
+        for number in range(max(self._begun - 1, 0), len(self._calls)):
+            call = self._calls[number]
+            before = self._calls[number - 1].arguments if number == self._begun > 0 else ""
+            if not ended and (not call.arguments or json_object(before) is None):
+                return
+            if number == self._begun:
+                self._begun, self._told = number + 1, 0
+                self._on_piece(CallDelta(number, call.id, call.name))
+            if told := call.arguments[self._told :]:
+                self._told += len(told)
+                self._on_piece(CallDelta(number, arguments=told))

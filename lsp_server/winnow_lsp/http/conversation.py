@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 from winnow_engine.prompting.messages import Message, Role
 from winnow_engine.prompting.tools import NO_TOOLS, ToolCall, Tools
 from winnow_engine.targets.text_stream import without_thought
-from winnow_lsp.http.fields import ApiError, Fields, json_object, object_at, typed
+from winnow_engine.untrusted import json_object
+from winnow_lsp.http.fields import ApiError, Fields, object_at, typed
 
 R = TypeVar("R")
 

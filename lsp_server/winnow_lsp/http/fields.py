@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from winnow_engine import errors
-from winnow_engine.errors import BudgetError, NotJsonError, SchemaError, WinnowError
-from winnow_engine.untrusted import read_json
+from winnow_engine.errors import BudgetError, SchemaError, WinnowError
 
 _STATUSES: tuple[tuple[type[WinnowError], int], ...] = (
     (errors.UnsupportedModelError, 400),
@@ -82,15 +81,6 @@ def object_at(value: Any, place: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ApiError(400, f"{place} is not an object", place)
     return value
-
-
-def json_object(text: str) -> dict[str, Any] | None:
-    """The JSON object in a text, None if it is none; an empty text counts as an empty object."""
-    try:
-        found = read_json(text or "{}")
-    except NotJsonError:
-        return None
-    return found if isinstance(found, dict) else None
 
 
 @dataclass(frozen=True, slots=True)

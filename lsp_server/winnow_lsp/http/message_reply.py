@@ -9,8 +9,9 @@ from winnow_engine.chat.complete import Completion
 from winnow_engine.chat.turn import ThoughtDelta, TurnPiece
 from winnow_engine.errors import TargetProtocolError
 from winnow_engine.prompting.tools import CallDelta, ToolCall
+from winnow_engine.untrusted import json_object
 from winnow_lsp.http.dialect import event
-from winnow_lsp.http.fields import ApiError, json_object
+from winnow_lsp.http.fields import ApiError
 from winnow_lsp.http.requests import ChatRequest
 
 _TYPES = {

@@ -108,7 +108,21 @@ def test_a_servers_call_without_arguments_has_an_empty_object_unless_cut_off(fin
     completion, pieces = run(Says(first, second, CallDelta(1, arguments='{"at": 1}'), "Hm.", third, finish=finish))
     assert [call.arguments for call in completion.calls] == ["{}", '{"at": 1}', last]
     empty, full = CallDelta(0, arguments="{}"), CallDelta(1, arguments='{"at": 1}')
-    assert pieces == [first, empty, second, full, "Hm.", third, CallDelta(2, arguments=last)]
+    assert pieces == ["Hm.", first, empty, second, full, third, *([CallDelta(2, arguments=last)] if last else [])]
+
+
+@pytest.mark.parametrize("order", ["0011", "1100", "0101", "1010", "1001", "0110"])
+def test_calls_whose_arguments_a_server_sends_in_any_order_come_out_one_after_the_other(order: str) -> None:
+    calls = [CallDelta(number, str(number), "look") for number in range(2)]
+    parts = [iter((f'{{"at": {{"n": {number}}}', "}")) for number in range(2)]
+    deltas = [CallDelta(int(number), arguments=next(parts[int(number)])) for number in order]
+    completion, pieces = run(Says(*calls, *deltas))
+    assert [call.arguments for call in completion.calls] == ['{"at": {"n": 0}}', '{"at": {"n": 1}}']
+    streamed = [piece for piece in pieces if isinstance(piece, CallDelta)]
+    assert [one.index for one in streamed] == sorted(one.index for one in streamed)
+    assert [one for one in streamed if one.id] == calls
+    for number, call in enumerate(completion.calls):
+        assert "".join(one.arguments for one in streamed if one.index == number) == call.arguments
 
 
 def called(number: int, path: str) -> Message:
