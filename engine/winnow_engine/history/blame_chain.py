@@ -103,7 +103,6 @@ _LEVELS = 3  # how often to ask what a line took the place of
 _MOST_PASSED = 40  # how often to ask git in all, as it blames commits for other lines too where a lone CR ends them
 _MOST = 6  # commits in all, those that shaped most lines first
 
-
 _Lines = tuple[str, str, bytes, Sequence[int]]
 """Lines of a file in a commit: its id, the path from the repository's top, the content, the lines."""
 
@@ -177,9 +176,8 @@ def _effect(
     lines = sorted({origin.line_in((file and file.after) or b"") for origin in origins})
     touched = set(lines)
     made = tuple(hunk for hunk in file.hunks if touched.intersection(hunk.after)) if file else ()
-    effect = CommitEffect(
-        commit, history.path(path), tuple(lines), file, history.others(changes, change), made, level=level
-    )
+    others = history.others(changes, change)
+    effect = CommitEffect(commit, history.path(path), tuple(lines), file, others, made, level=level)
     if not (commit.parents and change and change.before and file and file.before):
         return effect, None
     kept = _kept(file, touched)

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from winnow_engine.changes.changed import ChangedFile, Hunk
 from winnow_engine.changes.units import ChangedUnit, file_units
-from winnow_engine.core import Folder
+from winnow_engine.core import Folder, Unit
 from winnow_engine.errors import GitError
 from winnow_engine.git.objects import Commit, blobs
 from winnow_engine.git.repository import Repository
 from winnow_engine.git.trees import FileChange, tree_changes
 from winnow_engine.history.terms import asked_in, stem, whole
+from winnow_engine.index.units import enclosing
 from winnow_engine.index.words import spelled_words
 from winnow_engine.untrusted import printable
 
@@ -76,7 +77,6 @@ _MOST_READ = 8  # files of a commit, those first whose paths fit
 _WHOLE_NAME = 1.5  # weight, beside that of the words in it
 _SHARE = 0.5  # of the best unit's fit
 _NAME = re.compile(r"[^\W\d]\w*")
-
 Terms = Mapping[str, float]
 
 
@@ -96,9 +96,8 @@ def terms_of(question: str) -> Terms:
 def effect_on(history: FolderHistory, commit: Commit, terms: Terms) -> CommitEffect:
     """A commit with what it did to what some terms are about, as far as the clone has parents and contents."""
     changes = history.changes(commit)
-    fitting = sorted(
-        (one for one in changes if one.regular), key=lambda change: -_score(terms, [history.path(change.path)])
-    )
+    regular = (one for one in changes if one.regular)
+    fitting = sorted(regular, key=lambda change: -_score(terms, [history.path(change.path)]))
     try:
         files = history.changed_files(fitting[:_MOST_READ])
     except GitError:  # a partial clone lacks some
@@ -107,7 +106,9 @@ def effect_on(history: FolderHistory, commit: Commit, terms: Terms) -> CommitEff
     if best is None:
         path, *others = history.others(changes, None) or ("",)
         return CommitEffect(commit, path, (1,), None, tuple(others), ())
-    hunks = tuple(hunk for hunk in best.file.hunks if any(_meet(hunk, unit) for unit in best.units))
+    before = sorted((unit.before for unit in best.units if unit.before), key=lambda unit: unit.start_line)
+    after = [unit.after for unit in best.units if unit.after]
+    hunks = tuple(hunk for hunk in best.file.hunks if _meet(hunk.before, before) or _meet(hunk.after, after))
     lines = sorted({line for hunk in hunks for line in hunk.after}) or [1]
     others = [path for path in history.others(changes, None) if path != best.file.path]
     names = dict.fromkeys(unit.name for unit in best.units if unit.name)
@@ -133,6 +134,7 @@ def _score(terms: Terms, texts: Sequence[str]) -> float:
     return sum(weight for term, weight in terms.items() if term in there)
 
 
-def _meet(hunk: Hunk, unit: ChangedUnit) -> bool:
-    pairs = ((hunk.before, unit.before), (hunk.after, unit.after))
-    return any(side and lines.start <= side.end_line and lines.stop > side.start_line for lines, side in pairs)
+def _meet(lines: range, units: Sequence[Unit]) -> bool:
+    """True if the lines, or the place that an empty range tells, are in one of the units, which are in order."""
+    unit = units[enclosing(units, lines.start)] if units else None
+    return unit is not None and lines.start <= unit.end_line and lines.stop > unit.start_line

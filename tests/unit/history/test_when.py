@@ -90,6 +90,20 @@ def test_a_rename_in_a_partial_clone_is_told_without_its_contents(top: Path, tmp
     assert (effect.file, {effect.path, *effect.others}) == (None, {"bus.py", "coach.py"})
 
 
+def test_an_effect_has_the_hunks_of_its_units_on_either_side(top: Path) -> None:
+    names = ("walk", "board", "ride", "leave")
+    old = {name: f"def {name}(bus):\n    pace = '{name}'\n    return bus.{name}(pace)\n\n\n" for name in names}
+    new = {name: text.replace("pace)", "pace, 1)") for name, text in old.items() if name != "board"}
+    commit(top, "Wait for the bus", {"bus.py": "".join(old.values())})
+    commit(top, "Move on", {"bus.py": "".join(new.values())})
+    (one,) = answering_commits(sources_of(top), ABOUT_WHEN, Cancellation(), 1).commits
+    effects = [effect_on(one.history, one.commit, terms_of(f"When did `{name}` change?")) for name in names]
+    assert [effect.units for effect in effects] == [(name,) for name in names]
+    hunks = [[(hunk.before, hunk.after) for hunk in effect.hunks] for effect in effects]
+    first = (range(3, 9), range(3, 4))  # the changed line of `walk`, and what is gone
+    assert hunks == [[first], [first], [(range(13, 14), range(8, 9))], [(range(18, 19), range(13, 14))]]
+
+
 def test_several_folders_are_searched_and_those_without_a_history_are_left_out(top: Path, tmp_path: Path) -> None:
     commit(top, "Wait for the bus", {"sub/bus.py": WAIT})
     other = new(tmp_path / "other")
