@@ -11,8 +11,8 @@ import re
 from winnow_engine.index.words import normalized, without_accents
 
 _PHRASES = re.compile(  # each means its group's name; "What is the problem with this code?" asks for no overview
-    r"(?P<purpose>problem\w*\W+(?:\w+\W+){0,3}?(?:solve\w*|lost|resuelve\w*|resou\w*)|проблем\w*\W+(?:\w+\W+)?реша\w*"
-    r"|問題を解決|解[决決]了?(?:什么|什麼|哪些)[问問][题題]"
+    r"(?P<purpose>problem\w{0,40}\W+(?:\w+\W+){0,3}?(?:solve\w*|lost|resuelve\w*|resou\w*)"
+    r"|проблем\w{0,40}\W+(?:\w+\W+)?реша\w*|問題を解決|解[决決]了?(?:什么|什麼|哪些)[问問][题題]"
     r"|\bfeatures?(?=\W+(?:do(?:es)?|of)\W+(?:this|the|your|our)\W+(?:app|lib|pro[gj]|repo|tool)))"
     r"|(?P<has>\bhat(?=\W+(?:das|dieses?)\b)|\bwhat(?:\W?s|\W+is)\W+inside\b)"
     r"|(?P<tests>\bunit\W?tests?\b(?:\Wsuite\b)?|\btest\Wsuites?\b)|(?P<setup>\bdev(?:elopment)?\W+(?:environment|server)\b)"
