@@ -16,8 +16,9 @@ from typing import Any, TypeVar
 from winnow_engine.assistant import Assistant, open_assistant
 from winnow_engine.config import AUTO, Config, ModelConfig
 from winnow_engine.core import Cancellation
-from winnow_engine.errors import WinnowError
+from winnow_engine.errors import ModelError, WinnowError
 from winnow_engine.index.workspace import Sources, Workspace
+from winnow_engine.models.cache import locate
 from winnow_engine.runtime import Loading
 from winnow_engine.sharing.index import attach
 from winnow_engine.storage.store import Store
@@ -55,7 +56,7 @@ class Engine:
         self, models: ModelConfig, store: Store, *, load_target: bool = True, replaced: Sequence[Engine] = ()
     ) -> None:
         """Load the drafter, and the target once the engines that are `replaced` are freed or in use again."""
-        self.models, self._store = models, store
+        self.models, self.files, self._store = models, _by_files(models), store
         self.leaving = False
         self._replaced = [one for one in replaced if not (is_url(one.models.target) or is_url(models.target))]
         self._closing = Cancellation()
@@ -137,6 +138,7 @@ class Engine:
         self._closing.check()
         with suppress(WinnowError):  # as whoever opens the target says
             self.models = resolved(self.models)  # one may have been installed
+        self.files = _by_files(self.models)
 
     def _loadings(self) -> tuple[Loading[Any], ...]:
         assert self._assistant.target is not None
@@ -153,6 +155,15 @@ class Engine:
     def _tell(self) -> None:
         for changed in self.watchers:
             changed()
+
+
+def _by_files(models: ModelConfig) -> ModelConfig:
+    """As `ModelConfig.loaded`, with one path for each model that has a file here, however it is named."""
+    files: dict[str, Any] = {}
+    for role in ("drafter", "target", "speculate"):
+        with suppress(ModelError, OSError):
+            files[role] = str(locate(getattr(models, role)).resolve())
+    return replace(models.loaded, **files)
 
 
 def _state(name: str, loading: Loading[Any]) -> ModelState:
@@ -239,7 +250,8 @@ class Engines:
         return (*self._used, *([self._kept] if self._kept else []))
 
     def _with(self, models: ModelConfig) -> Engine | None:
-        return next((one for one in self.loaded if one.models.loaded == models.loaded), None)
+        known, files = models.loaded, _by_files(models)
+        return next((one for one in self.loaded if one.models.loaded == known or one.files == files), None)
 
     def _open(self, models: ModelConfig) -> Engine:
         """A new engine; the one that is kept is freed."""

@@ -19,6 +19,8 @@ from winnow_engine.targets.local.target import LlamaTarget
 from winnow_engine.targets.residency import MemoryNeeds
 from winnow_lsp.host import engines
 
+from ..targets.conftest import write_llama
+
 MODELS = ModelConfig("d.gguf", "t.gguf", "f16", "off")
 
 
@@ -180,3 +182,30 @@ async def test_a_target_is_loaded_for_those_who_need_it(opened: list[TargetOptio
     await used.release(agent)
     await used.release(editor)
     assert len(opened) == 1
+
+
+async def test_clients_share_the_models_in_the_same_files_however_they_name_them(
+    opened: list[TargetOptions], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, folder = "hf:owner/tiny:Q4_0", tmp_path / "owner/tiny"
+    folder.mkdir(parents=True)
+    file, other = (write_llama(folder / f"tiny-{kind}.gguf") for kind in ("Q4_0", "Q8_0"))
+    (tmp_path / "link.gguf").symlink_to(file)
+    for variable in ("WINNOW_MODELS_DIR", "HOME"):
+        monkeypatch.setenv(variable, str(tmp_path))
+    monkeypatch.chdir(folder)
+    used = engines.Engines(Store(tmp_path / "index.sqlite"))
+    models = ModelConfig(name, name, speculate=name)
+    engine = used.acquire(models, load_target=False)
+    for spelling in (str(file), file.name, f"../tiny/{file.name}", "~/link.gguf", "hf:owner/tiny:q4_0"):
+        for role in ("drafter", "target", "speculate"):
+            assert used.acquire(replace(models, **{role: spelling}), load_target=False) is engine, (role, spelling)
+    different = [
+        replace(models, target=str(other)), replace(models, target="http://127.0.0.1:1/v1"),
+        replace(models, kv_type="q8_0"), replace(models, speculate="off"), replace(models, target_context=9),
+        replace(models, target_place="cpu"), replace(models, cache_megabytes=0), replace(models, target="missing.gguf"),
+    ]  # fmt: skip
+    acquired = [used.acquire(one, load_target=False) for one in different]
+    assert len({engine, *acquired}) == 1 + len(different) == len(used.loaded)
+    for one in [engine] * 16 + acquired:
+        await used.release(one)
