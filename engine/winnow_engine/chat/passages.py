@@ -10,6 +10,7 @@ from winnow_engine.core import counted
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.languages.table import LANGUAGES
 from winnow_engine.index.lines import Lines
+from winnow_engine.index.name_rules import ABOVE
 from winnow_engine.prompting.markdown import FENCE, fenced
 from winnow_engine.prompting.messages import Message, Role
 
@@ -89,7 +90,7 @@ def _result_path(messages: Sequence[Message], number: int) -> str:
     if message.role != "tool":
         return ""
     called = next((call.arguments for m in messages for call in m.calls if call.id == message.call_id), "")
-    named = (found[0].lstrip("./") for found in _PATH.finditer(called))
+    named = (ABOVE.sub("", found[0]) for found in _PATH.finditer(called))
     return next((path for path in named if for_path(path)), f"result-{number}.txt")
 
 
@@ -99,8 +100,7 @@ def _local_path(opening: str, number: int, place: int) -> str:
     if match is None:
         return f"message-{number}-{place}.md"
     info = match["info"].strip()
-    named = next((found[0] for found in _PATH.finditer(info) if for_path(found[0])), None)
-    if named:
+    if named := next((found[0] for found in _PATH.finditer(info) if for_path(found[0])), None):
         return named
     word = info.split()[0].lower() if info else ""
     suffixes = {language.name: language.suffixes[0] for language in LANGUAGES if language.suffixes}

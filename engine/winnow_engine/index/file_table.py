@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import UnitKind
-from winnow_engine.index.name_rules import is_test, module_of
+from winnow_engine.index.name_rules import ABOVE, is_test, module_of
 
 SAMPLE_UNITS = 512  # a mean they give is off by 1/23 of a deviation, less what candidates tell
 _DEFINITIONS = [list(UnitKind).index(kind) for kind in (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)]
@@ -66,7 +66,7 @@ class FileTable:
         the longest. A name in lower case stands for any other if no file has it. One without a suffix is a word.
         """
         names = dict.fromkeys(_NAME.findall(text))
-        return {name: files for name in names if (files := self._ending(re.sub(r"^(?:\.{0,2}/)+", "", name)))}
+        return {name: files for name in names if (files := self._ending(ABOVE.sub("", name)))}
 
     def _ending(self, name: str) -> Sequence[int]:
         for end in dict.fromkeys((name, name.lstrip("./@+$"))):

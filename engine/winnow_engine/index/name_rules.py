@@ -20,6 +20,7 @@ _DIRECTORIES = _words(
     .next .nuxt .svelte-kit .angular .turbo .nx .parcel-cache .sass-cache .cache .ccache .eggs .dart_tool .stack-work
     dist-newstyle elm-stuff deriveddata .zig-cache .serverless .aws-sam cdk.out .aws .ssh .gnupg"""
 )
+ABOVE = re.compile(r"^(?:\.{0,2}/)+")  # what a path may begin with: `/`, `./`, `../`
 _MADE_DIRECTORIES = ("*.egg-info", "*.dist-info")
 _DIRECTORIES_IN = {"cache": ".yarn", "unplugged": ".yarn", "bundle": "vendor"}
 _MARKERS = {

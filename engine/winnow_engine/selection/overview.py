@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import UnitKind
+from winnow_engine.index.name_rules import ABOVE
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
 from winnow_engine.selection.overview_words import names_nothing_else, names_project, topics_of
@@ -174,8 +175,7 @@ def _units_of(workspace: Workspace, kind: str, topics: set[str]) -> Iterator[int
         texts = [file.text_of(unit) for unit in file.units]
         units = [n for n, text in enumerate(texts) if kind != "readme" or re.search(r"\w\w", _MARKUP.sub("", text))]
         if kind == "manifest":
-            wanted = [_IN_MANIFEST[one] for one in topics if one in _IN_MANIFEST]
-            first = [n for n in units if any(one.search(texts[n]) for one in wanted)]
+            first = [n for n in units if any(_IN_MANIFEST[one].search(texts[n]) for one in topics & {*_IN_MANIFEST})]
         else:
             first = [n for n in units if _KINDS[kind].is_first(file.units[n].kind, file.units[n].name, topics)]
         lead = () if first and kind == "entry" else units[:1]
@@ -201,7 +201,7 @@ def _in_manifests(workspace: Workspace) -> list[int]:
     for number in _matching(workspace, _KINDS["manifest"].path)[:_MOST_FILES]:
         manifest = workspace.files[number]
         mentioned = _PATH.findall(manifest.text(0, len(manifest.data)))
-        names = [path.strip("./") or f"/{module.replace('.', '/')}" for module, path in mentioned]
+        names = [ABOVE.sub("", path).rstrip("./") or f"/{module.replace('.', '/')}" for module, path in mentioned]
         order = {name: place for place, name in reversed(list(enumerate(names)))}
         for one in code:
             path = workspace.files[one].path.removeprefix(f"{manifest.path.rpartition('/')[0]}/")

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from winnow_engine.chat.passages import compressible, passages, rebuilt
 from winnow_engine.index.lines import Lines
 from winnow_engine.prompting.messages import Message
+from winnow_engine.prompting.tools import ToolCall
 
 BLOCK = "Look:\n```python src/area.py\ndef area(r):\n    return r * r\n```\nDone."
 
@@ -42,6 +43,13 @@ def test_blocks_are_files_by_the_name_or_language_their_fence_says() -> None:
         ("message-2-0.txt", "log\n"),
         ("message-3-0.md", "so"),
     ]
+
+
+@pytest.mark.parametrize("start", ["", "./", "../../", "/"])
+def test_a_result_is_the_file_that_its_call_names(start: str) -> None:
+    call = ToolCall("1", "read", f'{{"path": "{start}.github/ci.yml"}}')
+    messages = [Message("assistant", "", (call,)), Message("tool", "on: push\n", call_id="1")]
+    assert passages([*messages, *said("And?", "So.", "last")])[-3].local_path == ".github/ci.yml"
 
 
 def test_what_is_left_out_is_one_mark_a_gap_and_fences_stay_with_their_code() -> None:

@@ -25,6 +25,7 @@ from winnow_engine.selection.overview import (
 from winnow_engine.selection.starters import starter_questions
 from winnow_engine.storage.store import Store
 
+from ..conftest import written
 from .words import Words
 
 OVERVIEW = """What does this do?|What does it do?|Where does it start?|How is it built and tested?
@@ -167,6 +168,12 @@ def test_starter_questions_are_made_of_what_there_is(tmp_path: Path, store: Stor
     tests = overview_units(workspace, Question("How do I run its tests?"))
     assert "pytest" in workspace.units[tests[0]][0].text_of(workspace.units[tests[0]][1])
     assert found == ["What does this repository do?", "How do I run its tests?", "How does `TaxRate` work?"]
+
+
+def test_a_manifest_may_name_a_file_in_a_hidden_folder(tmp_path: Path) -> None:
+    files = {"package.json": '{"main": "./.app/start.js"}\n', ".app/start.js": "start()\n", "index.js": "stop()\n"}
+    found = written(files, tmp_path)
+    assert [found.files[one].path for one in files_of_kind(found, "entry")] == [".app/start.js", "index.js"]
 
 
 def test_a_target_is_asked_for_a_command_or_function_that_is_there(tmp_path: Path, store: Store) -> None:
