@@ -8,20 +8,26 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import UnitKind
 from winnow_engine.index.name_rules import ABOVE, is_test, module_of
+from winnow_engine.index.words import UNSPACED
 
 SAMPLE_UNITS = 512  # a mean they give is off by 1/23 of a deviation, less what candidates tell
 _DEFINITIONS = [list(UnitKind).index(kind) for kind in (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)]
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _NAME = re.compile(  # `src/app.py`, `.github/ci.yml`, `routes/+page.ts`, `app/(auth)/[id]/page.tsx`
     r"(?<![\w./)\]-])(?<!/[@+$])(?!(?<=\[)\[)"  # in linear time
-    r"[@+$]?(?:[\w./-]|(?<=/)[@+$]|\([\w.-]+\)|\[{1,2}[\w.-]+\]{1,2})*\.[A-Za-z]\w{0,15}\b"
+    r"[@+$]?(?:[\w./-]|(?<=/)[@+$]|\([\w.-]+\)|\[{1,2}[\w.-]+\]{1,2})*\.(?a:[A-Za-z]\w{0,15}\b)"
 )
+# `core.py和lib/app.py的区别` has two parts, each up to a suffix. A name may begin after any letter of such scripts.
+_PART = re.compile(rf".+?\.[A-Za-z](?a:\w{{0,15}})(?=[{UNSPACED}]|$)")
+_BEGINNING = re.compile(rf"(?<=[{UNSPACED}])(?=\w|\.\w+(?:/|$))")
+_MOST_BEGINNINGS = 40  # in a part, the last ones
 
 
 @dataclass(frozen=True)
@@ -66,9 +72,15 @@ class FileTable:
         the longest. A name in lower case stands for any other if no file has it. One without a suffix is a word.
         """
         names = dict.fromkeys(_NAME.findall(text))
-        return {name: files for name in names if (files := self._ending(ABOVE.sub("", name)))}
+        parts = ([one] if one.isascii() or self._ending(one) else _PART.findall(one) for one in names)
+        return dict(filter(None, map(self._named_in, chain.from_iterable(parts))))
+
+    def _named_in(self, part: str) -> tuple[str, Sequence[int]] | None:
+        begins = [0, *[match.start() for match in _BEGINNING.finditer(part)][-_MOST_BEGINNINGS:]]
+        return next(((name, files) for begin in begins if (files := self._ending(name := part[begin:]))), None)
 
     def _ending(self, name: str) -> Sequence[int]:
+        name = ABOVE.sub("", name)
         for end in dict.fromkeys((name, name.lstrip("./@+$"))):
             lower = f"/{end.lower()}"
             found = [n for path, n in self._by_any_case.get(lower.rpartition("/")[2], ()) if _names(lower, path)]

@@ -11,11 +11,14 @@ import numpy as np
 
 from winnow_engine.core import Scores
 from winnow_engine.index.postings import Occurrences, Places, Postings, Strings
+from winnow_engine.index.words import UNSPACED
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w{2,}")
 _MARKED = re.compile(r"`([^`]+)`|\b(\w+)\(|\b(\w+(?:(?:\.|::|#)\w+)+)")
 _DOTTED = re.compile(r"\b\w+(?:\.\w+)+")
 _WORD = re.compile(r"[^\W\d_]\w*")
+_BORDER = re.compile(rf"(?<=[{UNSPACED}])(?=[A-Za-z_])|(?<=[A-Za-z\d_])(?=[{UNSPACED}])")
+_BORDERED = re.compile(rf"\b\w*?(?:{_BORDER.pattern})\w*")
 _LONGEST_RUN = 3  # words that may together be one name: "read header line" for `readHeaderLine`
 _SHORTEST_RUN = 6  # letters; "to do" is no name
 
@@ -56,6 +59,7 @@ class SymbolTable:
 
     def asked(self, question: str) -> AskedNames:
         """Names in a question, however it spells them."""
+        question = self.spaced(question)
         marked, plain = _marked(question), identifiers(question)
         certain = self._known(marked | {name for name in plain if _looks_like_code(name)})
         runs = {name for run in _runs(question) for name in self._spellings.of(run) if name in self._definitions}
@@ -63,8 +67,13 @@ class SymbolTable:
 
     def lacks_named(self, question: str) -> bool:
         """True if a question names code, and the workspace has none of it in any spelling. `HTTP` names no code."""
+        question = self.spaced(question)
         named = _marked(question) | {name for name in identifiers(question) if _mixes_cases(name)}
         return bool(named) and not self._known(named)
+
+    def spaced(self, text: str) -> str:
+        """The text with spaces where a name begins or ends beside Chinese or the like, as in `调用 run 时`."""
+        return _BORDERED.sub(lambda word: word[0] if self._known([word[0]]) else _BORDER.sub(" ", word[0]), text)
 
     def has(self, name: str) -> bool:
         """True if a unit defines or uses exactly this name."""

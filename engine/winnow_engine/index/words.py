@@ -19,6 +19,7 @@ _ALPHABETS = [chr(code) for code in range(0x80, 0x2000)]  # in which there are c
 _HIRAGANA, _KATAKANA = "\u3041-\u309f", "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
 _UNSPACED = "\u0e01-\u0eff\u1000-\u109f\u1780-\u17d3\u2e80-\u2fdf\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
 _UNSPACED += "\uf900-\ufaff\U00020000-\U0003ffff"
+UNSPACED = f"{_HIRAGANA}{_KATAKANA}{_UNSPACED}"  # for a class of letters in a pattern
 
 
 def words(text: str) -> list[str]:

@@ -95,7 +95,7 @@ class KnownNames:
 
     @cached_property
     def _asked(self) -> set[str]:
-        return {name.lower() for name in identifiers(self.asked)}
+        return {name.lower() for name in identifiers(self.workspace.symbols.spaced(self.asked))}
 
     def _occurs(self, name: str) -> bool:
         """True if a name stands in some text: in a string, a comment, or a file of no known language."""

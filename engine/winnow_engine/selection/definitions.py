@@ -80,12 +80,12 @@ def defining(question: Question, workspace: Workspace) -> list[int]:
     """Units whose lines a question names, or that define the names or make up the file it is about; tests last."""
     if question.places or len(question.text) > _LONGEST:
         return list(question.places)
-    text = _BESIDE_KIND.sub(lambda name: _quoted(name, workspace), question.text)
+    text = _BESIDE_KIND.sub(lambda name: _quoted(name, workspace), workspace.symbols.spaced(question.text))
     said = [_BARE.fullmatch(text) or _WHERE_DEFINED.fullmatch(text), *map(_BARE.fullmatch, _SENTENCES.split(text))]
     bare = list(dict.fromkeys(found[1] for found in said if found))
     names, most = (bare, _MOST_OF_BARE) if bare else (_subjects(text), _MOST_OF_SUBJECT)
     found = dict.fromkeys(unit for name in names for unit in _definitions(name, most, workspace))
-    return list(found or _units_of_file(text, workspace))
+    return list(found or _units_of_file(question.text, workspace))
 
 
 def _units_of_file(text: str, workspace: Workspace) -> list[int]:

@@ -25,6 +25,8 @@ def test_a_text_of_half_a_million_letters_is_read_in_linear_time() -> None:
         ("Wo wird die HTTP-Antwort geprüft?", False),
         ("\u68c0\u67e5\u6298\u6263\u5728\u54ea\u91cc", False),
         ("How is it deployed to Kubernetes?", False),
+        ("\u51fd\u6570parse_args\u600e\u4e48\u7528", False),
+        ("\u51fd\u6570unheard_of\u600e\u4e48\u7528", True),
     ],
 )
 def test_code_that_is_named_and_not_there_is_told_from_words(question: str, lacks: bool) -> None:

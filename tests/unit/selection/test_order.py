@@ -41,7 +41,7 @@ ABOUT_POOL = (
     "Where is the class called Pool?; a class named 'Pool'; the class by the name of `Pool`; die Klasse namens Pool; "
     "la clase llamada Pool; la clase que se llama Pool; Que fait la classe nommée Pool ?; la classe appelée Pool; "
     "Класс под названием Pool; класс с именем Pool; 名为 Pool 的类; 叫做Pool的类在哪里？; Poolというクラス; "
-    "Pool という名前のクラスは何をしますか？"
+    "Pool という名前のクラスは何をしますか？; 解释Pool(); class Pool的作用是什么？"
 )
 ABOUT_NONE = (
     "Where is `refill` used?; What is `refill` passed to?; refill the pool; What is in /srv/other.py:6?; ?; "
@@ -102,6 +102,12 @@ def test_a_name_with_a_dot_is_one_name(tmp_path: Path, text: str) -> None:
     assert [workspace.units[unit][1].name for unit in defining(Question(text), workspace)] == ["load.data"]
 
 
+@pytest.mark.parametrize("text", ["读取data", "`读取data`的作用是什么？", "解释 读取data()"])
+def test_a_name_may_mix_scripts(tmp_path: Path, text: str) -> None:
+    workspace = written({"a.py": "def 读取data():\n    pass\n\n\ndef data():\n    pass\n"}, tmp_path)
+    assert [workspace.units[unit][1].name for unit in defining(Question(text), workspace)] == ["读取data"]
+
+
 NAMED = {
     ".github/ci.yml": ".github/ci.yml",
     "./src/app.ts": "src/app.ts",
@@ -115,6 +121,8 @@ NAMED = {
     "the makefile": "Makefile",
     "application.properties": "application.properties",
     ".dockerignore": ".dockerignore",
+    "数据.py": "数据.py",
+    "lib/数据/v1.x版.md": "lib/数据/v1.x版.md",
 }
 
 
@@ -148,6 +156,26 @@ def test_a_path_with_folders_before_it_is_found_unless_it_is_short(tmp_path: Pat
     assert [workspace.files[number].path for number in found] == paths
 
 
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("src/core.py中的Context如何入栈？", ["src/core.py"]),
+        ("请解释core.py的invoke函数", ["src/core.py"]),
+        ("core.pyでは何が起きるか", ["src/core.py"]),
+        ("core.py에서 무엇을", ["src/core.py"]),
+        ("比较core.py和数据.py", ["src/core.py", "数据.py"]),
+        ("打开.github/ci.yml看看", [".github/ci.yml"]),
+        ("请看读取app.py的代码", ["读取app.py"]),
+        ("请看lib/数据/io.py", ["lib/数据/io.py"]),
+        ("src/数据/core.py在哪里", []),
+    ],
+)
+def test_a_file_is_found_without_spaces_around_its_name(tmp_path: Path, text: str, paths: list[str]) -> None:
+    files = "src/core.py", "src/app.py", "io.py", "数据.py", "读取app.py", "lib/数据/io.py", ".github/ci.yml"
+    workspace = written(dict.fromkeys(files, "text: 1\n"), tmp_path)
+    assert [workspace.files[number].path for number in Matches(workspace, Question(text)).files] == paths
+
+
 def test_case_is_ignored_only_if_no_file_has_the_very_name(tmp_path: Path) -> None:
     workspace = written(dict.fromkeys(("pool/pool.py", "lib/Pool.java"), "text: 1\n"), tmp_path)
     assert {workspace.units[unit][0].path for unit in defining(Question("the pool file"), workspace)} == {
@@ -155,7 +183,7 @@ def test_case_is_ignored_only_if_no_file_has_the_very_name(tmp_path: Path) -> No
     }
 
 
-@pytest.mark.parametrize("part", ["QUJD/+", "/@a", "[[a]]", "(a)", "[(a)", "(a(", "../", "a.a_"])
+@pytest.mark.parametrize("part", ["QUJD/+", "/@a", "[[a]]", "(a)", "[(a)", "(a(", "../", "a.a_", "中.a", "数据.py和"])
 def test_names_of_files_are_found_in_linear_time(workspace: Workspace, part: str) -> None:
     assert not workspace.file_table.named(part * 40_000)
 
