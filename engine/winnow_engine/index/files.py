@@ -30,6 +30,7 @@ from winnow_engine.index.stat_cache import Content, StatCache
 from winnow_engine.platform import is_folder, read_regular
 from winnow_engine.untrusted import printable
 
+NO_FILE = "no such file"
 _FOLDER = "a folder, whose files count unless a rule leaves them out"
 _REPLACED = "\ufffd".encode()  # in place of bytes that are not UTF-8
 Skipped = Callable[[str, str], None]
@@ -79,7 +80,7 @@ def explain(root: Path, path: Path, rules: FileRules | None = None) -> Verdict:
             reason = f"taken back by {asked}" if asked else "no rule leaves it out"
             return Verdict(True, f"{reason}; read as {content.made_of}" if content.made_of else reason)
     counts = not reasons and is_folder(root / relative)
-    return Verdict(counts, _FOLDER if counts else next(iter(reasons.values()), "no such file"))
+    return Verdict(counts, _FOLDER if counts else next(iter(reasons.values()), NO_FILE))
 
 
 def folders(root: Path, rules: FileRules | None = None) -> Iterator[Path]:

@@ -14,6 +14,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from winnow_engine.config import FileRules
 from winnow_engine.core import Folder
 from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.git.repository import top_above
@@ -147,7 +148,7 @@ def question_of(text: str | None, options: dict[str, Any], *, reads_input: bool 
     if text is None and changes is None:
         raise click.UsageError("Missing argument 'QUESTION': give one in quotes, or pipe it in.")
     try:
-        cursor = cursor_of(options["at"], folders_of(options))
+        cursor = cursor_of(options["at"], folders_of(options), config_of(options).files)
         return Question(text or about_changes(changes) if changes is not None else text or "", cursor, changes=changes)
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
@@ -184,7 +185,7 @@ def _roots(given: str) -> Sequence[Path]:
         raise click.BadParameter(str(error), param_hint="--workspace") from error
 
 
-def cursor_of(at: str | None, folders: Sequence[Folder]) -> Cursor | None:
+def cursor_of(at: str | None, folders: Sequence[Folder], rules: FileRules | None = None) -> Cursor | None:
     """`FILE:LINE[-LINE]`, FILE relative to the working directory or else to one of the folders.
 
     Raises click.BadParameter for another form, ValueError for lines that are no range, else PositionError.
@@ -196,15 +197,25 @@ def cursor_of(at: str | None, folders: Sequence[Folder]) -> Cursor | None:
         raise click.BadParameter(f"{at!r} is not FILE:LINE or FILE:LINE-LINE")
     start = int(match["start"])
     end = int(match["end"] or start)
-    return Cursor(_within(Path(match["file"]), folders), start, end)
+    return Cursor(_within(Path(match["file"]), folders, rules), start, end)
 
 
-def _within(file: Path, folders: Sequence[Folder]) -> str:
+def _within(file: Path, folders: Sequence[Folder], rules: FileRules | None) -> str:
     places = [place.resolve() for place in (Path.cwd() / file, *(folder.root / file for folder in folders))]
     within = [(place, path) for place in places if (path := workspace_path(folders, place)) is not None]
     if not within:
         raise PositionError(f"{file} is outside the workspace {', '.join(str(folder.root) for folder in folders)}")
     for place, path in within:
         if is_file(place):
+            _check_counts(path, folders, rules)
             return path
     raise PositionError(f"there is no file {file}")
+
+
+def _check_counts(path: str, folders: Sequence[Folder], rules: FileRules | None) -> None:
+    from winnow_engine.index.files import NO_FILE, explain
+
+    for folder in folders:
+        verdict = explain(folder.root, Path(inside), rules) if (inside := folder.relative(path)) is not None else None
+        if verdict and not verdict.included and verdict.reason != NO_FILE:  # it may be spelled otherwise on disk
+            raise PositionError(f"{path} is left out: {verdict.reason}; name a file that counts")

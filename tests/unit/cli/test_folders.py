@@ -4,7 +4,9 @@ from pathlib import Path
 
 import click
 import pytest
+from git_repositories import write
 
+from winnow_engine.config import FileRules
 from winnow_engine.core import Folder
 from winnow_engine.errors import PositionError
 from winnow_engine.question import Cursor
@@ -48,3 +50,21 @@ def test_a_cursor_is_in_the_folder_that_has_the_file(tmp_path: Path, monkeypatch
             cursor_of(f"{name}:3", both)
     with pytest.raises(PositionError, match="is outside the workspace"):
         cursor_of("/etc/passwd:1", both)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("a.log", "x", "ignored by .*gitignore:1"),
+        ("build/a.py", "x", "ignored by .*exclude:1"),
+        ("a.py", "\0", "binary"),
+        ("a.js", "x" * 5000, "larger"),
+        ("b.py", "", "empty"),
+    ],
+)
+def test_a_cursor_in_a_file_that_is_left_out_is_refused(tmp_path: Path, name: str, text: str, reason: str) -> None:
+    write(tmp_path, {".gitignore": "*.log\n", "ok.py": "x", name: text})
+    rules = FileRules(1000, exclude=("/build",))
+    assert cursor_of("ok.py:1", folders(tmp_path), rules) == Cursor("ok.py", 1, 1)
+    with pytest.raises(PositionError, match=f"{name} is left out: .*{reason}.*; name a file"):
+        cursor_of(f"{name}:1", folders(tmp_path), rules)
