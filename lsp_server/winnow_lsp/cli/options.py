@@ -148,7 +148,8 @@ def question_of(text: str | None, options: dict[str, Any], *, reads_input: bool 
     if text is None and changes is None:
         raise click.UsageError("Missing argument 'QUESTION': give one in quotes, or pipe it in.")
     try:
-        cursor = cursor_of(options["at"], folders_of(options), config_of(options).files)
+        at = options["at"]
+        cursor = None if at is None else cursor_of(at, folders_of(options), config_of(options).files)
         return Question(text or about_changes(changes) if changes is not None else text or "", cursor, changes=changes)
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
@@ -185,13 +186,11 @@ def _roots(given: str) -> Sequence[Path]:
         raise click.BadParameter(str(error), param_hint="--workspace") from error
 
 
-def cursor_of(at: str | None, folders: Sequence[Folder], rules: FileRules | None = None) -> Cursor | None:
+def cursor_of(at: str, folders: Sequence[Folder], rules: FileRules | None = None) -> Cursor:
     """`FILE:LINE[-LINE]`, FILE relative to the working directory or else to one of the folders.
 
     Raises click.BadParameter for another form, ValueError for lines that are no range, else PositionError.
     """
-    if at is None:
-        return None
     match = _AT.fullmatch(at)
     if match is None:
         raise click.BadParameter(f"{at!r} is not FILE:LINE or FILE:LINE-LINE")

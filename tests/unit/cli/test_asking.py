@@ -114,7 +114,7 @@ def test_a_file_that_another_program_reads_is_left_to_it(
     ],
 )
 def test_places_are_taken_as_other_programs_write_them(place: str, lines: tuple[int, int], tmp_path: Path) -> None:
-    (tmp_path / "a.py").touch()
+    (tmp_path / "a.py").write_text("x")
     cursor = cursor_of(place, folders_of({"workspace": (str(tmp_path),)}))
     assert cursor is not None
     assert (cursor.path, cursor.start_line, cursor.end_line) == ("a.py", *lines)
