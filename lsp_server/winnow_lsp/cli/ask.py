@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from winnow_engine.core import Folder
-from winnow_engine.errors import CancelledError, TargetError, WorkspaceError
+from winnow_engine.errors import CancelledError, WorkspaceError
 from winnow_engine.question import Question, Turn
 from winnow_lsp.cli.local_servers import with_target
 from winnow_lsp.cli.options import folders_of, json_option, place_options, question_of, server_option, workspaces_option
@@ -22,7 +22,7 @@ from winnow_lsp.cli.shared_server import answered
 from winnow_lsp.cli.terminal import can_raise, cancel_on_interrupt, is_interactive, show, show_json
 from winnow_lsp.client.connection import Listener
 from winnow_lsp.host.footnotes import FootnoteStream, bracketed, raised
-from winnow_lsp.host.reply import Reply, thought_line
+from winnow_lsp.host.reply import Reply, check_answered, thought_line
 
 _NAMESPACE = "conversation-1"  # as that of the conversations' prompts, which have keys of another kind
 _MOST_KEPT = 200_000  # characters, several times what a target's context holds
@@ -122,9 +122,7 @@ def show_answer(
         show_json(asdict(reply))
     else:
         _print(reply, *notes.lines(reply.sentences, reply.citations), show_spans, by_server)
-    if not reply.answer.strip():
-        advice = "raise the setting maxTokens" if reply.finish == "length" else "ask again, or in other words"
-        raise TargetError(f"the target gave no answer: {advice}")
+    check_answered(reply.answer, reply.finish, "ask again, or in other words")
     if keeps:
         keep_turns(asked, reply.answer, options)
 

@@ -28,7 +28,7 @@ from winnow_lsp.cli.options import folders_of, json_option, server_option, works
 from winnow_lsp.cli.report import notice_lines
 from winnow_lsp.cli.setting_options import setting_options
 from winnow_lsp.cli.terminal import cancel_on_interrupt, show, show_json
-from winnow_lsp.host.reply import Reply
+from winnow_lsp.host.reply import Reply, check_answered
 
 
 @click.command()
@@ -50,7 +50,8 @@ def review(changes: str | None, message: bool, as_json: bool, as_sarif: bool, se
     repeated = repetitions(found, workspace) if manner is None else []
     words = [QUESTION if manner is None else message_question(manner), *(one.question for one in repeated)]
     replies = _replies(asked, words, options | {"as_json": as_json or as_sarif}, server) if found.files else []
-    reply = replies[0] if replies else None
+    if reply := replies[0] if replies else None:
+        check_answered(reply.answer, reply.finish)
     if manner is not None:
         _show_message(message_of(reply.answer, manner) if reply else "", found, as_json)
         return

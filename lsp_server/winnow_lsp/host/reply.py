@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from winnow_engine.core import Citation, Kept, Progress, Sentence, Span, Thought, counted
+from winnow_engine.errors import TargetError
 
 if TYPE_CHECKING:
     from winnow_engine.selection.ranking import SelectionStats
@@ -46,6 +47,13 @@ class Reply:
     notices: tuple[str, ...]
     thinking: Thought | None = None
     sentences: tuple[Sentence, ...] = ()
+
+
+def check_answered(text: str, finish: str, advice: str = "ask again") -> None:
+    """Raise TargetError, with what to do about it, if there is no text in an answer."""
+    if not text.strip():
+        advice = "raise the setting maxTokens" if finish == "length" else advice
+        raise TargetError(f"the target gave no answer: {advice}")
 
 
 def place(item: Citation | Span) -> str:

@@ -72,6 +72,8 @@ def test_what_was_answered_counts_where_the_server_leaves_and_the_change_is_comm
         (ask.ask, ["Where?"], "length", "raise the setting maxTokens"),
         (ask.ask, ["Where?", "--json"], "stop", "ask again, or in other words"),
         (review, ["--message"], "stop", "ask again"),
+        (review, [], "length", "raise the setting maxTokens"),
+        (review, ["--sarif"], "stop", "ask again"),
     ],
 )
 def test_an_empty_answer_is_a_failure_of_the_target(
@@ -95,3 +97,4 @@ def test_an_empty_answer_is_a_failure_of_the_target(
     assert str(done.exception).endswith(f": {advice}")
     assert "nothing changed" not in done.stderr
     assert "cut off" not in done.stdout
+    assert command is ask.ask or not done.stdout

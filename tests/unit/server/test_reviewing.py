@@ -12,7 +12,7 @@ import pytest
 from lsprotocol import types
 
 from winnow_engine.core import Cancellation
-from winnow_engine.errors import NothingChangedError
+from winnow_engine.errors import NothingChangedError, TargetError
 from winnow_engine.index.workspace import read_workspace
 from winnow_engine.question import Question
 from winnow_engine.storage.store import Store
@@ -46,7 +46,8 @@ def server(top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         text = "Fix: Return two.\na.py:1 high it is two\nb.py:1 high invented"
         if "```" in params.question:
             text = params.question.replace("return 2", "return 1")
-        return SimpleNamespace(text=text, selection=SimpleNamespace(workspace=workspace)), Question("?"), folders
+        selection = SimpleNamespace(workspace=workspace)
+        return SimpleNamespace(text=text, selection=selection, finish="stop"), Question("?"), folders
 
     def tell(_kind: types.MessageType, message: str) -> None:
         pages["told"] = message
@@ -90,6 +91,20 @@ async def test_what_was_answered_counts_once_it_is_committed(server: Any, monkey
     monkeypatch.setattr(reviewing, "answered_in", answer)
     result = await reviewing._review(server, call("winnow.review"))
     assert [one["rule"] for one in result["findings"]] == ["model"]
+
+
+@pytest.mark.parametrize("command", [reviewing._review, reviewing._commit_message])
+@pytest.mark.parametrize(("finish", "advice"), [("length", "raise the setting maxTokens"), ("stop", "ask again")])
+async def test_no_answer_is_no_review(
+    server: Any, command: Any, finish: str, advice: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def answer(*_: object) -> Any:
+        return SimpleNamespace(text="\n", finish=finish), Question("?"), server.editor.folders
+
+    monkeypatch.setattr(reviewing, "answered_in", answer)
+    with pytest.raises(TargetError, match=f"no answer: {advice}"):
+        await command(server, call("winnow.review"))
+    assert "Review" not in server.shown
 
 
 async def test_a_message_has_the_repositorys_manner(server: Any, top: Path) -> None:

@@ -20,6 +20,7 @@ from winnow_engine.review.findings import QUESTION
 from winnow_engine.review.message import manner_of, message_of, message_question
 from winnow_engine.review.review import reviewed, unchanged
 from winnow_engine.targets.answer import Answer
+from winnow_lsp.host.reply import check_answered
 from winnow_lsp.host.roots import file_path
 from winnow_lsp.server.features.asking import answered_in
 from winnow_lsp.server.features.commands import with_token
@@ -47,6 +48,7 @@ async def _review(server: WinnowServer, params: types.ExecuteCommandParams) -> d
     except NothingChangedError as error:
         made, folders = unchanged(str(error)), server.editor.folders
     else:
+        check_answered(answered.text, answered.finish)
         workspace = answered.selection.workspace
         changes, repeated = await asyncio.to_thread(_repetitions, sources, workspace, asked)
         answers = await _repeated(server, repeated, asked) if repeated else []
@@ -90,7 +92,8 @@ async def _commit_message(server: WinnowServer, params: types.ExecuteCommandPara
     except NothingChangedError as error:
         server.tell(types.MessageType.Info, f"Winnow: no message: {error}")
         return {"message": ""}
-    return {"message": message_of(answered.text, manner)}
+    check_answered(message := message_of(answered.text, manner), answered.finish)
+    return {"message": message}
 
 
 async def _answered(server: WinnowServer, asked: AskParams) -> tuple[Answer, Folders, Sources]:
