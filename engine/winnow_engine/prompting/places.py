@@ -50,7 +50,8 @@ _START = re.compile(r"(?:(?<![\w./\\@%+~$-])|(?<=\s[@_])|(?<=\s__)|(?<=/)|(?<=[\
 _QUERY = re.compile(r"\?[\w=&]{1,40}$")  # of a page that shows a file
 # A page on a forge, or the root: what follows may be a path of the workspace.
 _ROOT = re.compile(
-    r"https?://\S+?/(?:blob|blame|raw|edit|tree|src)/(?=\S)|(?<![^\s\"'`(<])(?:file://(?=/))?(?:/?[A-Za-z]:)?/(?=[^\s/])"
+    r"https?://\S+?/(?:blob|blame|raw|edit|tree|src)/(?=\S)"
+    r"|(?<![^\s\"'`(<\u3041-\u9fff])(?:file://(?=/))?(?:/?[A-Za-z]:)?/(?=[^\s/])"
 )
 # `package.module.Class.method`, also before `(File.java`; `folder/module`.
 _MODULE = re.compile(r"(?<![\w./:$-])(?:((?:[\w-]+/)+[\w-]+)|(\w+(?:(?:\.|::|\$)[\w<>]+)+)(?:\([\w.]+)?)$")
@@ -102,14 +103,14 @@ class PlaceReader:
         return next((found for end in ends[:_MOST_ENDS] if (found := self._ending(before[:end]))), None)
 
     def _ending(self, text: str) -> str | None:
-        """The file that the longest end of a text names. Inside a path only an absolute one or a forge's counts."""
+        """The file that the longest end of a text names. Inside a path it has three parts or begins behind a root."""
         text = unquote(text).replace("\\", "/")
         if not text.endswith(self._name_ends):
             return self._of_module(text)
         root = _ROOT.search(text)
         for match in _START.finditer(text):
             name, inside = text[match.start() :], text[match.start() - 1 : match.start()] == "/"
-            may_be = not inside or (root and root.end() <= match.start())
+            may_be = not inside or (root and root.end() <= match.start()) or name.count("/") > 1
             found = self._named(name.removeprefix("./").removeprefix("/")) if may_be else None
             if found and (not inside or found == name):
                 return found

@@ -90,7 +90,7 @@ def defining(question: Question, workspace: Workspace) -> list[int]:
 
 def _units_of_file(text: str, workspace: Workspace) -> list[int]:
     """The units of the file that a text names and says nothing else about: "explain pool.py", "the pool module"."""
-    text = text.replace("\\", "/")
+    text = re.sub(r"\b[A-Za-z]:(?=/)", "", text.replace("\\", "/"))
     found = workspace.file_table.named(text)
     name, *others = [*found] or [one for one in _PATH.findall(text) if not says_nothing_else(one)] or [""]
     rest, stem = _FILE.sub("", text.replace(name, " ")), name.removeprefix("./").strip("_/")

@@ -89,7 +89,7 @@ FORMS = (
     "`{}:2`", "{}:2", "`{}`:2", "{}:L2", "{}#L2", "{}, line 2", "[the place]({}#L2)", "{}:2:5", "{} line 2",
     "{}(2)", "**{}**:2", "({}:2).", "`{}` (line 2)", "at line 2 of `{}`", "{}:2, and", "./{}:2", "<{}#L2>", "@{}:2",
     "{} near line 2", "{} in Zeile 2", "Zeile 2 der Datei `{}`", "{}:Zeile 2", "línea 2 de `{}`", "{} à la ligne 2",
-    "строке 2 файла `{}`", "{}の2行目は", "看{}的第2行", "{}:2は", "at file:///srv/app/{}:2:5", "(file:///C:/app/{}:2:5)",
+    "строке 2 файла `{}`", "{}の2行目は", "看{}的第2行", "{}:2は", "看C:/app/{}:2", "at file:///srv/app/{}:2:5", "(file:///C:/app/{}:2:5)",
     "File \"{}\", line 2, in f", "https://github.com/o/r/blob/feature/x/{}#L2", "https://github.com/o/r/blob/1a2b/{}?plain=1#L2",
 )  # fmt: skip
 RANGES = ("`{}:2-4`", "{}:2–4", "{}:L2-L4", "{}#L2-L4", "{} lines 2 to 4", "{}:2..4", "`{}`, lines 2–4", "{}#L2C1-L4C9",
@@ -120,6 +120,20 @@ def test_places_in_all_forms_of_all_paths(path: str) -> None:
 )
 def test_what_is_no_place_is_not_cited(answer: str) -> None:
     assert cite(answer, WORKSPACE, ()) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("C:\\build\\proj\\lib\\app.py", "lib/app.py"),
+        ("C:\\build\\proj\\src\\util\\app.py", "src/util/app.py"),
+        ("proj\\src\\util\\app.py", "src/util/app.py"),
+        ("proj/lib/app.py", ""),  # of any project
+    ],
+)
+def test_a_place_may_have_the_folders_of_another_machine_before_it(name: str, path: str) -> None:
+    workspace = Workspace((file("src/util/app.py"), file("lib/app.py")))
+    assert cite(f"at run ({name}:2)", workspace, ()) == ((Citation(path, 2, 2),) if path else ())
 
 
 def test_a_quoted_line_that_stands_in_two_places_is_the_one_whose_next_lines_are_quoted() -> None:
