@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from functools import cache, cached_property
 
@@ -19,6 +20,7 @@ _MAX_ERROR_CHILDREN = 20_000
 # Queries take time quadratic in the depth as well: 60 s for 100,000 levels. Real code has under 200.
 _MAX_DEPTH = 2000
 
+_NO_CODE = re.compile("comment|string|heredoc|content|text")
 _CHUNK = 1 << 14  # bytes to read at once
 
 Captures = dict[str, list[Node]]
@@ -60,6 +62,12 @@ class Syntax:
     def references(self) -> list[Node]:
         """Every identifier of the text."""
         return self._captured(self.language.references, "reference")
+
+    def leaf(self, start: int, end: int) -> Node | None:
+        """The leaf of exactly these bytes, unless it is of a comment or text."""
+        node = self._root.descendant_for_byte_range(start, end)
+        exact = node is not None and (node.start_byte, node.end_byte, node.child_count) == (start, end, 0)
+        return node if exact and node and not _NO_CODE.search(node.type) else None
 
     @cached_property  # querying a part takes almost as long as querying the whole text
     def statements(self) -> list[tuple[int, int]]:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import builtins
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
 from typing import Literal, get_args
 
 from winnow_engine.changes.diff_text import TouchedFile
 from winnow_engine.core import UnitKind
-from winnow_engine.index.languages import for_path
 from winnow_engine.index.names import identifiers
 from winnow_engine.index.units import enclosing
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.markdown import unwrapped
 from winnow_engine.prompting.places import NamedPlace, PlaceReader
+from winnow_engine.review.uses import RemovedName, imports_by_name, used_lines
 
 Confidence = Literal["low", "medium", "high"]
 """How sure a finding is. A model's own word counts at most as much as what was checked of it."""
@@ -127,15 +127,18 @@ RULES = {
 _MARKER = re.compile(rb"(<{7}|>{7})( |$)")
 _PART = re.compile(rb"[^\s,;{}()]+")  # of an import line: a name or a whole path
 _MOST_USES = 5  # of one name
-_METHODS_NEED_RECEIVER = "component", "go", "javascript", "lua", "php", "python", "rust", "tsx", "typescript"
 
 
 def rule_findings(touched: Sequence[TouchedFile], workspace: Workspace) -> Iterator[Finding]:
     """All that the rules find, in the order of files and lines."""
     yield from _conflicts(touched)
-    imports = list(_imports(touched))
-    for name, had in sorted(_gone(touched, workspace).items()):
-        yield from islice(_uses(name, had, imports, workspace), _MOST_USES)
+    imports, counts = list(_imports(touched)), Counter[str]()
+    for path, names in sorted(_users(touched, workspace).items()):
+        for name, line in used_lines(workspace.file(path), (one for one in names if not _imported(one, path, imports))):
+            counts[name] += 1
+            if counts[name] <= _MOST_USES:
+                reason = f"`{name}` is used here, but this change removed its definition"
+                yield Finding(path, line, line, reason, "medium", STILL_USED)
 
 
 def _conflicts(touched: Sequence[TouchedFile]) -> Iterator[Finding]:
@@ -147,25 +150,24 @@ def _conflicts(touched: Sequence[TouchedFile]) -> Iterator[Finding]:
                     yield Finding(one.now.file.path, now, now, "a conflict marker was left here", "high", CONFLICT)
 
 
-def _gone(touched: Sequence[TouchedFile], workspace: Workspace) -> dict[str, Set[str]]:
-    """Names that the change took the definition of, and that nothing defines now, as `_defined_before` gives them."""
-    before = defaultdict[str, set[str]](set)
-    for name, path in chain.from_iterable(map(_defined_before, touched)):
-        before[name].add(path)
-    after = {name for one in touched for name, _ in one.units.after.symbols.definitions}
-    gone = before.keys() - after
-    return {name: before[name] for name in gone if not len(workspace.symbols.defining(name))}
+def _users(touched: Sequence[TouchedFile], workspace: Workspace) -> Mapping[str, Iterable[RemovedName]]:
+    """Files by path, with the names they use that the change took the definition of and that nothing defines now.
 
-
-def _defined_before(one: TouchedFile) -> Iterator[tuple[str, str]]:
-    """Names that the file defined, those of methods with the file's path, others with "".
-
-    Methods are left out where calls need a receiver, as in Go, JavaScript, Lua, PHP, Python, Rust and TypeScript.
+    Methods are left out: a base outside of the workspace may have them. So are Python's own functions.
     """
-    language, old = for_path(one.units.file.before_path or ""), one.units.before
-    found = ((name, old.units[unit].kind == UnitKind.METHOD) for name, unit in old.symbols.definitions)
-    left_out = language is not None and language.name in _METHODS_NEED_RECEIVER
-    return ((name, one.units.file.path * method) for name, method in found if not (method and left_out))
+    before, found = defaultdict[str, set[str]](set), defaultdict[str, dict[str, RemovedName]](dict)
+    for one in touched:
+        for name, unit in one.units.before.symbols.definitions:
+            if one.units.before.units[unit].kind != UnitKind.METHOD:
+                before[name] |= {one.units.file.path, one.units.file.before_path or one.units.file.path}
+    after = {name for one in touched for name, _ in one.units.after.symbols.definitions}
+    for name in sorted(before.keys() - after - set(dir(builtins))):
+        removed, symbols = RemovedName(name, before[name]), workspace.symbols
+        for number in symbols.using_name(name) if not len(symbols.defining(name)) else ():
+            file, user = workspace.units[number]
+            if user.kind not in (UnitKind.SECTION, UnitKind.BLOCK):
+                found[file.path][name] = removed
+    return {path: names.values() for path, names in found.items()}
 
 
 def _imports(touched: Sequence[TouchedFile]) -> Iterator[tuple[str, bytes]]:
@@ -188,16 +190,8 @@ def _words(text: bytes) -> set[str]:
     return identifiers(text.decode("utf-8", "replace"))
 
 
-def _uses(name: str, had: Set[str], imports: Sequence[tuple[str, bytes]], workspace: Workspace) -> Iterator[Finding]:
-    """Uses of a name; of a method, calls without a receiver in the files that `had` it. Attributes do not count."""
-    form = rb"(?<![\w.])%b(?!\w)" if "" in had else rb"(?<![\w.])(?<!->)(?<!::)%b(?=\s*\()"
-    word = re.compile(form % re.escape(name.encode()))
-    imported = {path for path, text in imports if word.search(text)}
-    for number in workspace.symbols.using_name(name):
-        file, unit = workspace.units[number]
-        match = word.search(file.data, unit.start_byte, unit.end_byte) if had & {"", file.path} else None
-        if match is None or unit.kind in (UnitKind.SECTION, UnitKind.BLOCK) or file.path in imported:
-            continue
-        line = file.lines.line_of(match.start())
-        reason = f"`{name}` is used here, but this change removed its definition"
-        yield Finding(file.path, line, line, reason, "medium", STILL_USED)
+def _imported(removed: RemovedName, path: str, imports: Sequence[tuple[str, bytes]]) -> bool:
+    """True if new import lines of a file bring the name, or may, as they do not say what they bring."""
+    word = re.compile(rb"(?<![\w.])%b(?!\w)" % re.escape(removed.name.encode()))
+    lines = (text for file, text in imports if file == path)
+    return any(word.search(text) or b"*" in text or not imports_by_name(path) for text in lines)

@@ -80,9 +80,10 @@ def test_rules_find_what_needs_no_model(review: Callable[[str], Review]) -> None
 
 def test_a_removed_method_or_what_is_imported_instead_is_not_still_used(tmp_path: Path) -> None:
     top, orders = git.new(tmp_path / "top"), FILES["shop/orders.py"] + "\n\ndef run(start):\n    return start\n"
-    git.commit(top, "one", {"a.py": "class Timer:\n    def start(self): ...\n\n\n" + BASKET, "b.py": orders})
+    timer = "class Timer:\n    def start(self): ...\n\n\n"
+    git.commit(top, "one", {"shop/basket.py": timer + BASKET, "b.py": orders})
     elsewhere = orders.replace("gone, total", "total\nfrom lib import gone", 1)
-    git.write(top, {"a.py": "class Timer:\n    pass\n", "b.py": elsewhere})
+    git.write(top, {"shop/basket.py": "class Timer:\n    pass\n", "b.py": elsewhere})
     made = review_of(top)
     assert [(one.start_line, one.reason.split()[0]) for one in made.findings] == [(1, "`total`"), (6, "`total`")]
 
@@ -102,23 +103,94 @@ def test_a_name_is_still_used_where_its_import_gets_another(
 
 
 @pytest.mark.parametrize(
-    ("path", "method", "rest", "lines"),
+    ("path", "code"),
     [
-        ("A.java", "  int total() {\n    return 1;\n  }\n", "  int run() {\n    return total();\n  }\n}\n", [3]),
-        ("A.java", "  int total() {\n    return 1;\n  }\n", "  int run(int total) {\n    return total;\n  }\n}\n", []),
-        ("a.cpp", "  int total() {\n    return 1;\n  }\n", "  int run() {\n    return p->total();\n  }\n};\n", []),
-        ("a.cpp", "  int total() {\n    return 1;\n  }\n", "  int run() {\n    return B::total();\n  }\n};\n", []),
-        ("a.py", "    def total(self):\n        return 1\n", "    def run(self, total):\n        return total\n", []),
+        (
+            "B.java",
+            "class B extends A {\n  int one() {\n    return 1;\n  }\n\n  int run() {\n    return one();\n  }\n}\n",
+        ),
+        ("b.rb", "class B < A\n  def one\n    1\n  end\n\n  def run\n    one()\n  end\nend\n"),
+        ("b.py", "class B(A):\n    def one(self):\n        return 1\n\n    def run(self, one):\n        return one\n"),
     ],
 )
-def test_a_removed_method_is_still_used_where_calls_name_no_object(
-    tmp_path: Path, path: str, method: str, rest: str, lines: list[int]
+def test_a_removed_method_that_a_base_may_have_is_not_still_used(tmp_path: Path, path: str, code: str) -> None:
+    top = git.new(tmp_path / "top")
+    git.commit(top, "one", {path: code})
+    first, *_, last = code.split("\n\n")
+    git.write(top, {path: first.partition("\n")[0] + "\n" + last})
+    assert review_of(top).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "used"),
+    [
+        ("a.py", "def use(x):\n    # calls gone()\n    return x.gone", False),
+        ("a.py", 'def use(x):\n    """Calls gone()."""\n    return x.gone', False),
+        ("a.py", "def use(x):\n    return f'{gone()} gone'", True),
+        ("a.py", "def use(gone):\n    return gone()", False),
+        ("a.py", "def use(x, gone: int = 1):\n    return x + gone", False),
+        ("a.py", "def use(x):\n    return [gone for gone in x]", False),
+        ("a.py", "def use(x):\n    with x as gone:\n        return gone", False),
+        ("a.py", "def use(x):\n    return x(gone=1)", False),
+        ("a.py", "def use(x):\n    return map(gone, x)", True),
+        (
+            "a.py",
+            "try:\n    from lib import gone\nexcept ImportError:\n    gone = None\n\n\ndef use():\n    gone()",
+            False,
+        ),
+        ("a.js", "function use({ gone }) {\n  return gone(1);\n}", False),
+        ("a.js", "const use = (x) => `${gone(x)}`;", True),
+        ("a.go", "func use() int {\n\tgone := 1\n\treturn gone\n}", False),
+        ("a.go", "func use() int {\n\tx := gone()\n\treturn x\n}", True),
+        ("a.c", "int use(int gone) {\n  return gone; /* gone(1) */\n}", False),
+        ("a.c", "int use(int x) {\n  return gone(x);\n}", True),
+        ("a.rs", "fn run() -> i32 {\n    let f = |gone: i32| gone;\n    f(1)\n}", False),
+        ("a.rb", "def use(x)\n  x.each { |gone| gone }\nend", False),
+        ("a.rb", "def use(x)\n  gone x\nend", True),
+    ],
+)
+def test_a_removed_name_is_still_used_where_nothing_else_has_it(
+    tmp_path: Path, path: str, code: str, used: bool
 ) -> None:
-    top, head = git.new(tmp_path / "top"), "class A:\n" if path.endswith(".py") else "class A {\n"
-    other = "class B extends Shelf {\n  int twice() {\n    return 2 * total();\n  }\n}\n"
-    git.commit(top, "one", {path: f"{head}{method}\n{rest}", "B.java": other})
-    git.write(top, {path: head + rest})
+    forms = {
+        "py": "def gone():\n    return 1\n\n\n",
+        "js": "function gone(x) {\n  return x;\n}\n\n",
+        "go": "func gone() int {\n\treturn 1\n}\n\n",
+        "c": "int gone(int x) {\n  return x;\n}\n\n",
+        "rs": "fn gone() -> i32 {\n    1\n}\n\n",
+        "rb": "def gone(x)\n  x\nend\n\n",
+    }
+    top = git.new(tmp_path / "top")
+    git.commit(top, "one", {path: f"{forms[path[2:]]}{code}\n"})
+    git.write(top, {path: f"{code}\n"})
+    assert bool(review_of(top).findings) is used
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "lines"),
+    [
+        ("shop/orders.py", "from shop.basket import gone\n\n\ndef use():\n    return gone()\n", [1, 5]),
+        ("shop/orders.py", "from .basket import (\n    gone,\n)\n\n\ndef use():\n    return gone()\n", [2, 7]),
+        ("shop/orders.py", "from lib import gone\n\n\ndef use():\n    return gone()\n", []),
+        ("shop/orders.py", "from lib import *\n\n\ndef use():\n    return gone()\n", []),
+        ("shop/orders.py", "import gone\n\n\ndef use():\n    return gone.one()\n", []),
+        ("shop/orders.py", "def use():\n    return gone()\n", []),
+    ],
+)
+def test_a_removed_name_is_still_used_elsewhere_if_it_is_imported_from_where_it_was(
+    tmp_path: Path, path: str, code: str, lines: list[int]
+) -> None:
+    top = git.new(tmp_path / "top")
+    git.commit(top, "one", {"shop/basket.py": BASKET, path: code})
+    git.write(top, {"shop/basket.py": BASKET.partition("\n\n\n")[0] + "\n"})
     assert [one.start_line for one in review_of(top).findings] == lines
+
+
+def test_a_removed_name_that_the_language_has_is_not_still_used(tmp_path: Path) -> None:
+    top, use = git.new(tmp_path / "top"), "def use(x):\n    return max(x)\n"
+    git.commit(top, "one", {"a.py": f"def max(x):\n    return x[-1]\n\n\n{use}"})
+    git.write(top, {"a.py": use})
+    assert review_of(top).findings == ()
 
 
 @pytest.mark.parametrize(

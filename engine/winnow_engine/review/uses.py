@@ -1,0 +1,129 @@
+"""Uses of removed names in a file, where its code shows that no other definition of the name is meant.
+
+A node of a grammar that no table here knows counts as another definition: a finding must be true.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Set
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import PurePosixPath
+
+from tree_sitter import Node
+
+from winnow_engine.core import UnitKind
+from winnow_engine.index.indexed_file import IndexedFile
+from winnow_engine.index.languages import for_path
+from winnow_engine.index.names import identifiers
+from winnow_engine.index.outline import parse_or_plain
+from winnow_engine.index.syntax import Syntax
+from winnow_engine.index.units import enclosing
+
+_BY_NAME = ("component", "javascript", "python", "rust", "tsx", "typescript")  # imports name what they bring
+_BESIDE = ("csharp", "go", "java", "kotlin", "php", "scala", "swift")  # files of a folder need no imports
+_ALL_NAMES = re.compile(rb"\bimport\s+\*(?!\s*as\b)")
+_FUNCTIONS = (UnitKind.FUNCTION, UnitKind.METHOD)
+_MOST_PLACES = 1_000  # of a name in a file
+_IMPORT = re.compile(r"import|use_declaration|using_d")
+_IMPORT_LEVELS = 8
+_IMPORTED = re.compile(r"name<(?:aliased_import|import_from_statement|import_specifier)|<use_list")
+_WRAPPERS = ("dotted_name", "expression_list", "literal_element", "parenthesized_expression")
+_MEMBER = re.compile(rb"(?:[.$@]|->|::)\s*\Z")
+_CALLED = re.compile(rb"\s*\(")
+_LABEL = re.compile(r"(?:attribute|field|key|label|property)<.*|argument<command|name<(?:\w*argument|\w+_signature)")
+_USE = re.compile(  # a node's field, and the kind of the node around it
+    r"(?:alternative|argument|body|condition|consequence|constructor|default|default_value|element|expression|function"
+    r"|index|macro|method|object|operand|return_type|returns|right|rhs|subscript|target|type|value)<(?!.*pattern).*"
+    r"|(?:left|lhs)?<(?:binary|boolean|comparison|conditional|unary)_(?:expression|operator)"
+    r"|name<(?:function_call|jsx_\w+_element|method_invocation|template_function)|variable_type_function<SuffixExpr"
+    r"|<(?:argument|arguments|argument_list|array|await|base_class_clause|base_clause|base_list|call_expression"
+    r"|class_heritage|command_name|decorator|expression_statement|extends_clause|generic_type|implements_clause"
+    r"|jsx_expression|list|list_splat|named_type|object|raise_statement|return_expression|return_statement|set|slice"
+    r"|spread_element|superclass|template_substitution|tuple|type|type_annotation|type_arguments|type_list|user_type)"
+)
+
+
+@dataclass(frozen=True)
+class RemovedName:
+    """A name that nothing defines any longer, and the paths of the files that defined it."""
+
+    name: str
+    paths: Set[str]
+
+    @cached_property
+    def origins(self) -> set[str]:
+        """Words of imports from where it was: the stems of files and the names of their folders."""
+        paths = map(PurePosixPath, self.paths)
+        return {word for path in paths for word in (path.stem, path.parent.name)} - {self.name, ""}
+
+    def reaches(self, path: str, imported: Set[str]) -> bool:
+        """True for a file that had the definition, lies beside it or has these words of imports from there."""
+        folders = {PurePosixPath(one).parent for one in self.paths if _is_one(path, _BESIDE)}
+        return path in self.paths or PurePosixPath(path).parent in folders or not self.origins.isdisjoint(imported)
+
+
+def imports_by_name(path: str) -> bool:
+    """True if the imports of a file say which names they bring."""
+    return _is_one(path, _BY_NAME)
+
+
+def _is_one(path: str, languages: Collection[str]) -> bool:
+    language = for_path(path)
+    return language is not None and language.name in languages
+
+
+def used_lines(file: IndexedFile, names: Iterable[RemovedName]) -> Iterator[tuple[str, int]]:
+    """Names and lines of their uses in a file, the first in each unit."""
+    parts = [file.data[unit.start_byte : unit.end_byte] for unit in file.units if unit.kind == UnitKind.IMPORTS]
+    words = identifiers(b"\n".join(parts).decode("utf-8", "replace"))
+    reaching = [name for name in names if name.reaches(file.path, words)]
+    if reaching and not any(map(_ALL_NAMES.search, parts)):
+        syntax = parse_or_plain(file.local_path, file.data).syntax
+        yield from ((name.name, line) for name in reaching if syntax for line in _lines(name, file, syntax))
+
+
+def _lines(removed: RemovedName, file: IndexedFile, syntax: Syntax) -> list[int]:
+    """The first line of each unit that uses the name; none if something else in the file may have it."""
+    found: dict[int, int] = {}
+    local, imported = set[int](), file.path in removed.paths or not imports_by_name(file.path)
+    places = re.finditer(rb"(?<!\w)%b(?!\w)" % re.escape(removed.name.encode()), syntax.text)
+    nodes = (syntax.leaf(*place.span()) for place in islice(places, _MOST_PLACES))
+    for node in filter(None, nodes):
+        role, unit = _role(node), enclosing(file.units, node.start_point.row + 1)
+        member = _MEMBER.search(syntax.text, max(node.start_byte - 9, 0), node.start_byte)
+        uncalled = syntax.language.packed and not _CALLED.match(syntax.text, node.end_byte)
+        if statement := _import_around(node):
+            known = not removed.origins.isdisjoint(identifiers(syntax.text_of(statement)))
+            if not known or not (member or _IMPORTED.fullmatch(role)):
+                return []
+            imported = True
+        elif member or _LABEL.fullmatch(role):
+            continue
+        elif uncalled or not _USE.fullmatch(role):
+            if file.units[unit].kind not in _FUNCTIONS:
+                return []
+            local.add(unit)
+        found.setdefault(unit, node.start_point.row + 1)
+    return [line for unit, line in found.items() if unit not in local and imported]
+
+
+def _role(node: Node) -> str:
+    """The node's field, or "", and the kind of the node around it; some of these say nothing."""
+    around = node.parent
+    while around and around.type in _WRAPPERS:
+        node, around = around, around.parent
+    cursor = (around or node).walk()
+    cursor.goto_first_child_for_byte(node.start_byte)
+    return f"{cursor.field_name or ''}<{around.type if around else ''}"
+
+
+def _import_around(node: Node) -> Node | None:
+    """The outermost node of an import."""
+    found, around = None, node.parent
+    for _ in range(_IMPORT_LEVELS):
+        found = around if around and _IMPORT.search(around.type) else found
+        around = around and around.parent
+    return found
