@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable
-from functools import cache, lru_cache, reduce
-from pathlib import Path
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from winnow_engine.index.english import english_words
 from winnow_engine.index.postings import Occurrences, Places, Postings
 from winnow_engine.index.words import words
 
@@ -31,14 +29,6 @@ def _stem(word: str) -> str:
     from snowballstemmer import stemmer  # here, since all languages come with it if PyStemmer is missing: 40 ms
 
     return str(stemmer("english").stemWord(word))  # a stemmer of its own: threads cannot share one
-
-
-@cache
-def _loan_words() -> tuple[dict[str, str], re.Pattern[str]]:
-    """The stem of each English word in katakana, and what finds these, the longest first."""
-    table = tomllib.loads(Path(__file__).with_name("loan_words.toml").read_text("utf-8"))
-    english = {form: _stem(word) for word, forms in table.items() for form in forms.split()}
-    return english, re.compile("|".join(sorted(english, key=len, reverse=True)))
 
 
 def counted(texts: Iterable[str]) -> tuple[Occurrences, NDArray[np.int32]]:
@@ -66,11 +56,8 @@ class LexicalIndex:
         return cls(Places([(Postings.built([found], len(lengths)), np.arange(len(lengths)))]), lengths)
 
     def score(self, query: str) -> NDArray[np.float32]:
-        """BM25 of every unit, float32 [U]; 0 for one without any word of the query, or English of its katakana."""
-        scores, terms = np.zeros(len(self._norm)), stems(query)
-        if not query.isascii():
-            english, katakana = _loan_words()
-            terms += sorted({english[form] for form in katakana.findall(query)})
+        """BM25 of every unit, float32 [U]; 0 for one without any word of the query, or the English for one."""
+        scores, terms = np.zeros(len(self._norm)), [*stems(query), *sorted(set(map(_stem, english_words(query))))]
         for word, times in Counter(terms).items():
             units, counts = self._places(word)
             if len(units):

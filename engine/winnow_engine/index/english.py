@@ -1,0 +1,66 @@
+"""English for words of questions in German, Spanish, French, Russian, Chinese and Japanese: code is in English."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache, lru_cache
+from pathlib import Path
+
+from winnow_engine.index.words import without_accents
+
+_MOST = 4000  # characters that are looked at
+_SHORT = 3  # letters of a form that is a whole word
+_GREEK, _CJK = "\u0370", "\u2e80"  # where alphabets but the Latin one, and scripts without spaces, begin
+_ENGLISH = re.compile(r"\b(?:and|are|does|do|for|how|in|is|of|that|the|to|what|when|where|which|why)\b")
+_FOREIGN = re.compile(
+    r"\b(?:al|au|auf|aus|avec|bei|ce|cette|comment|como|con|cual\w*|cuando|dans|das|de|dem|den"
+    r"|der|des|die|donde|ein\w*|el|en|est|fur|im|ist|las?|les?|los|mit|nach|nicht|ou|par"
+    r"|para|por|pour|quand|que|quel\w*|qui|se|sich|sin|son|sont|su|sur|und|une?|vom|von|wann"
+    r"|warum|welche\w*|wenn|werden|wie|wird|wo|zu|zum|zur)\b"
+)
+
+
+@lru_cache(maxsize=16)  # a question is looked for among units, names and paths
+def english_words(text: str) -> tuple[str, ...]:
+    """The words of English code that a text may mean, each once, in order; none for English.
+
+    Beside another script, Latin letters are taken for names of code.
+    """
+    folded, (table, longest) = without_accents(text[:_MOST]).casefold(), _table()
+    latin = not any(one >= _GREEK and one.isalpha() for one in folded)
+    if latin and not _is_foreign(folded, text.isascii()):
+        return ()
+    found: set[str] = set()
+    at = 0
+    while at < len(folded):
+        sizes = range(min(longest, len(folded) - at), 0, -1)
+        size = next((size for size in sizes if folded[at : at + size] in table and _fits(folded, at, size, latin)), 0)
+        found.update(table.get(folded[at : at + size], ()))
+        at += size or 1
+    return tuple(sorted(found))
+
+
+def _is_foreign(folded: str, ascii_only: bool) -> bool:
+    """Whether a text in Latin letters is not English, by its small words, or else its accents."""
+    foreign, english = len(_FOREIGN.findall(folded)), len(_ENGLISH.findall(folded))
+    return foreign > english or not (ascii_only or english)
+
+
+def _fits(folded: str, at: int, size: int, latin: bool) -> bool:
+    """Whether a form stands where it means something: CJK anywhere, others where a word begins, short ones alone."""
+    if folded[at] >= _CJK:
+        return True
+    if latin != (folded[at] < _GREEK) or folded[at - 1 : at].isalpha():
+        return False
+    return size > _SHORT or not folded[at + size : at + size + 1].isalpha()
+
+
+@cache
+def _table() -> tuple[dict[str, list[str]], int]:
+    """The English words by form, and the length of the longest form."""
+    found: dict[str, list[str]] = {}
+    for english, forms in tomllib.loads(Path(__file__).with_name("english.toml").read_text("utf-8")).items():
+        for form in forms.split():
+            found.setdefault(without_accents(form).replace("_", " "), []).append(english)
+    return found, max(map(len, found))
