@@ -16,7 +16,7 @@ from collections.abc import Callable, Container, Hashable, Iterable, Iterator, M
 from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from safetensors import SafetensorError
@@ -39,7 +39,10 @@ _KEYS_A_QUERY = 500
 _LOCK_WAIT_S = 30
 _PACK_BYTES, _PACK_EVERY_S, _MOST_WAITING_BYTES = 8 << 20, 2.0, 64 << 20
 _MOST_FREE_BYTES, _MOST_COPIED_BYTES = 64 << 20, 512 << 20
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT)
 _WRITE_EVERY_S = 0.5  # a transaction takes from 0.8 ms to tens of milliseconds, however little is in it
+
+T = TypeVar("T")
 
 CACHE_BYTES = 4 * 10**9
 """The size the cache is trimmed to unless somebody says otherwise: 50 million tokens with an adapter's keys."""
@@ -138,9 +141,8 @@ class Store:
         except (OSError, ValueError) as error:
             _log.warning("%s cannot be written: %s", self._folder / namespace, error)
             return False
-        with self._transaction() as connection:
-            for where, values in _conditions(namespace, records):
-                connection.execute(f"DELETE FROM record WHERE {where}", values)
+        for where, values in _conditions(namespace, records):
+            self._do(lambda ask: ask.execute(f"DELETE FROM record WHERE {where}", values))  # noqa: B023
         return True
 
     def join(self, namespace: str, packs: Sequence[Pack], keys: Sequence[str]) -> None:
@@ -152,22 +154,16 @@ class Store:
 
     def _rows(self, namespace: str, keys: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         for where, values in _conditions(namespace, keys):
-            with self._transaction() as connection:
-                # The update comes first, so that SQLite itself waits for the write lock.
-                connection.execute(f"UPDATE record SET used = unixepoch() WHERE {where}", values)
-                rows = connection.execute(f"SELECT key, checksum, data FROM record WHERE {where}", values).fetchall()
-            yield from ((key, data) for key, found, data in rows if checksum(data) == found)
+            rows = self._do(lambda ask: _used(ask, where, values))  # noqa: B023
+            yield from ((key, data) for key, found, data in rows if isinstance(data, bytes) and checksum(data) == found)
 
     def keys(self, namespace: str, keys: Iterable[str]) -> set[str]:
         """Keys that have a record, damaged or not."""
         wanted = list(keys)
-        with self._transaction() as connection:
-            queries = (
-                connection.execute(f"SELECT key FROM record WHERE {where}", values)
-                for where, values in _conditions(namespace, wanted)
-            )
-            found = {key for rows in queries for (key,) in rows}
-        found |= self.packs(namespace).known(wanted)
+        found = self.packs(namespace).known(wanted)
+        for where, values in _conditions(namespace, wanted):
+            rows = self._do(lambda ask: ask.execute(f"SELECT key FROM record WHERE {where}", values).fetchall())  # noqa: B023
+            found.update(key for (key,) in rows)
         return found.union(*(one.keys(namespace, set(wanted) - found) for one in self._fallbacks.values()))
 
     def put(self, namespace: str, key: str, record: Record) -> None:
@@ -178,10 +174,8 @@ class Store:
         """Store records by key, all or none of them. Once this returns, they survive the death of the process."""
         packed = {key: _packed(record) for key, record in records.items()}
         rows = [(namespace, key, checksum(data), data) for key, data in packed.items()]
-        with self._transaction() as connection:
-            connection.executemany(
-                "INSERT OR REPLACE INTO record (namespace, key, checksum, data) VALUES (?, ?, ?, ?)", rows
-            )
+        insert = "INSERT OR REPLACE INTO record (namespace, key, checksum, data) VALUES (?, ?, ?, ?)"
+        self._do(lambda ask: ask.executemany(insert, rows))
 
     @contextmanager
     def writer(self, namespace: str) -> Iterator[Writer]:
@@ -194,8 +188,9 @@ class Store:
 
     def trim(self, max_bytes: int) -> int:
         """Delete what was used longest ago until the rest fits `max_bytes`; returns the number of records and files."""
-        with self._transaction() as connection:
-            rows = connection.execute("SELECT used, LENGTH(data), namespace, key FROM record").fetchall()
+        whole = "typeof(used) = 'integer' AND typeof(data) = 'blob'"
+        sizes = f"SELECT used, LENGTH(data), namespace, key FROM record WHERE {whole}"
+        rows = self._do(lambda ask: ask.execute(sizes).fetchall())
         files = [*files_by_use(self._folder), *files_by_use(self.workspaces)]
         total, gone = 0, []
         for _, size, *what in sorted([*rows, *files], key=lambda one: (-one[0], str(one[2:]))):
@@ -203,10 +198,8 @@ class Store:
             gone += [what] if total > max_bytes else []
         for (path,) in (what for what in gone if len(what) == 1):
             remove(path)
-        with self._transaction() as connection:
-            connection.executemany(
-                "DELETE FROM record WHERE namespace = ? AND key = ?", [what for what in gone if len(what) > 1]
-            )
+        records = [what for what in gone if len(what) > 1]
+        self._do(lambda ask: ask.executemany("DELETE FROM record WHERE namespace = ? AND key = ?", records))
         self._shrink()
         return len(gone)
 
@@ -230,16 +223,29 @@ class Store:
             self._connection.close()
             self._closed = True
 
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """A transaction, one thread at a time. Errors of SQLite and the system become WorkspaceErrors."""
+    def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do work in a transaction, one thread at a time, and once more in a new file if this one is damaged.
+
+        Errors of SQLite and the system become WorkspaceErrors.
+        """
         try:
             with self._lock:
                 if not self._closed and _identity(self._path) != self._file:  # somebody has deleted or replaced it
                     self._connection.close()
                     self._file, self._connection = _opened(self._path)
-                with self._connection as connection:
-                    yield connection
+                try:
+                    with self._connection:
+                        return work(self._connection)
+                except sqlite3.DatabaseError as error:
+                    if self._closed or not _is_damage(error):
+                        raise
+                    _log.warning("%s is damaged (%s) and begun anew", self._path, error)
+                    self._connection.close()
+                    if _identity(self._path) == self._file:  # another process may have been first
+                        self._path.unlink()
+                    self._file, self._connection = _opened(self._path)
+                    with self._connection:
+                        return work(self._connection)
         except (OSError, sqlite3.Error) as error:
             raise _refused(self._path, error) from error
 
@@ -274,6 +280,15 @@ def _conditions(namespace: str, keys: Iterable[str]) -> Iterator[tuple[str, list
     for start in range(0, len(wanted), _KEYS_A_QUERY):
         some = wanted[start : start + _KEYS_A_QUERY]
         yield f"namespace = ? AND key IN ({','.join('?' * len(some))})", [namespace, *some]
+
+
+def _used(connection: sqlite3.Connection, where: str, values: Sequence[str]) -> list[tuple[str, bytes, Any]]:
+    """Key, checksum and data of records, which are marked as used. The update has SQLite wait for the write lock."""
+    connection.execute(f"UPDATE record SET used = unixepoch() WHERE {where}", values)
+    rows = connection.execute(f"SELECT key, checksum, data FROM record WHERE {where}", values).fetchall()
+    if not {key for key, *_ in rows} <= set(values):
+        raise sqlite3.DatabaseError("its keys are out of order")
+    return rows
 
 
 def _loaded(data: bytes) -> Record | None:
@@ -323,6 +338,11 @@ def _open(path: Path) -> sqlite3.Connection:
         path.unlink()
         return _open(path)
     return connection
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    """True if a file is no database, or not one with our table; text that is not UTF-8 has no code."""
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in _DAMAGE
 
 
 def _refused(path: Path, error: Exception) -> WorkspaceError:

@@ -266,3 +266,20 @@ def test_several_threads_each_get_the_keys_of_their_own_workspace(tmp_path: Path
                 check(workspace, cache.of(workspace, ignore, Cancellation()))
 
         list(threads.map(work, workspaces))
+
+
+def test_a_cache_that_is_damaged_anywhere_is_mended(home: Home) -> None:
+    for name in "defghijk":
+        home.write(f"{name}.py", f"{name} = 1\n")
+    home.keys()
+    home.write("a.py", "x = 1\n")  # beside the pack
+    home.keys()
+    chance = random.Random(0)
+    for file in [*sorted(path for path in home.root.parent.rglob("index*/**/*") if path.is_file()), home.cache]:
+        whole = file.read_bytes()
+        for _ in range(20):
+            damaged = bytearray(whole)
+            start = chance.randrange(len(whole))
+            damaged[start : start + 50] = chance.randbytes(len(damaged[start : start + 50]))
+            file.write_bytes(damaged)
+            check(*home.keys())

@@ -89,17 +89,41 @@ def test_many_processes_may_open_a_new_store_at_once(path: Path) -> None:
     assert len(Store(path).get("n", [f"{name}-{i}" for name in "abcd" for i in range(20)])) == 80
 
 
-def test_file_damaged_inside_is_a_named_error(path: Path) -> None:
-    store = Store(path)
-    store.put("n", "a", record(1, 5000))
-    store.close()
-    path.write_bytes(path.read_bytes()[:4096] + b"junk" * 5000)
-    store = Store(path)
-    with pytest.raises(WorkspaceError, match="delete it"):
+@pytest.mark.parametrize("start", [60, 4096])  # in the text of the schema, and behind it
+def test_a_file_damaged_inside_is_begun_anew(path: Path, start: int) -> None:
+    with closing(Store(path)) as store:
+        store.put("n", "a", record(1, 5000))
+    path.write_bytes(path.read_bytes()[:start] + b"junk" * 5000)
+    with closing(Store(path)) as store, closing(Store(path)) as other:
         store.put("n", "b", record(1, 5000))
-    path.unlink()
-    store.put("n", "b", record(1, 5000))
-    assert list(store.get("n", "ab")) == ["b"]
+        assert list(other.get("n", "ab")) == ["b"]
+
+
+@pytest.mark.parametrize("found", [b"n\xff", b"n\xc3\xa9", b"nz"])  # is no text, is of two bytes, is another key
+def test_damaged_keys_count_as_missing_and_can_be_stored_again(path: Path, found: bytes) -> None:
+    keys = [f"{letter}{'-' * 40}" for letter in "abcdefgh"]
+    with closing(Store(path)) as store:
+        for key in keys:
+            store.put("n", key, record(1))
+    path.write_bytes(path.read_bytes().replace(b"nd---"[: len(found)], found))
+    with closing(Store(path)) as store:
+        store.keys("n", keys)
+        for _ in range(2):  # the order of keys may be seen to be wrong only after more of them are there
+            store.put_many("n", dict.fromkeys(keys, record(1)))
+            store.get("n", keys)
+        assert store.get("n", keys).keys() == {*keys}
+
+
+@pytest.mark.parametrize("column", ["data", "used"])
+def test_a_record_with_values_of_other_types_is_damaged(path: Path, column: str) -> None:
+    with closing(Store(path)) as store:
+        store.put("n", "a", record(1))
+        with sqlite3.connect(path) as raw:
+            raw.execute(f"UPDATE record SET {column} = 'text'")
+        assert store.trim(0) == 0
+        assert len(store.get("n", "a")) == (column == "used")
+        store.put("n", "a", record(2))
+        assert store.trim(0) == 1
 
 
 def test_a_file_deleted_under_an_open_store_is_made_anew(path: Path) -> None:
