@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,7 +26,7 @@ from winnow_engine.untrusted import read_json
 from winnow_lsp.host.footnotes import FootnoteStream
 from winnow_lsp.host.reply import Reply, Waiting, place
 from winnow_lsp.host.roots import file_path, workspace_path
-from winnow_lsp.host.standard_output import take_standard_output, write_whole
+from winnow_lsp.host.standard_output import write_whole
 
 _BETWEEN_COUNTS_S = 0.25
 _MOST_EMBEDDED = 4000  # characters of all embedded texts of a prompt
@@ -94,11 +93,6 @@ class JsonRpcLines:
         line = json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
         with self._lock, suppress(BrokenPipeError):  # a client that has gone; the end of its messages says so
             write_whole(self._sink, line)
-
-
-def standard_streams() -> JsonRpcLines:
-    """The client on standard input and output. Whatever else writes to standard output reaches standard error."""
-    return JsonRpcLines(sys.stdin.buffer, take_standard_output())
 
 
 def _is_identity(value: object) -> bool:

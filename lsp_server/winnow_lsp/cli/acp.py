@@ -6,6 +6,7 @@ Without a shared server, its own models load for the first question and stay.
 from __future__ import annotations
 
 import logging
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,13 @@ import click
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.question import Question
 from winnow_lsp.acp.agent import AcpAgent
-from winnow_lsp.acp.messages import FAILED, RequestError, standard_streams
+from winnow_lsp.acp.messages import FAILED, JsonRpcLines, RequestError
 from winnow_lsp.cli.options import server_option, uses_server
 from winnow_lsp.cli.setting_options import config_of, setting_options
 from winnow_lsp.cli.shared_server import AnsweringServer
 from winnow_lsp.client.connection import ConnectionLostError, Listener
 from winnow_lsp.host.reply import Reply
+from winnow_lsp.host.standard_output import take_standard_output
 
 
 @click.command()
@@ -40,4 +42,5 @@ def acp(server: bool, **options: Any) -> None:
             except ConnectionLostError as error:
                 raise RequestError(FAILED, f"{error}; ask again", "ConnectionLostError") from error
 
-        AcpAgent(standard_streams(), answer, config_of(options).files).serve()
+        client = JsonRpcLines(sys.stdin.buffer, take_standard_output())
+        AcpAgent(client, answer, config_of(options).files).serve()

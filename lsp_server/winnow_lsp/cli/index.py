@@ -11,12 +11,11 @@ from typing import Any
 import click
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.config import FileRules, ModelConfig
+from winnow_engine.config import FileRules
 from winnow_engine.core import Cancellation, Folder, counted
 from winnow_engine.fleet.fleet import Fleet
 from winnow_engine.index.files import explain as explain_file
 from winnow_engine.index.workspace import Sources, Workspace
-from winnow_engine.keys.encoders import OpenFleet
 from winnow_lsp.cli import completion
 from winnow_lsp.cli.in_process import assistant
 from winnow_lsp.cli.options import folders_of, json_option, workspaces_option
@@ -65,7 +64,8 @@ def index(
         _explain(folders[0].root, explain, config.files, as_json)
         return
     indexed = []
-    open_fleet = _fleet(config.models, workers, address)
+    apart = workers is not None or address is not None
+    open_fleet = (lambda drafter: Fleet(config.models.drafter, drafter, workers, address)) if apart else None
     with cancel_on_interrupt() as cancellation, assistant(config, open_fleet=open_fleet) as helper:
         for folder in folders:
             one, workspace = _index(helper, folder, config.files, cancellation, as_json)
@@ -77,11 +77,6 @@ def index(
             click.echo(f"winnow: {notice}", err=True)
     if as_json:
         click.echo(json.dumps({"indexed": indexed}))
-
-
-def _fleet(models: ModelConfig, workers: int | None, address: str | None) -> OpenFleet | None:
-    apart = workers is not None or address is not None
-    return (lambda drafter: Fleet(models.drafter, drafter, workers, address)) if apart else None
 
 
 def _index(
@@ -98,7 +93,6 @@ def _index(
 
 
 def _say(line: str, as_json: bool) -> None:
-    """Print a line, unless JSON is wanted alone."""
     if not as_json:
         click.echo(line)
 

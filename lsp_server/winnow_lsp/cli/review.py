@@ -20,7 +20,7 @@ from winnow_engine.question import Question
 from winnow_engine.review.corrections import corrections, repetitions
 from winnow_engine.review.findings import QUESTION
 from winnow_engine.review.message import manner_of, message_of, message_question
-from winnow_engine.review.review import FileSummary, Review, reviewed, sarif, unchanged
+from winnow_engine.review.review import Review, reviewed, sarif, unchanged
 from winnow_engine.storage.store import Store, default_path
 from winnow_lsp.cli.ask import replies_to
 from winnow_lsp.cli.in_process import sources_of
@@ -100,7 +100,9 @@ def _read(options: dict[str, Any], asked: str, cancellation: Cancellation) -> tu
 
 def _lines(made: Review) -> Iterator[str]:
     yield f"{made.title}\n"
-    yield from (f"  {_file_line(file)}" for file in made.files)
+    for file in made.files:
+        names = f": {', '.join(file.units[:6])}{' …' if len(file.units) > 6 else ''}" if file.units else ""
+        yield f"  {file.path}  {file.what}  +{file.added} -{file.removed}{names}"
     if made.summary:
         yield f"\n{made.summary}"
     yield "\nFindings:" if made.findings else "\nNo findings."
@@ -109,8 +111,3 @@ def _lines(made: Review) -> Iterator[str]:
         yield f"  {finding.path}:{finding.start_line}{last}  {finding.confidence}  {finding.reason}"
     if made.unsupported:
         yield f"\n({made.unsupported} more named no line that exists, and were left out)"
-
-
-def _file_line(file: FileSummary) -> str:
-    names = f": {', '.join(file.units[:6])}{' …' if len(file.units) > 6 else ''}" if file.units else ""
-    return f"{file.path}  {file.what}  +{file.added} -{file.removed}{names}"

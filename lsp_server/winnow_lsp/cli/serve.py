@@ -83,7 +83,9 @@ def serve(
     _log_to_stderr(log_level)
     if http is not None:
         return _serve_http(http, options)
-    _refuse_models(context)
+    for name in on_command_line(context):
+        if name in ("--drafter", "--target", "--set", "--budget", "--model-alias", "--allow-origin"):
+            raise click.UsageError(f"{name} goes with --http; editors send it as a setting")
     if tcp is not None and not is_loopback(tcp[0]):
         raise click.UsageError(
             f"{tcp[0]} can be reached from other machines, and who connects may read your files: serve on 127.0.0.1, "
@@ -124,12 +126,6 @@ def _serve_http(address: Address, options: dict[str, Any]) -> int:
         store.max_bytes = models.index_bytes
         serve_http(models, store, options["budget"], *address, guard, say_ready, options["model_alias"])
     return 0
-
-
-def _refuse_models(context: click.Context) -> None:
-    for name in on_command_line(context):
-        if name in ("--drafter", "--target", "--set", "--budget", "--model-alias", "--allow-origin"):
-            raise click.UsageError(f"{name} goes with --http; editors send it as a setting")
 
 
 def _log_to_stderr(level: str) -> None:

@@ -190,15 +190,10 @@ def _assigned(given: Sequence[str]) -> dict[str, Any]:
         except ValueError as error:
             raise click.BadParameter(f"{name} {error}") from error
         values[name] = [*values.get(name, []), *value] if isinstance(value, list) else value
-    return _renewed({name: _toml(text) for name, _, text in old}) | values
-
-
-def _renewed(old: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that have old names, with a notice that says what replaces them."""
-    values, problems = read_values(old, prefix="--set ")
-    for problem in problems:
+    renewed, problems = read_values({name: _toml(text) for name, _, text in old}, prefix="--set ")
+    for problem in problems:  # what replaces an old name
         show(f"winnow: {problem}", err=True)
-    return {name: _with_absolute_paths(name, value) for name, value in values.items()}
+    return {name: _with_absolute_paths(name, value) for name, value in renewed.items()} | values
 
 
 def _value(setting: Setting, text: str) -> Any:

@@ -115,8 +115,10 @@ def show() -> int:
         return 1
     place, server, process = found
     with closing(server):
+        connection, never = Connection(server), Cancellation()
         try:
-            state = _state(server)
+            connection.result("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, never)
+            state = connection.result("winnow/server", None, never)
         except ConnectionLostError as error:
             click.echo(f"the shared server, process {process}, does not answer: {error}")
             return 1
@@ -152,13 +154,6 @@ def _running() -> tuple[ServerFiles, socket.socket, int] | None:
         raise click.ClickException(str(error)) from error
     click.echo("no shared server runs")
     return None
-
-
-def _state(server: socket.socket) -> dict[str, Any]:
-    connection, never = Connection(server), Cancellation()
-    connection.result("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, never)
-    state: dict[str, Any] = connection.result("winnow/server", None, never)
-    return state
 
 
 def _lines(state: Mapping[str, Any], log: Path) -> Iterator[str]:

@@ -29,7 +29,7 @@ from winnow_engine.core import (
 from winnow_engine.errors import CancelledError, TargetError, WinnowError
 from winnow_engine.platform import has_private_sockets
 from winnow_engine.question import Cursor, Question
-from winnow_lsp.host.reply import Reply, from_wire
+from winnow_lsp.host.reply import ON_THE_WIRE, Reply
 from winnow_lsp.host.roots import file_at, file_path, workspace_path
 from winnow_lsp.host.socket_path import Peer, ServerFiles, connect
 
@@ -275,7 +275,7 @@ def _reply(result: Mapping[str, Any], folders: Sequence[Folder]) -> Reply:
         answer=result["answer"],
         citations=(*(Citation(*_place(citation, folders)) for citation in result["citations"]), *gone),
         spans=tuple(_span(span, folders) for span in result["spans"]),
-        stats=from_wire(result["stats"]),
+        stats={key: result["stats"].get(name) for key, name in ON_THE_WIRE.items()},
         finish=result["finish"],
         notices=tuple(result["notices"]),
         thinking=Thought(**result["thinking"]) if "thinking" in result else None,

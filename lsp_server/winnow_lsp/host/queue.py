@@ -78,7 +78,9 @@ class Queue:
 
     async def question(self, prepare: Prepare[T], moved: Moved, asker: Asker = ANYBODY) -> T:
         """Run what `prepare` makes in its turn, before background work. Cancelling the task waits for its end."""
-        ticket = _Ticket(moved, asker, self._round_for(asker))
+        # The round after that of the asker's last question, or the one under way.
+        turn = max([self._round, *(one.round + 1 for one in self._tickets if one.asker == asker)])
+        ticket = _Ticket(moved, asker, turn)
         self._tickets.append(ticket)
         self._quiet.clear()
         self._background.cancel()
@@ -124,10 +126,6 @@ class Queue:
         if not self._tickets:
             self._quiet.set()
         self._changed()
-
-    def _round_for(self, asker: Asker) -> int:
-        """The round of a new question: the one after that of the asker's last, or the one under way."""
-        return max([self._round, *(ticket.round + 1 for ticket in self._tickets if ticket.asker == asker)])
 
     async def _run(self, work: Work[T], cancellation: Cancellation) -> T:
         doing = asyncio.get_running_loop().run_in_executor(self._threads, work, cancellation)

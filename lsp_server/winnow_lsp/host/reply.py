@@ -89,11 +89,6 @@ def for_wire(stats: Mapping[str, Any]) -> dict[str, Any]:
     return {name: stats[key] for key, name in ON_THE_WIRE.items() if stats[key] is not None}
 
 
-def from_wire(stats: Mapping[str, Any]) -> dict[str, Any]:
-    """The stats in snake_case; None for those that are not there."""
-    return {key: stats.get(name) for key, name in ON_THE_WIRE.items()}
-
-
 class Waiting:
     """The wait between the selection and the first word of one answer."""
 

@@ -64,11 +64,6 @@ def choice(*values: str) -> Rule:
     return Rule(f"one of {', '.join(values)}", lambda value: value in values)
 
 
-def or_null(rule: Rule) -> Rule:
-    """The values of a rule, or null."""
-    return Rule(f"{rule.words}, or null", lambda value: value is None or rule.allows(value))
-
-
 def text(words: str, metavar: str) -> Rule:
     """A text that is not blank."""
     return Rule(words, lambda value: isinstance(value, str) and bool(value.strip()), metavar)
@@ -149,10 +144,11 @@ class Setting:
 _MODEL = text("a model's name or a GGUF file", "NAME|FILE")
 _TARGET = text("auto, a model's name, a GGUF file or a URL", "auto|NAME|FILE|URL")
 _SPECULATE = text("auto, off, lookup, a model's name or a GGUF file", "auto|off|lookup|NAME|FILE")
+_CONTEXT = Rule("a whole number of at least 1, or null", lambda value: value is None or whole(1).allows(value))
 SETTINGS: tuple[Setting, ...] = (
     Setting("drafter", "models.drafter", _MODEL, of_user=True),
     Setting("target", "models.target", _TARGET, of_user=True),
-    Setting("targetContext", "models.target_context", or_null(whole(1))),
+    Setting("targetContext", "models.target_context", _CONTEXT),
     Setting("targetPlace", "models.target_place", choice(*get_args(Wanted))),
     Setting("kvType", "models.kv_type", choice(*get_args(KvType))),
     Setting("speculate", "models.speculate", _SPECULATE, of_user=True),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -40,17 +40,14 @@ def found_lines(workspace: Workspace, found: MatchingLines, asked: Arguments, co
 
     def made(some: Sequence[tuple[int, int]]) -> FoundCode:
         spans = [_lines(workspace, unit, [line for _, line in lines]) for unit, lines in groupby(some, itemgetter(0))]
-        notices = [*asked.notices, *_about_lines(len(rows), len(some), found.complete)]
+        notices, total = list(asked.notices), counted(len(rows), "line")
+        if not found.complete:
+            notices.append(f"the search was given up after {total}: narrow it by paths")
+        if len(some) < len(rows):
+            notices.append(f"{len(some):,} of {total} that match: a question ranks them, paths narrow them")
         return FoundCode(spans=spans, index_complete=found.complete, notices=notices)
 
     return fitted(made, rows[: asked.budget // _LEAST_LINE_TOKENS], asked.budget, count)
-
-
-def _about_lines(total: int, shown: int, complete: bool) -> Iterator[str]:
-    if not complete:
-        yield f"the search was given up after {counted(total, 'line')}: narrow it by paths"
-    if shown < total:
-        yield f"{shown:,} of {counted(total, 'line')} that match: a question ranks them, paths narrow them"
 
 
 def _lines(workspace: Workspace, unit: int, lines: Sequence[int]) -> CodeSpan:

@@ -97,7 +97,10 @@ class AgentRepository:
             try:
                 if by_meaning:
                     return self._ranked(assistant, sources, asked, reports, cancellation)
-                return _listed(assistant, sources, asked, cancellation)
+                workspace, count = _read(assistant, sources, cancellation)
+                paths, notices = known_paths(workspace, asked.paths)
+                found = matching_lines(workspace, files_in(workspace, paths), asked.pattern, cancellation)
+                return found_lines(workspace, found, replace(asked, notices=(*asked.notices, *notices)), count)
             except NothingMatchesError as error:
                 missing = known_paths(assistant.read(sources, cancellation), asked.paths)[1]
                 return FoundCode(spans=[], index_complete=True, notices=[*asked.notices, *missing, str(error)])
@@ -230,13 +233,6 @@ def meant(workspace: Workspace, path: str) -> str:
         return path
     ends = [file.path for file in workspace.files if path and file.path.endswith(f"/{path}")]
     return ends[0] if len(ends) == 1 else path
-
-
-def _listed(assistant: Assistant, sources: Sources, asked: Arguments, cancellation: Cancellation) -> FoundCode:
-    workspace, count = _read(assistant, sources, cancellation)
-    paths, notices = known_paths(workspace, asked.paths)
-    found = matching_lines(workspace, files_in(workspace, paths), asked.pattern, cancellation)
-    return found_lines(workspace, found, replace(asked, notices=(*asked.notices, *notices)), count)
 
 
 def _on_known_paths(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel
 
@@ -24,10 +24,6 @@ class ToolResult(BaseModel):
     """A result of a tool. `tools.json` describes the fields."""
 
     notices: list[str] = []
-
-    def json_document(self) -> dict[str, Any]:
-        """The result as JSON, without what is not set."""
-        return self.model_dump(mode="json", exclude_none=True)
 
     def page(self) -> str:
         """The result as text."""

@@ -108,7 +108,7 @@ async def _call(
     async with Reports(lambda number, line: context.session.report_progress(number, None, line)) as reports:
         result = await attended(context.request, tool(repository, sources, asked, reports))
     text = types.TextContent(type="text", text=result.page())
-    structured = result.json_document() if reads_text(_client(context)) else None
+    structured = result.model_dump(mode="json", exclude_none=True) if reads_text(_client(context)) else None
     return types.CallToolResult(content=[text], structured_content=structured)
 
 

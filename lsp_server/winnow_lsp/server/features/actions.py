@@ -93,7 +93,8 @@ def _change_actions(params: types.CodeActionParams, digest: str) -> Iterator[typ
 def _action(
     title: str, kind: str, command: str, argument: dict[str, Any], problem: types.Diagnostic | None = None
 ) -> types.CodeAction:
-    title, problems = _cut(title), None if problem is None else [problem]
+    line, problems = title.partition("\n")[0], None if problem is None else [problem]
+    title = line if len(line) <= _LONGEST_TITLE else f"{line[: _LONGEST_TITLE - 1]}…"
     return types.CodeAction(title, kind, problems, command=types.Command(title, command, arguments=[argument]))
 
 
@@ -109,11 +110,6 @@ def _is_wanted(action: types.CodeAction, only: Sequence[types.CodeActionKind | s
 
 def _value(kind: types.CodeActionKind | str) -> str:
     return kind.value if isinstance(kind, types.CodeActionKind) else kind
-
-
-def _cut(title: str) -> str:
-    line = title.partition("\n")[0]
-    return line if len(line) <= _LONGEST_TITLE else f"{line[: _LONGEST_TITLE - 1]}…"
 
 
 def _lens(document: types.TextDocumentIdentifier, line: int, topic: Topic) -> types.CodeLens:

@@ -9,12 +9,11 @@ from typing import Any
 
 from lsprotocol import types
 
-from winnow_engine.changes.changed import Changes
 from winnow_engine.changes.reading import folders_in, read_changes
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import NothingChangedError
 from winnow_engine.git.repository import open_repository
-from winnow_engine.index.workspace import Sources, Workspace
+from winnow_engine.index.workspace import Sources
 from winnow_engine.review.corrections import Repetition, corrections, repetitions
 from winnow_engine.review.findings import QUESTION
 from winnow_engine.review.message import manner_of, message_of, message_question
@@ -50,7 +49,8 @@ async def _review(server: WinnowServer, params: types.ExecuteCommandParams) -> d
     else:
         check_answered(answered.text, answered.finish)
         workspace = answered.selection.workspace
-        changes, repeated = await asyncio.to_thread(_repetitions, sources, workspace, asked)
+        changes = await asyncio.to_thread(read_changes, sources, workspace, asked, Cancellation())
+        repeated = await asyncio.to_thread(repetitions, changes, workspace)
         answers = await _repeated(server, repeated, asked) if repeated else []
         corrected = await asyncio.to_thread(corrections, repeated, answers)
         made = await asyncio.to_thread(reviewed, answered.text, changes, workspace, corrected)
@@ -59,11 +59,6 @@ async def _review(server: WinnowServer, params: types.ExecuteCommandParams) -> d
     if _argument(params).get("show", True):
         await server.pages.show("Review", page)
     return {"question": "Review", "answer": page, **result}
-
-
-def _repetitions(sources: Sources, workspace: Workspace, asked: str) -> tuple[Changes, list[Repetition]]:
-    changes = read_changes(sources, workspace, asked, Cancellation())
-    return changes, repetitions(changes, workspace)
 
 
 async def _repeated(server: WinnowServer, repeated: Sequence[Repetition], asked: str) -> list[str]:

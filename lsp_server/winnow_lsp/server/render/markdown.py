@@ -55,7 +55,8 @@ class Pages:
 
     def _write(self, title: str, text: str) -> str:
         self._folders.append(TemporaryDirectory(prefix="winnow-"))  # one each: systems remove them after some days
-        path = Path(self._folders[-1].name) / f"{_slug(title)}.md"
+        name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:40] or "answer"
+        path = Path(self._folders[-1].name) / f"{name}.md"
         path.write_text(_with_relative_links(text, path.parent), encoding="utf-8")
         return path.as_uri()
 
@@ -64,10 +65,6 @@ def _with_relative_links(text: str, folder: Path) -> str:
     """A page for a file in `folder`: previews, such as VS Code's, do not follow `file:` links."""
     start = urlsplit(folder.as_uri()).path
     return _FILE_LINK.sub(lambda link: f"]({relpath(link[1], start)}", text)
-
-
-def _slug(title: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:40] or "answer"
 
 
 def answer_page(title: str, result: Mapping[str, Any]) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 from pygls.workspace import TextDocument
 
 from winnow_engine.core import Citation, Span, Unit, UnitKind
@@ -29,7 +30,6 @@ from winnow_engine.platform import read_regular
 from winnow_engine.question import Cursor
 from winnow_lsp.host.roots import file_at, file_path, local_path, named_folders, workspace_path
 from winnow_lsp.host.settings import Settings
-from winnow_lsp.server.wire.protocol import superseded
 
 _NAMED = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)
 
@@ -119,7 +119,8 @@ class Questions:
             yield
         except asyncio.CancelledError:
             if task in self._superseded:
-                raise superseded() from None
+                code = types.LSPErrorCodes.ServerCancelled.value
+                raise JsonRpcException("superseded by a newer question", code) from None
             raise
         finally:
             self.tasks.remove(task)

@@ -149,7 +149,11 @@ class FileWatcher:
             self._task = asyncio.create_task(self._follow(self._editor.folders.roots, self._editor.settings.files))
         elif not self._registered:  # one pattern stands for all folders, those to come too
             self._registered = True
-            self._register()
+            watcher = types.FileSystemWatcher(glob_pattern="**/*")
+            options = types.DidChangeWatchedFilesRegistrationOptions([watcher])
+            method = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
+            registration = types.Registration("winnow-files", method, options)
+            self._client.client_register_capability(types.RegistrationParams([registration]))
 
     def changed(self, uris: Iterable[str]) -> None:
         """Pass on those of the changed files that may belong to the workspace; ignore rules are not asked."""
@@ -189,13 +193,6 @@ class FileWatcher:
         workspace = self._client.client_capabilities.workspace
         watched = workspace.did_change_watched_files if workspace else None
         return bool(watched and watched.dynamic_registration)
-
-    def _register(self) -> None:
-        watcher = types.FileSystemWatcher(glob_pattern="**/*")
-        options = types.DidChangeWatchedFilesRegistrationOptions([watcher])
-        method = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
-        registration = types.Registration("winnow-files", method, options)
-        self._client.client_register_capability(types.RegistrationParams([registration]))
 
     async def _follow(self, roots: Iterable[Path], rules: FileRules) -> None:
         try:

@@ -236,11 +236,6 @@ def parsing() -> Iterator[None]:
         raise _told(error) from error
 
 
-def superseded() -> JsonRpcException:
-    """The error of a question that a newer one has replaced."""
-    return JsonRpcException("superseded by a newer question", LSPErrorCodes.ServerCancelled.value)
-
-
 def _told(error: Exception) -> JsonRpcException:
     """An error in words that a user can read; `data.kind` names its class."""
     kind = {"kind": type(error).__name__}
