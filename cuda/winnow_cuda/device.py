@@ -92,11 +92,6 @@ class DeviceArray:
         return DeviceArray(self.pointer + elements * self.dtype.itemsize, (left,), self.dtype, self._owner)
 
 
-def _held_bytes(size: int) -> int:
-    """Bytes to allocate for an array of `size`: small arrays share a few sizes, so that freed ones can be reused."""
-    return size if size > _SPARE_BYTES else 1 << max(size - 1, 15).bit_length()
-
-
 class Binaries(Protocol):
     """Compiled kernels by name, as in a dictionary. One that cannot be kept may be missing."""
 
@@ -148,7 +143,9 @@ class Device:
     def empty(self, shape: Sequence[int], dtype: DTypeLike) -> DeviceArray:
         """An uninitialised array. OutOfDeviceMemoryError."""
         kind, size = np.dtype(dtype), tuple(map(int, shape))
-        held = _held_bytes(int(np.prod(size)) * kind.itemsize)
+        needed = int(np.prod(size)) * kind.itemsize
+        # Small arrays share a few sizes, so that freed ones can be reused.
+        held = needed if needed > _SPARE_BYTES else 1 << max(needed - 1, 15).bit_length()
         spare = self._spare[held]
         pointer = spare.pop() if spare else int(self.call("cuMemAlloc", held))
         owner = _Allocation()

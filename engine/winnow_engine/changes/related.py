@@ -27,7 +27,8 @@ _LEAST_STEM = 3
 def related(workspace: Workspace, touched: Sequence[TouchedFile]) -> Scores:
     """Float32 [U], 0 for changed units: high for users of changed names, other definitions, tests and code alike."""
     defined = _defined(touched)
-    near = _of_paths(workspace, _same_file(touched))
+    paths = {one.units.file.path for one in touched}
+    near = _of_paths(workspace, lambda path: path in paths)
     scores = _WORDS * _alike(workspace, touched) + _SAME_FILE * near
     scores += _ITS_TEST * _of_paths(workspace, _its_test(touched))
     scores += np.maximum(_users_gain(workspace, defined, near), _definitions_gain(workspace, touched, defined))
@@ -85,11 +86,6 @@ def _alike(workspace: Workspace, touched: Sequence[TouchedFile]) -> Scores:
 def _of_paths(workspace: Workspace, wanted: Callable[[str], bool]) -> Scores:
     """1 for the units of files with a path that is wanted, float32 [U]."""
     return workspace.by_unit(np.array([wanted(file.path) for file in workspace.files], np.float32))
-
-
-def _same_file(touched: Sequence[TouchedFile]) -> Callable[[str], bool]:
-    paths = {one.units.file.path for one in touched}
-    return lambda path: path in paths
 
 
 def _its_test(touched: Sequence[TouchedFile]) -> Callable[[str], bool]:

@@ -65,10 +65,6 @@ class GgufTensors:
         info = self.info(name)
         return self._data[info.offset : info.offset + info.bytes]
 
-    def stored_rows(self, name: str) -> NDArray[np.uint8]:
-        """A matrix as stored: uint8 [rows, bytes a row], a view of the file."""
-        return self.stored(name).reshape(self.info(name).shape[0], -1)
-
     def read(self, name: str) -> Float32:
         """A tensor as float32, contiguous, in NumPy's dimension order ([out, in] for matrices)."""
         info = self.info(name)

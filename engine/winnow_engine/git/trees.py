@@ -95,7 +95,9 @@ def index_files(repository: Repository) -> list[Entry]:
     for field, following in pairwise(fields):
         match = _STATUS.match(following)
         stat = (int(match["size"]), int(match["s"]) * 1_000_000_000 + int(match["ns"])) if match else None
-        found.append(_index_entry(_STATUS.sub(b"", field, count=1), stat))
+        row, _, path = _STATUS.sub(b"", field, count=1).partition(b"\t")
+        tag, mode, blob, _ = row.decode("ascii").split(" ")
+        found.append(Entry(_path(path), mode, blob, tag in "Ss", stat))
     return list({entry.path: entry for entry in found}.values())
 
 
@@ -132,12 +134,6 @@ def _tree_entry(field: bytes) -> Entry:
     row, _, path = field.partition(b"\t")
     mode, _, blob = row.decode("ascii").split(" ")
     return Entry(_path(path), mode, blob)
-
-
-def _index_entry(field: bytes, stat: tuple[int, int] | None) -> Entry:
-    row, _, path = field.partition(b"\t")
-    tag, mode, blob, _ = row.decode("ascii").split(" ")
-    return Entry(_path(path), mode, blob, tag in "Ss", stat)
 
 
 def _path(path: bytes) -> str:

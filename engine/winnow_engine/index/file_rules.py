@@ -55,7 +55,13 @@ def unreadable_content(data: bytes) -> str | None:
 
 def unwanted_content(data: bytes) -> str | None:
     """Reason why nobody asks about this text, or None: it is a key, or written by a program."""
-    return "secret: holds a private key" if _KEY.match(data[:_HEAD_BYTES]) else _machine_written(data)
+    if _KEY.match(data[:_HEAD_BYTES]):
+        return "secret: holds a private key"
+    for comment in _head_comments(data):
+        if mark := _GENERATED.search(comment):
+            return f"generated: marked {mark.group().decode('utf-8', 'replace').strip()!r} in its head"
+    longest = max(map(len, data.splitlines()))
+    return f"minified: longest line {longest:,} columns" if longest > _LONGEST_LINE else None
 
 
 def is_secret(path: str, data: bytes) -> bool:
@@ -63,14 +69,6 @@ def is_secret(path: str, data: bytes) -> bool:
     folder, _, name = path.rpartition("/")
     reasons = name_rules.reason_against(name, False, folder.rpartition("/")[2]), unwanted_content(data)
     return any((reason or "").startswith("secret:") for reason in reasons)
-
-
-def _machine_written(data: bytes) -> str | None:
-    for comment in _head_comments(data):
-        if mark := _GENERATED.search(comment):
-            return f"generated: marked {mark.group().decode('utf-8', 'replace').strip()!r} in its head"
-    longest = max(map(len, data.splitlines()))
-    return f"minified: longest line {longest:,} columns" if longest > _LONGEST_LINE else None
 
 
 def _head_comments(data: bytes) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -92,10 +92,6 @@ class PlannedFile:
     def complete(self) -> bool:
         """True if no chunk is left to be encoded."""
         return all(one is not None for one in self.keys)
-
-    def take(self, earlier: Mapping[str, FileKeys]) -> None:
-        """Use the keys of chunks that are as they were, by hash."""
-        self.keys = [earlier.get(name) for name in self.hashes]
 
     def missing(self) -> list[FileText]:
         """The chunks still to be encoded, in order."""

@@ -210,7 +210,8 @@ class KeyCache:
             for record in self._store.get(self._chunks, [key]).values():
                 name = record["keys"].tobytes().hex()
                 for whole in self._store.get(self._namespace, [name]).values():
-                    planned.take(earlier_chunks(record, keys_of_record(whole)))
+                    earlier = earlier_chunks(record, keys_of_record(whole))
+                    planned.keys = [earlier.get(name) for name in planned.hashes]
         return planned
 
     def _timed(self, encoded: Iterator[FileKeys]) -> Iterator[FileKeys]:

@@ -32,11 +32,6 @@ class KeyLookup:
     loose: Mapping[int, Record]
     missing: tuple[int, ...]
 
-    @property
-    def loose_tokens(self) -> int:
-        """The tokens in no pack."""
-        return sum(int(record[TOKENS].sum()) for record in self.loose.values())
-
     def parts(self, workspace: Workspace) -> list[KeyBlock]:
         """The keys in packs."""
         return [_part(workspace, pack, rows) for pack, rows in self.packed]
@@ -65,7 +60,7 @@ def locate(store: Store, namespace: str, workspace: Workspace) -> KeyLookup:
 
 def tidied(store: Store, namespace: str, workspace: Workspace, found: KeyLookup) -> bool:
     """Pack many loose keys, and join many packs. True if anything was done."""
-    names, tokens = workspace.units_keys, found.loose_tokens
+    names, tokens = workspace.units_keys, sum(int(record[TOKENS].sum()) for record in found.loose.values())
     total = tokens + sum(_tokens(pack, rows.values()) for pack, rows in found.packed)
     if tokens > max(_LOOSE_TOKENS, _LOOSE_SHARE * total):
         return store.pack(namespace, {names[number]: record for number, record in found.loose.items()})

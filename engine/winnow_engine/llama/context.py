@@ -273,7 +273,8 @@ def evaluates_on_gpu(options: TargetOptions) -> bool:
 
 def attention_s(model: LlamaModel, options: TargetOptions) -> float:
     """How many seconds longer a token takes for each token before it, about; 0 on a GPU, where nobody waits for it."""
-    return 0.0 if evaluates_on_gpu(options) else model.attention_work / (options.threads * _ATTENTION_PER_S)
+    multiplications = 2 * model.layers * model.width
+    return 0.0 if evaluates_on_gpu(options) else multiplications / (options.threads * _ATTENTION_PER_S)
 
 
 def context_params(n_ctx: int, options: TargetOptions, branches: int) -> llama_cpp.llama_context_params:

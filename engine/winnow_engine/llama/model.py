@@ -110,11 +110,6 @@ class LlamaModel:
         """The number of weights."""
         return int(llama_cpp.llama_model_n_params(self.handle))
 
-    @property
-    def attention_work(self) -> int:
-        """How many multiplications a token takes for each token that it attends to."""
-        return 2 * self.layers * self.width
-
     def metadata(self, key: str) -> str | None:
         """A value of the file's metadata as llama.cpp writes it, or None. Arrays are not available."""
         buffer = ctypes.create_string_buffer(128)

@@ -30,8 +30,8 @@ def subquestions_of(question: str) -> tuple[str, ...]:
     text, found = without_pleasantries(question), list[tuple[int, int]]()
     parts = list(_parts(text))
     for start, end in parts if len(parts) <= _MOST * _MOST else ():
-        before = text[slice(*found[-1])] if found else ""
-        if found and (_adds_nothing(text[start:end]) or _is_short(before)):
+        part, before = text[start:end], text[slice(*found[-1])] if found else ""
+        if found and (_is_short(before) or (_is_short(part) and not _NAMES_CODE.search(part))):
             found[-1] = found[-1][0], end
         else:
             found.append((start, end))
@@ -48,10 +48,6 @@ def _parts(text: str) -> Iterator[tuple[int, int]]:
         part = text[start:end].strip(" ;,\n")
         if part and not part.endswith(":"):
             yield start, end
-
-
-def _adds_nothing(part: str) -> bool:
-    return _is_short(part) and not _NAMES_CODE.search(part)
 
 
 def _is_short(part: str) -> bool:

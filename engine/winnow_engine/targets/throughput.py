@@ -21,19 +21,20 @@ _QUICKER, _SLOWER = 0.5, 0.1
 class PrefillThroughput:
     """Seconds a token to read a prompt, with 1,000 before it and `attention_s` for each more.
 
-    `measured_s` is this process's running mean, None at first; `assumed_s` is a CPU's until then.
+    `measured_s` is this process's running mean, None at first, `recalled_s` an earlier process's, or None; `assumed_s`
+    is a CPU's until then.
     """
 
     def __init__(self) -> None:
         self.measured_s: float | None = None
         self.assumed_s = math.inf
         self.attention_s = 0.0
-        self._recalled_s: float | None = None
+        self.recalled_s: float | None = None
 
     @property
     def token_s(self) -> float | None:
         """Seconds per token: measured here, else recalled from an earlier process, else None."""
-        return self.measured_s or self._recalled_s
+        return self.measured_s or self.recalled_s
 
     def assume(self, parameters: int, threads: int, attention_s: float = 0.0) -> None:
         """Guess from the model's size and the CPU's threads."""
@@ -51,10 +52,6 @@ class PrefillThroughput:
 
     def _more_s(self, start: int, end: int) -> float:
         return self.attention_s * ((start + end) / 2 - _BEFORE)
-
-    def recall(self, token_s: float | None) -> None:
-        """Take over what an earlier process measured, or None."""
-        self._recalled_s = token_s
 
 
 def _shifted(token_s: float, more_s: float) -> float:

@@ -1,12 +1,7 @@
 """Drafts guess how an answer goes on; the target verifies many guesses in one pass. One draft method, one module.
 
-To add a method, for example for draft files of another architecture that llama.cpp runs:
-
-1. Add a module here with a class that has the four methods of `base.Draft`, and a function that opens it.
-2. End it with `METHOD = FileMethod("architecture", open_it)`. Being here, it is found; nothing else lists it.
-3. Build on `shared/`: `hidden_states` if it reads the target's hidden states.
-4. Raise DraftError, naming `file.name` and what to do, where draft and target do not fit.
-5. Add `tests/unit/targets/drafts/test_MODULE.py`: answers must be the same as without the draft (see `test_dflash`).
+CONTRIBUTING.md says how to add one. Build on `shared/`: `hidden_states` if it reads the target's hidden states. Raise
+DraftError, naming `file.name` and what to do, where draft and target do not fit.
 """
 
 from __future__ import annotations

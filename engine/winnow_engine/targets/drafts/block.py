@@ -147,10 +147,8 @@ class BlockMemory(HiddenStateMemory):
         self._evaluated += len(states)
         return self._context.logits(last)[len(states) - 1 - (size - last) :][:places]
 
-    def _evaluate_batch(
-        self, start: int, states: NDArray[np.float32], behind: NDArray[np.int32], abort: AbortFlag
-    ) -> bool:
-        return self._context.decode(start, abort, states=self._maker.rows(states, behind))
+    def _rows(self, states: NDArray[np.float32], behind: NDArray[np.int32]) -> NDArray[np.float32]:
+        return self._maker.rows(states, behind)
 
 
 class BlockDraft(HiddenStateDraft[BlockMemory]):

@@ -64,11 +64,6 @@ class DFlashMemory(HiddenStateMemory):
         done = self._context.decode(self._evaluated, abort, tokens=tokens, last=len(tokens))
         return self._context.logits(len(tokens)) if done else None
 
-    def _evaluate_batch(
-        self, start: int, states: NDArray[np.float32], behind: NDArray[np.int32], abort: AbortFlag
-    ) -> bool:
-        return self._context.decode(start, abort, states=states)
-
 
 class DFlashDraft(HiddenStateDraft[DFlashMemory]):
     """Drafts a whole block at once."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field
 
@@ -63,12 +62,6 @@ class DecodedAnswer:
         self.first_token_at = self.first_token_at or time.perf_counter()
         self.tokens.append(token)
 
-    def count_round(self, tree: DraftTree, path: Sequence[int]) -> None:
-        """Record a round: the draft's `tree` and the nodes that were accepted."""
-        self.rounds += 1
-        self.drafted += len(tree)
-        self.accepted += len(path)
-
     def show(self, text: str) -> None:
         """Pass `text` on, unless it is empty."""
         if text:
@@ -112,7 +105,9 @@ def decode(
                 goes_on = _agree(tree, cache.context, sampler, writer, path)
             finally:
                 cache.keep(tree, path)
-                answer.count_round(tree, path)
+                answer.rounds += 1
+                answer.drafted += len(tree)
+                answer.accepted += len(path)
     writer.end()
 
 
@@ -146,7 +141,8 @@ class _Writer:
         self._most, self._most_thought = sampling.max_tokens, thought_limit
         self._thoughts = thoughts or ThoughtStream()
         self._stream = TextStream(sampling.stop, self._thoughts)
-        self._markers = _marker_tokens(self._thoughts, vocabulary)
+        markers = (text for one in self._thoughts.markers for text in (one.opening, one.closing, one.direct))
+        self._markers = {token for text in markers for token in vocabulary.tokenize(text, special=True).tolist()}
         self._endings, self.overthinks = 0, False
 
     @property
@@ -196,12 +192,6 @@ class _Writer:
             self._answer.show(self._stream.feed(self._vocabulary.piece(token, special=special)))
         if self._thoughts.begun and not self._thoughts.answering:
             self._answer.thought_tokens = len(self._answer.tokens)
-
-
-def _marker_tokens(thoughts: ThoughtStream, vocabulary: Vocabulary) -> set[int]:
-    """The tokens of all markers, of which some are control tokens."""
-    texts = (text for one in thoughts.markers for text in (one.opening, one.closing, one.direct))
-    return {token for text in texts for token in vocabulary.tokenize(text, special=True).tolist()}
 
 
 class Sampler:

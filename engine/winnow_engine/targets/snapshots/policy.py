@@ -41,7 +41,7 @@ class SnapshotPolicy:
         """`keeps_states`: the model's memory cannot forget only a part, so that a snapshot must fit as a whole."""
         self._snapshots, self._writer, self._whole = snapshots, writer, keeps_states
         self._throughput = throughput
-        throughput.recall(snapshots.newest_token_s())
+        throughput.recalled_s = snapshots.newest_token_s()
         self._bytes_per_s = _GUESSED_BYTES_PER_S
         self._head: Snapshot | None = None
 

@@ -65,11 +65,12 @@ def write_block(
 
     stored = GgufTensors(target, read_header(target))
     head = "output.weight" if "output.weight" in stored else "token_embd.weight"
-    rows = np.ascontiguousarray(stored.stored_rows(head)[tables["tokens"]])
+    info = stored.info(head)
+    rows = np.ascontiguousarray(stored.stored(head).reshape(info.shape[0], -1)[tables["tokens"]])
     with temporary(out.parent) as part, temporary(out.parent) as beside:
         writer = GGUFWriter(part, "qwen3")
         _describe(writer, shape)
-        for name, (data, kind) in {"token_embd.weight": (rows, stored.info(head).type), **layers}.items():
+        for name, (data, kind) in {"token_embd.weight": (rows, info.type), **layers}.items():
             writer.add_tensor(name, data, raw_dtype=kind)
         writer.write_header_to_file()
         writer.write_kv_data_to_file()

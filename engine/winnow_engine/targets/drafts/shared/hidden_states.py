@@ -21,7 +21,7 @@ States = Callable[[slice], NDArray[np.float32]]
 """Hidden states of the tokens in a slice of an evaluation's: shape (tokens, layers * width)."""
 
 
-class HiddenStateMemory(ABC):
+class HiddenStateMemory:
     """The hidden states of the target's tokens, from the first one known on, in a draft's own context.
 
     New ones wait until they fill a batch or are needed. The last one always waits, because only the token behind it
@@ -87,16 +87,15 @@ class HiddenStateMemory(ABC):
         step = self._context.n_batch
         for start in range(0, len(behind), step):
             batch = np.ascontiguousarray(states[start : start + step])
-            if not self._evaluate_batch(self._evaluated, batch, behind[start : start + step].copy(), abort):
+            rows = self._rows(batch, behind[start : start + step].copy())
+            if not self._context.decode(self._evaluated, abort, states=rows):
                 return False
             self._evaluated += len(batch)
         return True
 
-    @abstractmethod
-    def _evaluate_batch(
-        self, start: int, states: NDArray[np.float32], behind: NDArray[np.int32], abort: AbortFlag
-    ) -> bool:
-        """Evaluate hidden states into the context, each with the token `behind` it; False if aborted."""
+    def _rows(self, states: NDArray[np.float32], behind: NDArray[np.int32]) -> NDArray[np.float32]:
+        """The rows to evaluate for hidden states, each with the token `behind` it."""
+        return states
 
     def _joined(self) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
         states, tokens = zip(*self._waiting, strict=True)
