@@ -113,7 +113,6 @@ def _pairs(before: Sequence[bytes], after: Sequence[bytes]) -> list[tuple[int, i
 
 
 def _numbers(lines: Sequence[bytes]) -> dict[bytes, list[int]]:
-    """The places of each line."""
     found: dict[bytes, list[int]] = {}
     for number, line in enumerate(lines):
         found.setdefault(line, []).append(number)

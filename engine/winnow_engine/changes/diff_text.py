@@ -191,8 +191,5 @@ def _head(unit: ChangedUnit, place: Cursor | None) -> str:
 def _lines(rows: Iterable[_Row]) -> Iterator[str]:
     """Rows as text; at most two blank ones in a row, because a notebook has them in place of its outputs."""
     for (mark, is_blank), run in groupby(rows, key=lambda row: (row.mark, not row.text.strip())):
-        yield from (f"{mark}{_text(row.text)}" for row in islice(run, _MOST_BLANK if is_blank else None))
-
-
-def _text(line: bytes) -> str:
-    return line.decode("utf-8", "replace")
+        shown = islice(run, _MOST_BLANK if is_blank else None)
+        yield from (f"{mark}{row.text.decode('utf-8', 'replace')}" for row in shown)

@@ -126,15 +126,9 @@ def _files(repository: Repository, folder: Folder, revisions: Revisions, workspa
     before, after, prefix = revisions.before, revisions.after, repository.prefix
     changed = staged_changes(repository, before) if after == STAGED else tree_changes(repository, before, after)
     inside = [one for one in changed if any((path or "").startswith(prefix) for path in (one.before, one.after))]
-    contents = blobs(repository.git, _wanted(inside))
+    sides = ((one.before_blob, one.after_blob) for one in inside if not _why_unread(one))
+    contents = blobs(repository.git, (blob for pair in sides for blob in pair if blob is not None))
     yield from (_read(change, folder, prefix, contents) for change in inside)
-
-
-def _wanted(changed: Iterable[FileChange]) -> Iterator[str]:
-    """The blobs to read: those of files that people write."""
-    for change in changed:
-        if not _why_unread(change):
-            yield from (blob for blob in (change.before_blob, change.after_blob) if blob is not None)
 
 
 def _read(change: FileChange, folder: Folder, prefix: str, contents: Mapping[str, bytes]) -> ChangedFile:

@@ -59,14 +59,16 @@ def users_of(workspace: Workspace, touched: Sequence[TouchedFile]) -> Iterator[t
 def _users_gain(workspace: Workspace, names: Iterable[str], near: Scores) -> Scores:
     gain = np.zeros(len(workspace.units), np.float32)
     for name in sorted(names):
-        users = _users(workspace, name)
-        gain[users] = np.maximum(gain[users], _USER + _SURE * _surety(workspace, name) + _NEAR * near[users])
+        users, definitions = _users(workspace, name), len(workspace.symbols.defining(name))
+        # Certainty, from 0 to 1, that a use of the name means this definition, lower for names with many users.
+        surety = float(1 / max(definitions, 1) * min(1.0, np.sqrt(_USUAL_USERS / max(len(users), 1))))
+        gain[users] = np.maximum(gain[users], _USER + _SURE * surety + _NEAR * near[users])
     return gain
 
 
 def _definitions_gain(workspace: Workspace, touched: Sequence[TouchedFile], defined: Collection[str]) -> Scores:
     gain = np.zeros(len(workspace.units), np.float32)
-    for name in sorted(_used(touched)):
+    for name in sorted(_names(touched, lambda symbols: symbols.references) - _defined(touched)):
         definitions = list(workspace.symbols.defining(name))
         if len(definitions) <= _MOST_DEFINITIONS:
             gain[definitions] = _USED
@@ -99,19 +101,8 @@ def _users(workspace: Workspace, name: str) -> list[int]:
     return [unit for unit in found if workspace.units[unit][1].kind is not UnitKind.IMPORTS]
 
 
-def _surety(workspace: Workspace, name: str) -> float:
-    """Certainty, from 0 to 1, that a use of a name means this definition, lower for names with many users."""
-    definitions, users = len(workspace.symbols.defining(name)), len(_users(workspace, name))
-    return float(1 / max(definitions, 1) * min(1.0, np.sqrt(_USUAL_USERS / max(users, 1))))
-
-
 def _defined(touched: Sequence[TouchedFile]) -> set[str]:
     return _names(touched, lambda symbols: symbols.definitions)
-
-
-def _used(touched: Sequence[TouchedFile]) -> set[str]:
-    """The names that the changed units use, or used, and none of them defines."""
-    return _names(touched, lambda symbols: symbols.references) - _defined(touched)
 
 
 def _names(touched: Sequence[TouchedFile], pairs: Callable[[FileSymbols], Iterable[tuple[str, int]]]) -> set[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -87,14 +87,11 @@ def file_units(file: ChangedFile) -> FileUnits:
     now = sorted(new | {partner[unit] for unit in gone if unit in partner})
     paired = [(origin.get(unit), unit) for unit in now]
     removed = [(unit, None) for unit in sorted(gone) if unit not in partner]
-    return FileUnits(file, before, after, tuple(_changed(file, before, after, [*paired, *removed])))
-
-
-def _changed(
-    file: ChangedFile, before: FileAnalysis, after: FileAnalysis, pairs: Iterable[tuple[int | None, int | None]]
-) -> Iterator[ChangedUnit]:
-    for old, new in pairs:
-        yield ChangedUnit(file, None if old is None else before.units[old], None if new is None else after.units[new])
+    changed = tuple(
+        ChangedUnit(file, None if old is None else before.units[old], None if new is None else after.units[new])
+        for old, new in [*paired, *removed]
+    )
+    return FileUnits(file, before, after, changed)
 
 
 def _holding(units: Sequence[Unit], lines: Iterable[int]) -> set[int]:
@@ -108,7 +105,8 @@ def _unit_of_line(units: Sequence[Unit]) -> dict[int, int]:
 
 def _partners(file: ChangedFile, before: Sequence[Unit], after: Sequence[Unit]) -> dict[int, int]:
     """Index of the unit after the change for each unit before it; none twice."""
-    found = dict(_by_name(before, after))
+    ours, theirs = _unique(before), _unique(after)
+    found = {ours[key]: theirs[key] for key in ours if key in theirs}
     free_before, free_after = set(range(len(before))) - set(found), set(range(len(after))) - set(found.values())
     for old, new, _ in _by_lines(file, before, after):
         if old in free_before and new in free_after:
@@ -116,11 +114,6 @@ def _partners(file: ChangedFile, before: Sequence[Unit], after: Sequence[Unit]) 
             free_before.remove(old)
             free_after.remove(new)
     return found
-
-
-def _by_name(before: Sequence[Unit], after: Sequence[Unit]) -> Iterator[tuple[int, int]]:
-    ours, theirs = _unique(before), _unique(after)
-    return ((ours[key], theirs[key]) for key in ours if key in theirs)
 
 
 def _unique(units: Sequence[Unit]) -> Mapping[tuple[str, str], int]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from winnow_engine.chat.passages import Ranges, passages, prose, rebuilt
+from winnow_engine.chat.passages import passages, prose, rebuilt
 from winnow_engine.core import Cancellation, ignore
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.prompting.messages import Message
 from winnow_engine.question import Question, Turn
-from winnow_engine.selection.budget import Focus, KeptUnit, choose
+from winnow_engine.selection.budget import Focus, choose
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.scoring_input import ask_drafter
@@ -46,29 +46,22 @@ class Compressor:
     def within(self, budget: int) -> list[Message]:
         """The conversation with at most `budget` of those tokens, in order. What is left out is marked."""
         pieces = choose(self._source, self._scores, budget, self._newest(budget)) if budget else []
-        return rebuilt(self._messages, self._passages, self._kept(pieces))
+        by_path = groupby(pieces, key=lambda piece: self._workspace.units[piece.unit][0].path)
+        kept = {path: [(piece.start_line, piece.end_line) for piece in own] for path, own in by_path}
+        return rebuilt(self._messages, self._passages, kept)
 
     def _newest(self, budget: int) -> Focus:
         """The units of the newest messages, to keep first: as many whole messages as fit their share."""
         room, units, end = _NEWEST_SHARE * budget, list[int](), len(self._source.tokens)
-        for start in self._message_starts[::-1]:
+        first_units: dict[int, int] = {}
+        for passage, start in zip(self._passages, self._workspace.unit_starts.tolist(), strict=False):
+            first_units.setdefault(passage.message, start)
+        for start in reversed(first_units.values()):
             room -= int(self._source.tokens[start:end].sum())
             if room < 0:
                 break
             units, end = [*range(start, end), *units], start
         return Focus((), (1, 1), tuple(units))
-
-    @property
-    def _message_starts(self) -> list[int]:
-        """The first unit of each message that may be cut."""
-        first: dict[int, int] = {}
-        for passage, start in zip(self._passages, self._workspace.unit_starts.tolist(), strict=False):
-            first.setdefault(passage.message, start)
-        return list(first.values())
-
-    def _kept(self, pieces: Sequence[KeptUnit]) -> dict[str, Ranges]:
-        by_path = groupby(pieces, key=lambda piece: self._workspace.units[piece.unit][0].path)
-        return {path: [(piece.start_line, piece.end_line) for piece in own] for path, own in by_path}
 
 
 def question_of(messages: Sequence[Message]) -> Question:

@@ -67,8 +67,9 @@ def _where(passage: EditedLines, request: WantedEdit) -> str:
 
 def _edits(passage: EditedLines, code: str) -> Iterator[LineEdit]:
     """The imports that are new, and the lines of the passage that differ. In order: imports stand above functions."""
-    pieces = _units_of(code, passage.file.path)
-    lines = _of_function(passage, pieces) if passage.definition else text_lines(code)
+    given = text_lines(code)
+    pieces = [_unit(unit, given) for unit in analyse(passage.file.path, code.encode()).units]
+    lines = _of_function(passage, pieces) if passage.definition else given
     if _is_part(passage, lines):
         raise NoCodeError("the block is empty, or only part of the code")
     new = _with_kept_head(passage.lines, reindented(lines, passage.lines))
@@ -107,11 +108,6 @@ def _with_kept_head(old: Sequence[str], new: Sequence[str]) -> list[str]:
     first = new[0].strip()
     lacks = head.index(first) if first in head else 0 if _COMMENT.match(first) else size
     return [*old[:lacks], *new]
-
-
-def _units_of(code: str, path: str) -> list[_SnippetUnit]:
-    lines = text_lines(code)
-    return [_unit(unit, lines) for unit in analyse(path, code.encode()).units]
 
 
 def _unit(unit: Unit, lines: Sequence[str]) -> _SnippetUnit:

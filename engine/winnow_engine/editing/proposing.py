@@ -61,17 +61,15 @@ def propose(
     selection = assistant.select(sources, task.question, budget, progress, cancellation)
     target = assistant.target.wait_for(cancellation)
     most = min(int(_MORE * target.count(task.expected)) + _LEAST_ANSWER, target.context_limit // 2)
-    sampling = replace(_drawn(sampling, request.attempt), max_tokens=most, stop=())
+    if request.attempt:
+        sampling = replace(sampling, temperature=_TEMPERATURE_AGAIN, seed=request.attempt)
+    sampling = replace(sampling, max_tokens=most, stop=())
     spans, prompt = _fitted(selection, task, target, sampling)
     on_kept(Kept.of(spans, target.seconds_to_read(prompt)))
     generation = _generated(target, prompt, sampling, task, progress, cancellation)
     edit = _edit(generation, task)
     notices = (*selection.notices, *generation.notices)
     return Proposal(task.title, edit, is_sound(edit), spans, selection.stats, generation, notices)
-
-
-def _drawn(sampling: Sampling, attempt: int) -> Sampling:
-    return replace(sampling, temperature=_TEMPERATURE_AGAIN, seed=attempt) if attempt else sampling
 
 
 def _fitted(selection: Selection, task: EditTask, target: Target, sampling: Sampling) -> tuple[tuple[Span, ...], Any]:

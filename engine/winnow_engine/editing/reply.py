@@ -47,13 +47,9 @@ def _as_tabs_or_spaces(code: Sequence[str], tabs: bool | None) -> Sequence[str]:
         return code
     if not tabs:
         return [line.replace("\t", " " * _WIDTH, indentation(line).count("\t")) for line in code]
-    width = _width(code)
-    return ["\t" * (len(indentation(line)) // width) + line[len(indentation(line)) // width * width :] for line in code]
-
-
-def _width(code: Sequence[str]) -> int:
     depths = sorted({len(indentation(line)) for line in code if line.strip()})
-    return min((deeper - depth for depth, deeper in pairwise(depths)), default=0) or _WIDTH
+    width = min((deeper - depth for depth, deeper in pairwise(depths)), default=0) or _WIDTH
+    return ["\t" * (len(indentation(line)) // width) + line[len(indentation(line)) // width * width :] for line in code]
 
 
 Read = Callable[[str], FileEdit]

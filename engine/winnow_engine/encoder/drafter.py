@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
@@ -22,12 +22,12 @@ from winnow_engine.encoder.merged_weights import default_folder as weights_folde
 from winnow_engine.encoder.profile import Arrays, Profile, QuestionStates, TwoLevelProfile
 from winnow_engine.encoder.profiles import OpenedProfile, fusion_for, open_profile
 from winnow_engine.encoder.segments import question_batch
-from winnow_engine.encoder.template import EncodedQuestion, Template
+from winnow_engine.encoder.template import Template
 from winnow_engine.encoder.weights import GgufTensors, load_weights, shape_of
 from winnow_engine.errors import UnsupportedModelError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
-from winnow_engine.models.gguf_header import GgufHeader, read_header
+from winnow_engine.models.gguf_header import read_header
 from winnow_engine.platform import physical_cores
 from winnow_engine.question import CodeAtCursor
 
@@ -42,7 +42,10 @@ class Drafter:
         with ThreadPoolExecutor(2) as pool:  # llama.cpp reads the vocabulary (0.4 s) beside the rest
             warm = pool.submit(warm_up)  # 4 s once for a machine
             vocabulary = pool.submit(lambda: Vocabulary(LlamaModel(path, vocabulary_only=True)))
-            opened = _opened(tensors, header, profile)
+            if profile is None:
+                opened = open_profile(tensors, shape_of(header, 1), header.block_count)
+            else:
+                opened = OpenedProfile(profile, fusion_for(profile))
             self._profile, self.fusion, self.notice = opened.profile, opened.fusion, opened.notice
             self.reranker = opened.reranker  # the profile's, which `winnow_engine.reranker` opens
             self.identity = tensors.identity(opened.profile.layers, opened.profile.identity)  # of what is kept on disk
@@ -126,7 +129,11 @@ class Drafter:
         """The states of questions about the same code, if any; they are read in one batch. Raises CancelledError."""
         asked = [self.template.question(text, code) for text in questions]
         nulls = self.template.null_questions(code) if self._profile.taps else []
-        states = self._states([*asked, *nulls], cancellation.check)
+        questions_read = [*asked, *nulls]
+        batch = question_batch([one.ids for one in questions_read], len(self.template.prefix))
+        encoded = self._encoder.encode(batch, self._profile.taps, cancellation.check)
+        rows = [slice(int(start), int(end)) for start, end in pairwise(batch.offsets)]
+        states = [QuestionStates(_part(encoded, at), one.body) for at, one in zip(rows, questions_read, strict=True)]
         return [replace(one, nulls=tuple(states[len(asked) :])) for one in states[: len(asked)]]
 
     def _notify(self, notice: str) -> None:
@@ -148,18 +155,6 @@ class Drafter:
             threads or (cores if on_cpu else 2),
             1 if on_cpu else max(cores - 1, 1),
         )
-
-    def _states(self, questions: Sequence[EncodedQuestion], check: Callable[[], None]) -> list[QuestionStates]:
-        batch = question_batch([one.ids for one in questions], len(self.template.prefix))
-        encoded = self._encoder.encode(batch, self._profile.taps, check)
-        rows = [slice(int(start), int(end)) for start, end in pairwise(batch.offsets)]
-        return [QuestionStates(_part(encoded, at), one.body) for at, one in zip(rows, questions, strict=True)]
-
-
-def _opened(tensors: GgufTensors, header: GgufHeader, given: Profile | None) -> OpenedProfile:
-    if given is not None:
-        return OpenedProfile(given, fusion_for(given))
-    return open_profile(tensors, shape_of(header, 1), header.block_count)
 
 
 def _part(encoded: Encoded, rows: slice) -> Encoded:

@@ -79,7 +79,10 @@ class HeadsProfile:
         keys, rows = encoder.encode(batch, self.taps, check).keys, rows_of(runs)
         tokens: dict[str, NDArray[Any]] = {}
         for layer, kv in {self._key_head(h) for h in self._heads}:
-            tokens |= _stored(f"{layer}.{kv}", keys[layer][rows, kv] - centres[layer][kv])
+            centred = keys[layer][rows, kv] - centres[layer][kv]
+            codes, scales = quantise_keys(centred)
+            lengths = np.linalg.norm(centred, axis=1)
+            tokens |= {f"{layer}.{kv}": codes, f"{layer}.{kv}.scales": (scales * lengths).astype(np.float16)}
         return ReadArrays(tokens, {})
 
     def keep(self, read: ReadArrays, units: Int32, count: int) -> Arrays:
@@ -120,12 +123,6 @@ class HeadsProfile:
             return np.asarray(np.maximum(peak - normaliser, -30).mean(axis=1), np.float32)
         average = np.exp(mass - normaliser).mean(axis=1)
         return np.asarray(np.log(np.maximum(average, 1e-12)), np.float32)
-
-
-def _stored(name: str, keys: Float32) -> Arrays:
-    """Keys float32 [S, D] as they are stored: int8 codes with a float16 scale each."""
-    codes, scales = quantise_keys(keys)
-    return {name: codes, f"{name}.scales": (scales * np.linalg.norm(keys, axis=1)).astype(np.float16)}
 
 
 def heads_of(entries: Any, heads: int, group: int) -> HeadsProfile:

@@ -47,7 +47,11 @@ class MergedWeights:
         layers = tuple(self._mapped(number) or self._kept(number, compute) for number in range(count))
         with suppress(OSError):
             os.utime(self._folder)
-        _trim(self._folder.parent)
+        models = self._folder.parent
+        kept = [path for path, *_ in used_last_first(models) if path.is_dir()][:KEPT]
+        for path, *_ in files_in(models):
+            if path not in kept:
+                shutil.rmtree(path, ignore_errors=True)
         return layers
 
     def _mapped(self, number: int) -> LayerWeights | None:
@@ -74,14 +78,6 @@ def _write(path: Path, layer: LayerWeights) -> None:
     if shutil.disk_usage(path.parent).free < sum(tensor.nbytes for tensor in tensors.values()) + _LEFT_FREE:
         raise OSError("the disk is almost full")
     write_arrays(path, {name: [tensor] for name, tensor in tensors.items()})
-
-
-def _trim(folder: Path) -> None:
-    """Delete the weights of all models but the `KEPT` used last."""
-    kept = [path for path, *_ in used_last_first(folder) if path.is_dir()][:KEPT]
-    for path, *_ in files_in(folder):
-        if path not in kept:
-            shutil.rmtree(path, ignore_errors=True)
 
 
 def name_of(identity: str, form: MatrixForm) -> str:

@@ -49,14 +49,11 @@ class GgufTensors:
             raise UnsupportedModelError(f"the model has no tensor {name!r}, which a drafter needs; {_REMEDY}")
         return self._tensors[name]
 
-    def names(self, layers: int) -> list[str]:
-        """The tensors of the first `layers` layers."""
-        return sorted(name for name in self._tensors if name.startswith(tuple(f"blk.{i}." for i in range(layers))))
-
     def identity(self, layers: int, updated: str) -> str:
         """Names the first `layers` layers as stored, with the update of that identity: 32 characters (0.05 s for 8)."""
         digest = hashlib.sha256(updated.encode())
-        for name in self.names(layers):
+        blocks = tuple(f"blk.{number}." for number in range(layers))
+        for name in sorted(name for name in self._tensors if name.startswith(blocks)):
             digest.update(self.stored(name).data)
         return digest.hexdigest()[:32]
 

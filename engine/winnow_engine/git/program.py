@@ -184,9 +184,11 @@ def environment_for_git(environment: Mapping[str, str]) -> dict[str, str]:
 def failure(directory: Path, arguments: Sequence[str], complaint: str) -> GitError:
     """The error that git's own words on standard error mean."""
     if "dubious ownership" in complaint or "unsafe repository" in complaint:
+        quoted = complaint.split("'")
+        owned = (quoted[1] if len(quoted) > 2 else "") or directory
         return UntrustedRepositoryError(
             f"the repository of {directory} belongs to another user, so git does not read it: if you trust it, run "
-            f"`git config --global --add safe.directory {_owned(complaint) or directory}`"
+            f"`git config --global --add safe.directory {owned}`"
         )
     if "not a git repository" in complaint:
         return NotARepositoryError(f"{directory} lies in no git repository: changes are known of repositories only")
@@ -212,11 +214,6 @@ def _program(path: str) -> str:
     if found is None:
         raise GitMissingError("there is no git program on the PATH: install git to ask about changes and history")
     return found
-
-
-def _owned(complaint: str) -> str | None:
-    parts = complaint.split("'")
-    return parts[1] if len(parts) > 2 else None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

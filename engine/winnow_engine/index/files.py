@@ -109,7 +109,6 @@ def _leading_to(paths: Iterable[str]) -> Set[str]:
 
 
 def _by_folder(files: Iterable[str]) -> Mapping[str, list[str]]:
-    """The files in each folder."""
     found = defaultdict[str, list[str]](list)
     for file in files:
         found[file.rpartition("/")[0]].append(file)

@@ -59,8 +59,9 @@ def names_of(record: Record) -> list[str]:
 
 def analysis_of(record: Record) -> FileAnalysis:
     """The analysis that a record was made from."""
-    definitions, references = (_pairs(occurrences(record, name)) for name in ("definitions", "references"))
-    return FileAnalysis(units_of(record["units"], names_of(record)), FileSymbols(definitions, references))
+    found = (occurrences(record, name) for name in ("definitions", "references"))
+    pairs = (tuple((one.terms[term], unit) for term, unit, _ in one.rows.tolist()) for one in found)
+    return FileAnalysis(units_of(record["units"], names_of(record)), FileSymbols(*pairs))
 
 
 def units_of(rows: NDArray[Any], names: Iterable[str]) -> tuple[Unit, ...]:
@@ -89,10 +90,6 @@ def _numbers(unit: Unit) -> Sequence[int]:
 
 def _arrays(name: str, found: Occurrences) -> dict[str, NDArray[Any]]:
     return {name: found.rows, f"{name}_terms": _packed(list(found.terms))}
-
-
-def _pairs(found: Occurrences) -> tuple[tuple[str, int], ...]:
-    return tuple((found.terms[term], unit) for term, unit, _ in found.rows.tolist())
 
 
 def _packed(value: object) -> NDArray[np.uint8]:

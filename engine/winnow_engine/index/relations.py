@@ -7,7 +7,7 @@ method of another file counts only where its name follows a dot or the like.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from winnow_engine.core import Unit, UnitKind
@@ -48,21 +48,19 @@ def relations(workspace: Workspace, cursor: Cursor) -> Relations:
     file = workspace.file(cursor.path)
     units = tuple(workspace.units[number][1] for number in at)
     defined, used = workspace.names_at(cursor)
-    return Relations(units, tuple(_uses(workspace, file, at, used)), tuple(_used_by(workspace, file, at, defined)))
-
-
-def _uses(workspace: Workspace, file: IndexedFile, at: range, used: set[str]) -> Iterator[Relation]:
-    for name in _surest_first(workspace, used, near=file):
-        for number in workspace.symbols.defining(name):
-            if number not in at and _may_be_meant(name, file, workspace, at, number):
-                yield _related(workspace, name, number)
-
-
-def _used_by(workspace: Workspace, file: IndexedFile, at: range, defined: set[str]) -> Iterator[Relation]:
-    for name in _surest_first(workspace, defined, near=file):
-        for number in workspace.symbols.using_name(name):
-            if number not in at:
-                yield _related(workspace, name, number)
+    uses = (
+        _related(workspace, name, number)
+        for name in _surest_first(workspace, used, near=file)
+        for number in workspace.symbols.defining(name)
+        if number not in at and _may_be_meant(name, file, workspace, at, number)
+    )
+    used_by = (
+        _related(workspace, name, number)
+        for name in _surest_first(workspace, defined, near=file)
+        for number in workspace.symbols.using_name(name)
+        if number not in at
+    )
+    return Relations(units, tuple(uses), tuple(used_by))
 
 
 def _may_be_meant(name: str, file: IndexedFile, workspace: Workspace, at: range, number: int) -> bool:

@@ -59,8 +59,7 @@ class LlamaContext:
                 f"cannot make a context of {n_ctx} tokens with {options.kv_type} keys and values: "
                 f"{last_errors()}. Lower the budget, or choose a smaller KV type"
             )
-        self._threads = ThreadPool(options.threads)
-        self._threads.attach(self.handle)
+        self._threads = ThreadPool(options.threads, self.handle)
         self._memory = llama_cpp.llama_get_memory(self.handle)
         self._prefix = SharedPrefix(self._memory)
         self._first = int(self._prefix.shared and branches > 1)  # of a tree's branches; sequence 0 is the trunk

@@ -53,17 +53,13 @@ class SharedPrefix:
 
     def __init__(self, memory: int) -> None:
         """`memory` is that of a context; some kinds have no trunk, as recurrent ones."""
-        self._memory, self._set = memory, _setter()
+        self._memory = memory
+        self._set = added_function("winnow_set_trunk", ctypes.c_bool, [ctypes.c_void_p, ctypes.c_int32])
         self.shared = self.share(0)
 
     def share(self, end: int) -> bool:
         """Have the other sequences see sequence 0 before position `end`. False if they have to be copies of it."""
         return self._set is not None and self._set(self._memory, end)
-
-
-@cache
-def _setter() -> Callable[..., bool] | None:
-    return added_function("winnow_set_trunk", ctypes.c_bool, [ctypes.c_void_p, ctypes.c_int32])
 
 
 class Choices:

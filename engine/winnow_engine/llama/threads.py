@@ -38,15 +38,12 @@ _attach.argtypes, _attach.restype = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_
 
 
 class ThreadPool:
-    """Threads for the contexts it is attached to, of which one may evaluate at a time."""
+    """Threads that a llama.cpp context computes with. Free it before closing them."""
 
-    def __init__(self, n_threads: int) -> None:
+    def __init__(self, n_threads: int, context: int) -> None:
         """Start `n_threads` but for one, the caller's. They sleep until there is work; none polls for it."""
         self._handle = _new(ctypes.byref(_Params(n_threads=min(n_threads, _MOST_THREADS))))
         assert self._handle, "llama.cpp made no threads"
-
-    def attach(self, context: int) -> None:
-        """Make the llama.cpp context compute with these threads. Free it before closing them."""
         _attach(context, self._handle, self._handle)
 
     def close(self) -> None:

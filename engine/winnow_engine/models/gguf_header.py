@@ -188,7 +188,10 @@ def _parse(cursor: _Cursor) -> tuple[dict[str, Scalar], dict[str, TensorInfo]]:
     value_count = cursor.integer(GGUFValueType.UINT64)
     values = _values(cursor, value_count)
     tensors = _tensors(cursor, tensor_count)
-    base = _aligned(cursor, values.get("general.alignment", _DEFAULT_ALIGNMENT))
+    alignment = values.get("general.alignment", _DEFAULT_ALIGNMENT)
+    if not isinstance(alignment, int) or alignment < 1:
+        raise cursor.damaged()
+    base = -(-cursor.offset // alignment) * alignment
     return values, {name: replace(tensor, offset=base + tensor.offset) for name, tensor in tensors.items()}
 
 
@@ -229,12 +232,6 @@ def _tensor(cursor: _Cursor) -> TensorInfo:
     block_items, block_bytes = GGML_QUANT_SIZES[GGMLQuantizationType(number)]
     size = math.prod(shape) // block_items * block_bytes
     return TensorInfo(shape, GGMLQuantizationType(number), cursor.integer(GGUFValueType.UINT64), size)
-
-
-def _aligned(cursor: _Cursor, alignment: Scalar) -> int:
-    if not isinstance(alignment, int) or alignment < 1:
-        raise cursor.damaged()
-    return -(-cursor.offset // alignment) * alignment
 
 
 def _header(path: Path, values: Mapping[str, Scalar], tensors: Mapping[str, TensorInfo]) -> GgufHeader:

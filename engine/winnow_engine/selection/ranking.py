@@ -141,7 +141,9 @@ class Ranked:
         shown = self._shown(budget_tokens)
         spans = self._units.spans(self.pieces(budget_tokens), self.shown)
         if shown is not None:
-            spans = self._with_change(spans, shown)
+            best = max((span.score for span in spans), default=round(self.scores.log_odds, 4))
+            changed = spans_shown(shown, self.workspace, spans, self.drafter.count, best)
+            spans = tuple(sorted([*spans, *changed], key=lambda span: (span.path, span.start_line)))
         kept, probability = sum(span.tokens for span in spans), self._answer_probability
         stats = SelectionStats(self.workspace_tokens, kept, self.keys.tokens, budget_tokens, round(probability, 3))
         notices = tuple(self._notices(spans, shown, budget_tokens))
@@ -156,7 +158,6 @@ class Ranked:
         return choose(units, self.worth, left, self._focus(left), self.question.places)
 
     def _notices(self, spans: Sequence[Span], shown: ShownChange | None, budget_tokens: int) -> Iterator[str]:
-        """Sentences for the user about a selection."""
         if self.drafter.notice:
             yield self.drafter.notice
         yield from self.notices
@@ -180,12 +181,6 @@ class Ranked:
     @property
     def _answer_probability(self) -> float:
         return float(1 / (1 + np.exp(-self.scores.log_odds)))
-
-    def _with_change(self, spans: tuple[Span, ...], shown: ShownChange) -> tuple[Span, ...]:
-        """The spans and the lines of a change, which score as the best of them, in path and line order."""
-        best = max((span.score for span in spans), default=round(self.scores.log_odds, 4))
-        changed = spans_shown(shown, self.workspace, spans, self.drafter.count, best)
-        return tuple(sorted([*spans, *changed], key=lambda span: (span.path, span.start_line)))
 
     def _shown(self, budget_tokens: int) -> ShownChange | None:
         change = self.question.change

@@ -69,12 +69,6 @@ class Matches:
         return self.workspace.symbols.asked(self.text)
 
     @cached_property
-    def names_at_cursor(self) -> set[str]:
-        """The names that the code at the cursor uses and does not itself define."""
-        cursor, code = self.question.cursor, self.question.code
-        return names_in(code.text) - self.workspace.names_at(cursor)[0] if cursor and code else set()
-
-    @cached_property
     def defined(self) -> Scores:
         """Scores of the units that define names it surely means, float32 [U]."""
         return self.workspace.symbols.definitions(self.names.certain)
@@ -91,8 +85,10 @@ class Matches:
 
     @cached_property
     def defined_for_cursor(self) -> Scores:
-        """Scores of the units that define names used at the cursor, float32 [U]."""
-        return self.workspace.symbols.definitions(self.names_at_cursor)
+        """Scores of the units that define names which the code at the cursor uses and does not define, float32 [U]."""
+        cursor, code = self.question.cursor, self.question.code
+        names = names_in(code.text) - self.workspace.names_at(cursor)[0] if cursor and code else set[str]()
+        return self.workspace.symbols.definitions(names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,9 @@ class TwoLevelSearch:
         found = neighbours(self.workspace, links, self.breadth.linked)
         wider, more = candidates.with_more(found), np.setdiff1d(found, candidates.units)
         if len(more):
-            scores = _merged(candidates.units, scores, more, self._scored(more, states))
+            order = np.argsort(np.concatenate([candidates.units, more]), kind="stable")
+            added = self._scored(more, states)
+            scores = {name: np.concatenate([values, added[name]])[order] for name, values in scores.items()}
         moments = _moments(coarse, wider)
         return replace(first, candidates=wider, drafter_scores=scores, moments=moments, links=links)
 
@@ -124,7 +126,6 @@ class TwoLevelSearch:
         return found
 
     def _sources(self, matches: Matches, coarse: Mapping[str, Scores]) -> Iterator[NDArray[np.int64]]:
-        """The units that each source of candidates gives."""
         breadth = self.breadth
         yield from (highest(scores, breadth.coarse) for scores in coarse.values())
         yield best(matches.words, breadth.words)
@@ -148,11 +149,3 @@ def _moments(coarse: Mapping[str, Scores], candidates: Candidates) -> dict[str, 
     if len(candidates.units) == candidates.total:
         return {}
     return {name: Moments(scores.mean(), scores.std()) for name, scores in coarse.items()}
-
-
-def _merged(
-    units: NDArray[np.int64], scores: Mapping[str, Scores], more: NDArray[np.int64], added: Mapping[str, Scores]
-) -> dict[str, Scores]:
-    """The scores of both, in the order of units."""
-    order = np.argsort(np.concatenate([units, more]), kind="stable")
-    return {name: np.concatenate([values, added[name]])[order] for name, values in scores.items()}

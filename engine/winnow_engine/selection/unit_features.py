@@ -87,14 +87,6 @@ def _words(asked: ScoringInput) -> Scores:
     return _deviations(asked.pick(words), Moments(words.mean(), words.std())) if len(words) else words
 
 
-def _titles(asked: ScoringInput) -> Scores:
-    return _capped(asked.pick(asked.matches.titles) * _WORDS_SCALE)
-
-
-def _paths(asked: ScoringInput) -> Scores:
-    return _capped(asked.matches.paths * _WORDS_SCALE)[asked.file_numbers]
-
-
 def _files(asked: ScoringInput) -> Scores:
     """1 / √(files that match) for the units of files that the question names, by their path or the end of it."""
     found = np.zeros(len(asked.workspace.files))
@@ -118,8 +110,8 @@ def _headers(asked: ScoringInput) -> Scores:
 
 _FEATURES: dict[str, Callable[[ScoringInput], Scores]] = {
     "words": _words,
-    "titles": _titles,
-    "paths": _paths,
+    "titles": lambda asked: _capped(asked.pick(asked.matches.titles) * _WORDS_SCALE),
+    "paths": lambda asked: _capped(asked.matches.paths * _WORDS_SCALE)[asked.file_numbers],
     "files": _files,
     "names": lambda asked: _capped(asked.pick(asked.matches.defined)),
     "mentions": lambda asked: _capped(asked.pick(asked.matches.mentioned)),
@@ -150,16 +142,10 @@ def _links(asked: ScoringInput, features: Mapping[str, Scores]) -> Links:
     places = _leaders(features, len(asked.drafter_scores))
     units, symbols = asked.scored.units, asked.workspace.symbols
     leaders = {int(units[place]): share for place, share in places.items()}
-    return Links(leaders, _file_shares(asked, leaders), symbols.used_by(leaders), symbols.using(leaders))
-
-
-def _file_shares(asked: ScoringInput, leaders: Mapping[int, float]) -> NDArray[np.float64]:
-    """The sum of the likelihoods of each file's leaders, given by number, float64 [F]."""
-    units = sorted(leaders)
-    files = asked.workspace.files_of(units)
-    shares = np.zeros(len(asked.workspace.files))
-    np.add.at(shares, files, np.array([leaders[unit] for unit in units], np.float32))
-    return shares
+    ordered, of_files = sorted(leaders), np.zeros(len(asked.workspace.files))
+    shares = np.array([leaders[unit] for unit in ordered], np.float32)
+    np.add.at(of_files, asked.workspace.files_of(ordered), shares)
+    return Links(leaders, of_files, symbols.used_by(leaders), symbols.using(leaders))
 
 
 def _neighbour_features(asked: ScoringInput, links: Links) -> dict[str, Scores]:

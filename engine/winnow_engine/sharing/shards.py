@@ -6,10 +6,9 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
@@ -111,7 +110,10 @@ def unpacked_table(data: bytes) -> Table:
         arrays = load(data)
         namespaces: list[str] = read_json(arrays["namespaces"].tobytes())
         table: dict[str, dict[str, RecordPlace]] = {name: {} for name in namespaces}
-        rows = zip(arrays["namespace"], arrays["key"], _places(arrays["place"]), arrays["checksum"], strict=True)
+        places = arrays["place"]
+        if places.dtype != np.int64 or np.any(places < 0):
+            raise ValueError("its records lie nowhere")
+        rows = zip(arrays["namespace"], arrays["key"], places.tolist(), arrays["checksum"], strict=True)
         for namespace, key, (start, size), check in rows:
             table[namespaces[namespace]][key.tobytes().hex()] = RecordPlace(start, size, check.tobytes())
     except (SafetensorError, KeyError, IndexError, ValueError, TypeError) as error:
@@ -132,12 +134,6 @@ def content_name(table: Table) -> str:
         for key in sorted(table[name]):
             digest.update(bytes.fromhex(key) + table[name][key].checksum)
     return digest.hexdigest()
-
-
-def _places(rows: NDArray[Any]) -> list[list[int]]:
-    if rows.dtype != np.int64 or np.any(rows < 0):
-        raise ValueError("its records lie nowhere")
-    return cast(list[list[int]], rows.tolist())
 
 
 def _bytes(parts: Iterable[bytes]) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:

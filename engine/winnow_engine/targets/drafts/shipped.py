@@ -49,7 +49,9 @@ def draft_of(target: Path) -> Path | None:
         if not (made.is_file() and made.with_suffix(".safetensors").is_file()):
             make_folder(made.parent, 0o700)
             put_together(folder / FILE, target, made)
-            _trim(made.parent)
+            for draft in [path for path, *_ in used_last_first(made.parent) if path.suffix == ".gguf"][_KEPT:]:
+                delete(draft)
+                delete(draft.with_suffix(".safetensors"))
     except (OSError, SafetensorError, DraftError) as error:
         _log.warning("the draft of %s is not used: %s", target.name, error)
         return None
@@ -76,13 +78,6 @@ def put_together(shipped: Path, target: Path, out: Path) -> None:
         raise DraftError(f"{shipped} is no draft that ships: {error!r}") from error
     layers = {name: (data, types.get(name, GGMLQuantizationType.F32)) for name, data in stored.items()}
     write_block(out, shape, layers, tables, target)
-
-
-def _trim(folder: Path) -> None:
-    whole = [path for path, _, _ in used_last_first(folder) if path.suffix == ".gguf"]
-    for path in whole[_KEPT:]:
-        delete(path)
-        delete(path.with_suffix(".safetensors"))
 
 
 def _made_here() -> Path:

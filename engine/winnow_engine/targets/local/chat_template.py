@@ -175,7 +175,9 @@ class ChatTemplate:
         pieces = placeholders.pieces(rendered[:end]), turns, (ending, (forced, True))
         read = [[vocabulary.tokenize(text, special=own) for text, own in of] for of in pieces]
         head, rest, last = (np.concatenate([np.empty(0, np.int32), *of]) for of in read)
-        tokens = _with_bos(np.concatenate([head, rest, last]), vocabulary.bos)
+        tokens = np.concatenate([head, rest, last])
+        if vocabulary.bos is not None and tokens[:1].tolist() != [vocabulary.bos]:
+            tokens = np.concatenate([np.array([vocabulary.bos], np.int32), tokens])
         lasting = len(tokens) - len(last)
         return LocalPrompt(tokens, lasting - len(rest), lasting)
 
@@ -273,12 +275,6 @@ def _check_complete(messages: Sequence[Message], contents: Sequence[str], used: 
         raise UnsupportedModelError(
             f"the target's chat template drops {' and '.join(dropped)} messages: choose another target"
         )
-
-
-def _with_bos(ids: Prompt, bos: int | None) -> Prompt:
-    if bos is None or ids[:1].tolist() == [bos]:
-        return ids
-    return np.concatenate([np.array([bos], np.int32), ids])
 
 
 def _refuse(reason: str) -> NoReturn:

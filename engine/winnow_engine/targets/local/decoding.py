@@ -185,7 +185,6 @@ class _Writer:
         return len(self._answer.tokens) - self._answer.thought_tokens
 
     def _add(self, token: int) -> None:
-        """Record a token, and show its text."""
         self._answer.add(token)
         special = not self._thoughts.answering and token in self._markers
         if not self._vocabulary.is_end(token):

@@ -38,8 +38,7 @@ class DraftContext:
         self.handle = llama_cpp.llama_init_from_model(model.handle, params)
         if not self.handle:
             raise TargetError(f"cannot make a context of {n_ctx} tokens for the draft: {last_errors()}")
-        self._threads = ThreadPool(options.threads)
-        self._threads.attach(self.handle)
+        self._threads = ThreadPool(options.threads, self.handle)
         self._memory = llama_cpp.llama_get_memory(self.handle)
 
     def decode(
