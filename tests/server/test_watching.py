@@ -81,13 +81,15 @@ async def test_folders_added_later_are_watched_too(connect, folder: Path, own_fo
 
 
 async def test_edits_in_the_editor_make_the_index_stale_until_it_has_followed(connect, own_folder: Path) -> None:
+    (own_folder / ".gitignore").write_text("*.log\n")
     client = await connect(own_folder, capabilities=EVERYTHING)
     await client.settled()
-    file = own_folder / "shop" / "pricing.py"
-    client.replace(client.open(file, file.read_text()), NEW)
+    for file in (own_folder / "app.log", own_folder / "shop" / "pricing.py"):
+        client.replace(client.open(file, file.read_text() if file.exists() else ""), NEW)
     status = await client.until(lambda: stale(client))
     assert (status["state"], status["message"]) == ("stale", "1 file changed")
     await followed(client)
+    assert max(status["index"]["staleFiles"] for status in client.statuses) == 1
 
 
 async def test_what_does_not_count_is_not_noticed(connect, own_folder: Path) -> None:

@@ -50,7 +50,7 @@ def register(server: WinnowServer) -> None:
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     async def files(params: types.DidChangeWatchedFilesParams) -> None:
-        await server.watcher.changed_on_disk(change.uri for change in params.changes)
+        await server.watcher.changed(change.uri for change in params.changes)
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: types.DidOpenTextDocumentParams) -> None:
@@ -58,8 +58,8 @@ def register(server: WinnowServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
-    def changed(params: types.DidChangeTextDocumentParams | types.DidCloseTextDocumentParams) -> None:
-        server.watcher.changed([params.text_document.uri])
+    async def changed(params: types.DidChangeTextDocumentParams | types.DidCloseTextDocumentParams) -> None:
+        await server.watcher.changed([params.text_document.uri])
 
     @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
     def cancel(params: types.WorkDoneProgressCancelParams) -> None:

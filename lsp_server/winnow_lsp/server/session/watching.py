@@ -155,12 +155,8 @@ class FileWatcher:
             registration = types.Registration("winnow-files", method, options)
             self._client.client_register_capability(types.RegistrationParams([registration]))
 
-    def changed(self, uris: Iterable[str]) -> None:
-        """Pass on those of the changed files that may belong to the workspace; ignore rules are not asked."""
-        self._changed(self._paths(uris))
-
-    async def changed_on_disk(self, uris: Iterable[str]) -> None:
-        """Pass on those of the changed files that neither their names nor ignore patterns leave out.
+    async def changed(self, uris: Iterable[str]) -> None:
+        """Pass on those of the files changed, on disk or in the editor, that no name and no ignore pattern leaves out.
 
         Nothing is remembered, as some rules change without an event. What arrives meanwhile is judged in one walk.
         """
@@ -197,7 +193,7 @@ class FileWatcher:
     async def _follow(self, roots: Iterable[Path], rules: FileRules) -> None:
         try:
             async for paths in self._watch(roots, rules, self._notice):
-                await self.changed_on_disk(path.as_uri() for path in paths)
+                await self.changed(path.as_uri() for path in paths)
         except (OSError, RuntimeError, ValueError) as error:  # the limit of watches; a path that is not UTF-8
             self._notice(f"changes on disk are noticed at the next question only: {error}")
 
