@@ -1,5 +1,6 @@
 """Settings from `initializationOptions` and `workspace/configuration`, and what is said of bad ones."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ async def test_a_client_that_refuses_its_settings_is_told_and_served(connect) ->
 
 
 async def test_other_models_take_over_once_what_was_asked_is_answered(connect, tmp_path: Path) -> None:
-    (tmp_path / "own.gguf").symlink_to(cache.path(SETTINGS["target"]))  # a name that no other client uses
+    shutil.copy(cache.path(SETTINGS["target"]), tmp_path / "own.gguf")  # a file that no other client uses
     client = await connect(options=SETTINGS | {"target": str(tmp_path / "own.gguf")})
     tokens: list[dict[str, Any]] = [{"workDoneToken": "first"}, {"workDoneToken": "second"}]
     answers = [client.start("winnow/ask", {"question": "What does delivery cost?", **t})[1] for t in tokens]
