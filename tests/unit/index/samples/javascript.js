@@ -5,7 +5,9 @@ import { join } from 'node:path';
 
 const CACHE_LIMIT = 64;
 const cache = new Map();
-var Widget = { open() {} };
+var Widget = {
+  open() {},
+};
 
 /**
  * Reads a file once.
@@ -47,6 +49,26 @@ class Store extends EventTarget {
 Store.prototype.clear = function () {
   this.limit = 0;
 };
+
+const proto = module.exports = {
+  limit: CACHE_LIMIT,
+
+  // Ends a request.
+  throw (status) {
+    throw new Error(status);
+  },
+
+  toJSON: function () {
+    return { limit: this.limit };
+  },
+  short: (text) => text.length,
+};
+
+const Layer = Evented.extend({
+  onAdd(map) {
+    map.on('move', () => this.update({ later() { return 1; } }));
+  },
+});
 
 export default function main() {
   return new Store().size;

@@ -16,6 +16,40 @@
   left: (member_expression) @name right: [(arrow_function) (function_expression)]
 )) @definition.function)
 
+; functions of an object that has a name or is exported, or is given to a call that makes what has
+(program (_ (variable_declarator name: (identifier) @owner value: [
+  (object [(method_definition name: (_) @name)
+    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method)
+  (_ (object [(method_definition name: (_) @name)
+    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method))
+  (call_expression arguments: (arguments (object [(method_definition name: (_) @name)
+    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method)))
+])))
+(export_statement declaration: (_ (variable_declarator name: (identifier) @owner value: [
+  (object [(method_definition name: (_) @name)
+    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method)
+  (call_expression arguments: (arguments (object [(method_definition name: (_) @name)
+    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method)))
+])))
+(program (expression_statement (assignment_expression right: [
+  (object [(method_definition name: (_) @name)
+    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.function)
+  (_ (object [(method_definition name: (_) @name)
+    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.function))
+  (call_expression arguments: (arguments (object [(method_definition name: (_) @name)
+    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.function)))
+])))
+(export_statement value: [
+  (object [[(method_definition name: (_) @name)
+    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.function
+    (pair value: (object [(method_definition name: (_) @name)
+    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.function))])
+  (call_expression arguments: (arguments (object [[(method_definition name: (_) @name)
+    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.function
+    (pair value: (object [(method_definition name: (_) @name)
+    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.function))])))
+])
+
 (class_declaration name: (_) @name) @definition.class
 (export_statement declaration: (class_declaration name: (_) @name)) @definition.class
 (export_statement "default" @name value: (class)) @definition.class
