@@ -10,14 +10,16 @@ from pathlib import Path
 from winnow_engine.index.words import without_accents
 
 _MOST = 4000  # characters that are looked at
+_VOICED = ("\u3099", "\u309a")  # marks of the kana before them
 _SHORT = 3  # letters of a form that is a whole word
 _GREEK, _CJK = "\u0370", "\u2e80"  # where alphabets but the Latin one, and scripts without spaces, begin
 _ENGLISH = re.compile(r"\b(?:and|are|does|do|for|how|in|is|of|that|the|to|what|when|where|which|why)\b")
 _FOREIGN = re.compile(
-    r"\b(?:al|au|auf|aus|avec|bei|ce|cette|comment|como|con|cual\w*|cuando|dans|das|de|dem|den"
-    r"|der|des|die|donde|ein\w*|el|en|est|fur|im|ist|las?|les?|los|mit|nach|nicht|ou|par"
-    r"|para|por|pour|quand|que|quel\w*|qui|se|sich|sin|son|sont|su|sur|und|une?|vom|von|wann"
-    r"|warum|welche\w*|wenn|werden|wie|wird|wo|zu|zum|zur)\b"
+    r"\b(?:al|au|auf|aus|avec|bei|ce|cet(?:te)?|comment|como|con|cual\w*|cuando|dans|das|de|dem"
+    r"|den|der|des|die|diese\w?|donde|ein\w*|el|en|est|est[ae]|fur|hace|hat|im|ist|kann|las?"
+    r"|les?|los|macht|mit|nach|nicht|ou|par|para|por|pour|quand|que|quel\w*|qui|se|sert|sich"
+    r"|sin|son|sont|su|sur|und|une?|vom|von|wann|warum|welche\w*|wenn|wer|werden|wie|wird|wo"
+    r"|zu|zum|zur)\b"
 )
 
 
@@ -29,7 +31,7 @@ def english_words(text: str) -> tuple[str, ...]:
     """
     folded, (table, longest) = without_accents(text[:_MOST]).casefold(), _table()
     latin = not any(one >= _GREEK and one.isalpha() for one in folded)
-    if latin and not _is_foreign(folded, text.isascii()):
+    if latin and not _is_foreign(text, folded):
         return ()
     found: set[str] = set()
     at = 0
@@ -41,16 +43,18 @@ def english_words(text: str) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _is_foreign(folded: str, ascii_only: bool) -> bool:
-    """Whether a text in Latin letters is not English, by its small words, or else its accents."""
+def _is_foreign(text: str, folded: str) -> bool:
+    """Whether a text in Latin letters is not English: by its small words, of which code may have one, or accents."""
     foreign, english = len(_FOREIGN.findall(folded)), len(_ENGLISH.findall(folded))
-    return foreign > english or not (ascii_only or english)
+    if any(one.isalpha() and not one.isascii() for one in text[:_MOST]):
+        return foreign > english or not english
+    return foreign > max(english, 1)
 
 
 def _fits(folded: str, at: int, size: int, latin: bool) -> bool:
     """Whether a form stands where it means something: CJK anywhere, others where a word begins, short ones alone."""
     if folded[at] >= _CJK:
-        return True
+        return folded[at + size : at + size + 1] not in _VOICED
     if latin != (folded[at] < _GREEK) or folded[at - 1 : at].isalpha():
         return False
     return size > _SHORT or not folded[at + size : at + size + 1].isalpha()

@@ -19,6 +19,8 @@ from winnow_engine.index.words import without_accents
         ("哪里设置默认值?", "default set setting value"),
         ("キャッシュの有効期限はどこで検査されるか", "active cache check enable"),
         ("mot de passe oublié", "password"),
+        ("Wer ruft diese Funktion auf?", "function"),
+        ("アップグレードの手順", "step"),  # レート ends before a voicing mark here
         ("Wo ist der Typ, nicht das Typische?", "type"),  # a short form is a whole word
         ("containers в очереди", "queue"),  # beside another script, Latin letters are names of code
     ],
@@ -33,7 +35,8 @@ def test_words_of_other_languages(question: str, expected: str) -> None:
         "Why is the naïve approach used in the container?",
         "Where does the cache of a fallback file go when it is full?",
         "retry failed requests",
-        "valider les_contrats()",
+        "Explain “attention” mask → standard program…",
+        "el.attribute assignment",
         "",
     ],
 )
