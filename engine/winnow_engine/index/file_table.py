@@ -24,9 +24,9 @@ _NAME = re.compile(  # `src/app.py`, `.github/ci.yml`, `routes/+page.ts`, `app/(
     r"(?<![\w./)\]-])(?<!/[@+$])(?!(?<=\[)\[)"  # in linear time
     r"[@+$]?(?:[\w./-]|(?<=/)[@+$]|\([\w.-]+\)|\[{1,2}[\w.-]+\]{1,2})*\.(?a:[A-Za-z]\w{0,15}\b)"
 )
-# `core.py和lib/app.py的区别` has two parts, each up to a suffix. A name may begin after any letter of such scripts.
+# `core.py和lib/app.py的区别` has two parts, each up to a suffix. A name may begin behind any letter of such a script.
 _PART = re.compile(rf".+?\.[A-Za-z](?a:\w{{0,15}})(?=[{UNSPACED}]|$)")
-_BEGINNING = re.compile(rf"(?<=[{UNSPACED}])(?=\w|\.\w+(?:/|$))")
+_BEGINNING = re.compile(rf"(?<=[{UNSPACED}])(?=\w|\.\w+(?:/|$)|\.{{1,2}}/)")
 _MOST_BEGINNINGS = 40  # in a part, the last ones
 
 

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from winnow_engine.core import Citation
 from winnow_engine.index.bm25 import stems
-from winnow_engine.index.name_rules import module_of
+from winnow_engine.index.name_rules import module_of, reason_against_path
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
 
@@ -103,14 +103,19 @@ class PlaceReader:
         return next((found for end in ends[:_MOST_ENDS] if (found := self._ending(before[:end]))), None)
 
     def _ending(self, text: str) -> str | None:
-        """The file that the longest end of a text names. Inside a path it has three parts or begins behind a root."""
+        """The file that the longest end of a text names.
+
+        An end that begins inside a path counts only if it stands behind a root, or has three parts and the path is not
+        that of a dependency or a page.
+        """
         text = unquote(text).replace("\\", "/")
         if not text.endswith(self._name_ends):
             return self._of_module(text)
-        root = _ROOT.search(text)
+        root, path = _ROOT.search(text), text.rsplit(maxsplit=1)[-1].lstrip("([<\"'`")
+        foreign = "://" in path or reason_against_path(path) is not None
         for match in _START.finditer(text):
             name, inside = text[match.start() :], text[match.start() - 1 : match.start()] == "/"
-            may_be = not inside or (root and root.end() <= match.start()) or name.count("/") > 1
+            may_be = not inside or (root and root.end() <= match.start()) or (not foreign and name.count("/") > 1)
             found = self._named(name.removeprefix("./").removeprefix("/")) if may_be else None
             if found and (not inside or found == name):
                 return found

@@ -129,6 +129,8 @@ def test_what_is_no_place_is_not_cited(answer: str) -> None:
         ("C:\\build\\proj\\src\\util\\app.py", "src/util/app.py"),
         ("proj\\src\\util\\app.py", "src/util/app.py"),
         ("proj/lib/app.py", ""),  # of any project
+        ("./node_modules/@x/src/util/app.py", ""),
+        ("https://example.org/src/util/app.py", ""),
     ],
 )
 def test_a_place_may_have_the_folders_of_another_machine_before_it(name: str, path: str) -> None:

@@ -166,6 +166,7 @@ def test_a_path_with_folders_before_it_is_found_unless_it_is_short(tmp_path: Pat
         ("core.py에서 무엇을", ["src/core.py"]),
         ("比较core.py和数据.py", ["src/core.py", "数据.py"]),
         ("打开.github/ci.yml看看", [".github/ci.yml"]),
+        ("看./src/core.py吧", ["src/core.py"]),
         ("请看读取app.py的代码", ["读取app.py"]),
         ("请看lib/数据/io.py", ["lib/数据/io.py"]),
         ("src/数据/core.py在哪里", []),
