@@ -159,11 +159,11 @@ class Store:
 
     def keys(self, namespace: str, keys: Iterable[str]) -> set[str]:
         """Keys that have a record, damaged or not."""
-        wanted = list(keys)
-        found = self.packs(namespace).known(wanted)
+        wanted, found = list(keys), set[str]()
         for where, values in _conditions(namespace, wanted):
             rows = self._do(lambda ask: ask.execute(f"SELECT key FROM record WHERE {where}", values).fetchall())  # noqa: B023
             found.update(key for (key,) in rows)
+        found.update(self.packs(namespace).known(wanted))  # behind the table, whose records are moved there
         return found.union(*(one.keys(namespace, set(wanted) - found) for one in self._fallbacks.values()))
 
     def put(self, namespace: str, key: str, record: Record) -> None:
