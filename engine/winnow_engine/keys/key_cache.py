@@ -97,7 +97,7 @@ class KeyCache:
     ) -> KeyLookup:
         """The keys of all files, after encoding those missing. WorkspaceError if these do not stay."""
         found = locate(self._store, self._namespace, workspace)
-        for _ in range(2):  # a store that turns out to be damaged is empty then
+        for _ in range(2):  # again if the store was damaged, since that empties it
             if not found.missing:
                 break
             files = {workspace.units_keys[number]: workspace.files[number] for number in found.missing}

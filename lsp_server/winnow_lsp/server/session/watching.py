@@ -156,7 +156,7 @@ class FileWatcher:
             self._client.client_register_capability(types.RegistrationParams([registration]))
 
     async def changed(self, uris: Iterable[str]) -> None:
-        """Pass on those of the files changed, on disk or in the editor, that no name and no ignore pattern leaves out.
+        """Pass on what changed on disk or in the editor, but for files that names or ignore patterns leave out.
 
         Nothing is remembered, as some rules change without an event. What arrives meanwhile is judged in one walk.
         """
