@@ -110,8 +110,7 @@ def _url_file(url: str) -> tuple[ModelFile, ...]:
         raise DownloadError(f"{url}: {error}") from error
     name = Path(unquote(parts.path)).name
     before = checked_path(f"{(parts.hostname or '').strip('[]').replace(':', '_')}/{name}")
-    place = f"{parts.netloc}{parts.path}".rpartition("/")[0] + (parts.query and f"?{parts.query}")
-    folder = hashlib.sha256(place.encode()).hexdigest()[:8]
+    folder = hashlib.sha256(f"{parts.netloc}{parts.path}".rpartition("/")[0].encode()).hexdigest()[:8]
     path = before.replace("/", f"-{folder}/")
     if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
         raise DownloadError(f"{url}: write https://")
@@ -120,7 +119,7 @@ def _url_file(url: str) -> tuple[ModelFile, ...]:
     start, size, version = hub.read_start(url, 0, _COMPARED_BYTES)
     if not size or size > _MOST_BYTES:
         raise DownloadError(f"{url}: the server does not say how large the file is")
-    if not parts.query and _holds(default_directory() / before, start, size):
+    if _holds(default_directory() / before, start, size):
         path = before  # pulled when files of one name had one place
     return (_file(url, path, size, url, None, version or str(size)),)
 

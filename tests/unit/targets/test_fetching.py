@@ -180,18 +180,6 @@ def test_files_of_one_name_in_two_folders_of_a_server_are_two_models(hub: ModelH
     assert len(cache.all_pulled(folder)) == 2
 
 
-def test_urls_that_differ_in_their_query_are_two_models(hub: ModelHub, folder: Path) -> None:
-    url, one = f"{hub.base}/cdn/tiny-Q4_K_M.gguf", hub.files["tiny-Q4_K_M.gguf"]
-    before = folder / "127.0.0.1" / "tiny-Q4_K_M.gguf"  # pulled when neither folder nor query counted
-    before.parent.mkdir(parents=True)
-    before.write_bytes(one)
-    contents = {query: one[:-1] + end for query, end in (("", one[-1:]), ("?rev=1", b"1"), ("?rev=2", b"2"))}
-    for _ in range(2):
-        for query, hub.files["tiny-Q4_K_M.gguf"] in contents.items():
-            assert pulled(url + query, folder).read_bytes() == contents[query]
-    assert hub.ranges == ["", ""]
-
-
 def test_the_token_is_for_the_hub_alone(hub: ModelHub, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     pulled(NAME, folder)
