@@ -134,7 +134,8 @@ def rule_findings(touched: Sequence[TouchedFile], workspace: Workspace) -> Itera
     yield from _conflicts(touched)
     imports, counts = list(_imports(touched)), Counter[str]()
     for path, names in sorted(_users(touched, workspace).items()):
-        for name, line in used_lines(workspace.file(path), (one for one in names if not _imported(one, path, imports))):
+        few = [one for one in names if counts[one.name] < _MOST_USES and not _imported(one, path, imports)]
+        for name, line in used_lines(workspace.file(path), few) if few else ():
             counts[name] += 1
             if counts[name] <= _MOST_USES:
                 reason = f"`{name}` is used here, but this change removed its definition"

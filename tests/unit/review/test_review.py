@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from winnow_engine.changes.reading import read_changes
 from winnow_engine.core import Cancellation, Folder
+from winnow_engine.index.outline import ParsedFile, parse_or_plain
 from winnow_engine.index.workspace import Workspace, read_workspace
+from winnow_engine.review import uses
 from winnow_engine.review.corrections import Repetition, repetitions
 from winnow_engine.review.findings import CORRECTED, Finding
 from winnow_engine.review.review import Review, reviewed, sarif
@@ -191,6 +193,21 @@ def test_a_removed_name_that_the_language_has_is_not_still_used(tmp_path: Path) 
     git.commit(top, "one", {"a.py": f"def max(x):\n    return x[-1]\n\n\n{use}"})
     git.write(top, {"a.py": use})
     assert review_of(top).findings == ()
+
+
+def test_no_file_is_parsed_for_a_name_that_has_enough_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed = list[str]()
+
+    def counted(path: str, data: bytes) -> ParsedFile:
+        parsed.append(path)
+        return parse_or_plain(path, data)
+
+    monkeypatch.setattr(uses, "parse_or_plain", counted)
+    top, users = git.new(tmp_path / "top"), {f"shop/user{number}.py": FILES["shop/orders.py"] for number in range(9)}
+    git.commit(top, "one", {"shop/basket.py": BASKET, **users})
+    git.write(top, {"shop/basket.py": BASKET.partition("\n\n\n")[0] + "\n"})
+    assert len(review_of(top).findings) == 5
+    assert len(parsed) == 3
 
 
 @pytest.mark.parametrize(
