@@ -29,20 +29,22 @@ _FUNCTIONS = (UnitKind.FUNCTION, UnitKind.METHOD)
 _MOST_PLACES = 1_000  # of a name in a file
 _IMPORT = re.compile(r"import|use_declaration|using_d")
 _IMPORT_LEVELS = 8
-_IMPORTED = re.compile(r"name<(?:aliased_import|import_from_statement|import_specifier)|<use_list")
-_WRAPPERS = ("dotted_name", "expression_list", "literal_element", "parenthesized_expression")
-_MEMBER = re.compile(rb"(?:[.$@]|->|::)\s*\Z")
+_IMPORTED = re.compile(r"name<(?:aliased_import|export_specifier|import_from_statement|import_specifier)|<use_list")
+_WRAPPER = re.compile("dotted_name|expression_list|literal_element|parenthesized_expression|tuple|type|type_parameter")
+_MEMBER = re.compile(rb"(?:(?<!\.\.)[.$]|->|::)\s*\Z")
 _CALLED = re.compile(rb"\s*\(")
 _LABEL = re.compile(r"(?:attribute|field|key|label|property)<.*|argument<command|name<(?:\w*argument|\w+_signature)")
 _USE = re.compile(  # a node's field, and the kind of the node around it
     r"(?:alternative|argument|body|condition|consequence|constructor|default|default_value|element|expression|function"
-    r"|index|macro|method|object|operand|return_type|returns|right|rhs|subscript|target|type|value)<(?!.*pattern).*"
-    r"|(?:left|lhs)?<(?:binary|boolean|comparison|conditional|unary)_(?:expression|operator)"
-    r"|name<(?:function_call|jsx_\w+_element|method_invocation|template_function)|variable_type_function<SuffixExpr"
-    r"|<(?:argument|arguments|argument_list|array|await|base_class_clause|base_clause|base_list|call_expression"
-    r"|class_heritage|command_name|decorator|expression_statement|extends_clause|generic_type|implements_clause"
-    r"|jsx_expression|list|list_splat|named_type|object|raise_statement|return_expression|return_statement|set|slice"
-    r"|spread_element|superclass|template_substitution|tuple|type|type_annotation|type_arguments|type_list|user_type)"
+    r"|index|macro|method|object|operand|return_type|returns|right|rhs|subscript|target|trait|type|value)"
+    r"<(?!.*pattern).*|(?:left|lhs)?<(?:binary|boolean|comparison|conditional|unary)_(?:expression|operator)"
+    r"|name<(?:export_specifier|function_call|jsx_\w+_element|method_invocation|struct_expression|template_function)"
+    r"|path<scoped_\w+|variable_type_function<SuffixExpr"
+    r"|<(?:argument|arguments|argument_list|array|array_type|assert_statement|await|base_class_clause|base_clause"
+    r"|base_list|call_expression|class_heritage|command_name|decorator|dictionary_splat|expression_statement"
+    r"|extends_clause|generic_type|implements_clause|intersection_type|jsx_expression|list|list_splat|named_type|object"
+    r"|pointer_type|raise_statement|return_expression|return_statement|set|slice|spread_element|superclass"
+    r"|template_substitution|token_tree|type_annotation|type_arguments|type_list|union_type|user_type|yield)"
 )
 
 
@@ -94,7 +96,6 @@ def _lines(removed: RemovedName, file: IndexedFile, syntax: Syntax) -> list[int]
     for node in filter(None, nodes):
         role, unit = _role(node), enclosing(file.units, node.start_point.row + 1)
         member = _MEMBER.search(syntax.text, max(node.start_byte - 9, 0), node.start_byte)
-        uncalled = syntax.language.packed and not _CALLED.match(syntax.text, node.end_byte)
         if statement := _import_around(node):
             known = not removed.origins.isdisjoint(identifiers(syntax.text_of(statement)))
             if not known or not (member or _IMPORTED.fullmatch(role)):
@@ -102,7 +103,7 @@ def _lines(removed: RemovedName, file: IndexedFile, syntax: Syntax) -> list[int]
             imported = True
         elif member or _LABEL.fullmatch(role):
             continue
-        elif uncalled or not _USE.fullmatch(role):
+        elif not _USE.fullmatch(role) or _is_unsure(node, role, syntax):
             if file.units[unit].kind not in _FUNCTIONS:
                 return []
             local.add(unit)
@@ -110,10 +111,19 @@ def _lines(removed: RemovedName, file: IndexedFile, syntax: Syntax) -> list[int]
     return [line for unit, line in found.items() if unit not in local and imported]
 
 
+def _is_unsure(node: Node, role: str, syntax: Syntax) -> bool:
+    """True for a node with the role of a use that may be another definition or name another thing, as a module."""
+    if role.startswith("path<"):
+        return syntax.text_of(node).islower()
+    called = _CALLED.match(syntax.text, node.end_byte)
+    loose = syntax.language.packed or role == "<token_tree"
+    return loose and (not called or syntax.text.endswith(b"fn ", 0, node.start_byte))
+
+
 def _role(node: Node) -> str:
     """The node's field, or "", and the kind of the node around it; some of these say nothing."""
     around = node.parent
-    while around and around.type in _WRAPPERS:
+    while around and _WRAPPER.fullmatch(around.type):
         node, around = around, around.parent
     cursor = (around or node).walk()
     cursor.goto_first_child_for_byte(node.start_byte)
@@ -121,9 +131,10 @@ def _role(node: Node) -> str:
 
 
 def _import_around(node: Node) -> Node | None:
-    """The outermost node of an import."""
+    """The outermost node of an import, or of an export from elsewhere."""
     found, around = None, node.parent
     for _ in range(_IMPORT_LEVELS):
-        found = around if around and _IMPORT.search(around.type) else found
+        if around and (_IMPORT.search(around.type) or around.child_by_field_name("source")):
+            found = around
         around = around and around.parent
     return found

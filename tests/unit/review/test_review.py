@@ -29,6 +29,15 @@ FILES = {
     ),
     "web/orders.py": "ORDERS = 1\n",
 }
+GONE = {
+    ".py": "def gone():\n    return 1\n\n\n",
+    ".js": "function gone(x) {\n  return x;\n}\n\n",
+    ".ts": "export function gone(x) {\n  return x;\n}\n\n",
+    ".go": "func gone() int {\n\treturn 1\n}\n\n",
+    ".c": "int gone(int x) {\n  return x;\n}\n\n",
+    ".rs": "fn gone() -> i32 {\n    1\n}\n\n",
+    ".rb": "def gone(x)\n  x\nend\n\n",
+}
 
 
 @pytest.fixture(scope="module")
@@ -140,13 +149,30 @@ def test_a_removed_method_that_a_base_may_have_is_not_still_used(tmp_path: Path,
             "try:\n    from lib import gone\nexcept ImportError:\n    gone = None\n\n\ndef use():\n    gone()",
             False,
         ),
+        ("a.py", "@gone\ndef use():\n    return 1", True),
+        ("a.py", "def use():\n    yield gone\n    assert gone", True),
+        ("a.py", "SIZES = {**gone}", True),
+        ("a.py", "def use[gone](x: list[gone]) -> gone:\n    return x[0]", False),
+        ("a.py", "def use(x: list[gone]):\n    return x[0]", True),
+        ("a.py", "def use(x):\n    with x() as (a, gone):\n        return gone + a", False),
         ("a.js", "function use({ gone }) {\n  return gone(1);\n}", False),
+        ("a.js", "function use(...gone) {\n  return f(gone);\n}", False),
+        ("a.js", "export { gone };", True),
+        ("a.js", "export { gone } from 'lib';\n\nconst use = (x) => gone(x);", False),
+        ("a.ts", "interface Use {\n  one: gone[];\n  two: gone | null;\n}", True),
         ("a.js", "const use = (x) => `${gone(x)}`;", True),
         ("a.go", "func use() int {\n\tgone := 1\n\treturn gone\n}", False),
         ("a.go", "func use() int {\n\tx := gone()\n\treturn x\n}", True),
+        ("a.go", "type Use struct {\n\tx *gone\n}", True),
         ("a.c", "int use(int gone) {\n  return gone; /* gone(1) */\n}", False),
         ("a.c", "int use(int x) {\n  return gone(x);\n}", True),
         ("a.rs", "fn run() -> i32 {\n    let f = |gone: i32| gone;\n    f(1)\n}", False),
+        ("a.rs", "fn run() -> i32 {\n    Gone::new()\n}", True),
+        ("a.rs", "fn run() -> i32 {\n    gone::new()\n}", False),
+        ("a.rs", "impl Gone for Use {}\n\nfn run() -> Use {\n    Gone { x: 1 }\n}", True),
+        ("a.rs", "fn run() {\n    assert_eq!(gone(), 1);\n}", True),
+        ("a.rs", "fn run() {\n    info!(gone = 1);\n}", False),
+        ("a.rs", "on! {\n    fn gone() {}\n}\n\nfn run() {\n    gone();\n}", False),
         ("a.rb", "def use(x)\n  x.each { |gone| gone }\nend", False),
         ("a.rb", "def use(x)\n  gone x\nend", True),
     ],
@@ -154,16 +180,8 @@ def test_a_removed_method_that_a_base_may_have_is_not_still_used(tmp_path: Path,
 def test_a_removed_name_is_still_used_where_nothing_else_has_it(
     tmp_path: Path, path: str, code: str, used: bool
 ) -> None:
-    forms = {
-        "py": "def gone():\n    return 1\n\n\n",
-        "js": "function gone(x) {\n  return x;\n}\n\n",
-        "go": "func gone() int {\n\treturn 1\n}\n\n",
-        "c": "int gone(int x) {\n  return x;\n}\n\n",
-        "rs": "fn gone() -> i32 {\n    1\n}\n\n",
-        "rb": "def gone(x)\n  x\nend\n\n",
-    }
-    top = git.new(tmp_path / "top")
-    git.commit(top, "one", {path: f"{forms[path[2:]]}{code}\n"})
+    top, name = git.new(tmp_path / "top"), "Gone" if "Gone" in code else "gone"
+    git.commit(top, "one", {path: f"{GONE[path[1:]].replace('gone', name)}{code}\n"})
     git.write(top, {path: f"{code}\n"})
     assert bool(review_of(top).findings) is used
 
