@@ -16,7 +16,7 @@ from winnow_engine.index.units import enclosing
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.markdown import unwrapped
 from winnow_engine.prompting.places import NamedPlace, PlaceReader
-from winnow_engine.review.uses import RemovedName, imports_by_name, used_lines
+from winnow_engine.review.uses import IMPORTING_NAMES, RemovedName, used_lines, written_in
 
 Confidence = Literal["low", "medium", "high"]
 """How sure a finding is. A model's own word counts at most as much as what was checked of it."""
@@ -195,4 +195,4 @@ def _imported(removed: RemovedName, path: str, imports: Sequence[tuple[str, byte
     """True if new import lines of a file bring the name, or may, as they do not say what they bring."""
     word = re.compile(rb"(?<![\w.])%b(?!\w)" % re.escape(removed.name.encode()))
     lines = (text for file, text in imports if file == path)
-    return any(word.search(text) or b"*" in text or not imports_by_name(path) for text in lines)
+    return any(word.search(text) or b"*" in text or not written_in(path, IMPORTING_NAMES) for text in lines)

@@ -17,16 +17,19 @@ from tree_sitter import Node
 from winnow_engine.core import UnitKind
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.languages import for_path
-from winnow_engine.index.names import identifiers
 from winnow_engine.index.outline import parse_or_plain
 from winnow_engine.index.syntax import Syntax
 from winnow_engine.index.units import enclosing
 
-_BY_NAME = ("component", "javascript", "python", "rust", "tsx", "typescript")  # imports name what they bring
-_BESIDE = ("csharp", "go", "java", "kotlin", "php", "scala", "swift")  # files of a folder need no imports
+IMPORTING_NAMES = ("component", "javascript", "python", "rust", "tsx", "typescript")
+"""Languages whose imports say which names they bring."""
+_SEEING_FOLDERS = ("csharp", "go", "java", "kotlin", "php", "scala", "swift")  # without an import
 _ALL_NAMES = re.compile(rb"\bimport\s+\*(?!\s*as\b)")
 _FUNCTIONS = (UnitKind.FUNCTION, UnitKind.METHOD)
 _MOST_PLACES = 1_000  # of a name in a file
+_NAMED = re.compile(r"[^\s\"'`<>(){},;]+")  # in an import: a module, a name or a keyword
+_RELATIVE = re.compile(r"\.(?!\.)")
+_ROOTS = ("crate", "self", "src", "super")  # in paths and imports, not always in both
 _IMPORT = re.compile(r"import|use_declaration|using_d")
 _IMPORT_LEVELS = 8
 _IMPORTED = re.compile(r"name<(?:aliased_import|export_specifier|import_from_statement|import_specifier)|<use_list")
@@ -56,31 +59,41 @@ class RemovedName:
     paths: Set[str]
 
     @cached_property
-    def origins(self) -> set[str]:
-        """Words of imports from where it was: the stems of files and the names of their folders."""
-        paths = map(PurePosixPath, self.paths)
-        return {word for path in paths for word in (path.stem, path.parent.name)} - {self.name, ""}
+    def origins(self) -> set[tuple[str, ...]]:
+        """Modules that imports may name for its files and folders, in words."""
+        paths = [PurePosixPath(path) for path in self.paths]
+        modules = [_module(str(one)) for path in paths for one in (path.with_suffix(""), path.parent)]
+        return {module[at:] for module in modules for at in range(len(module))}
 
-    def reaches(self, path: str, imported: Set[str]) -> bool:
-        """True for a file that had the definition, lies beside it or has these words of imports from there."""
-        folders = {PurePosixPath(one).parent for one in self.paths if _is_one(path, _BESIDE)}
-        return path in self.paths or PurePosixPath(path).parent in folders or not self.origins.isdisjoint(imported)
-
-
-def imports_by_name(path: str) -> bool:
-    """True if the imports of a file say which names they bring."""
-    return _is_one(path, _BY_NAME)
+    def reaches(self, path: str, imported: Iterable[str]) -> bool:
+        """True for a file that had the definition, sees its folder or has these words of imports from there."""
+        folders = {PurePosixPath(one).parent for one in self.paths if written_in(path, _SEEING_FOLDERS)}
+        return path in self.paths or PurePosixPath(path).parent in folders or not self.origins.isdisjoint(zip(imported))
 
 
-def _is_one(path: str, languages: Collection[str]) -> bool:
+def written_in(path: str, languages: Collection[str]) -> bool:
+    """True for a file in one of the languages with these names."""
     language = for_path(path)
     return language is not None and language.name in languages
+
+
+def _module(path: str) -> tuple[str, ...]:
+    return tuple(word for word in re.findall(r"\w+", path.lower().replace("-", "_")) if word not in _ROOTS)
+
+
+def _modules_in(imports: Iterable[bytes], path: str) -> set[tuple[str, ...]]:
+    """Words of the modules that imports in a file name, such as ("shop", "basket"), and their other words."""
+    text = b"\n".join(imports).decode("utf-8", "replace").replace("from . import", "from .__init__ import")
+    names = _NAMED.findall(text)
+    names += [name.rpartition(".")[0] for name in names if for_path(name)]
+    folder = PurePosixPath(path).parent
+    return {_module(f"{folder}/{name}" if _RELATIVE.match(name) else name) for name in names}
 
 
 def used_lines(file: IndexedFile, names: Iterable[RemovedName]) -> Iterator[tuple[str, int]]:
     """Names and lines of their uses in a file, the first in each unit."""
     parts = [file.data[unit.start_byte : unit.end_byte] for unit in file.units if unit.kind == UnitKind.IMPORTS]
-    words = identifiers(b"\n".join(parts).decode("utf-8", "replace"))
+    words = {word for module in _modules_in(parts, file.path) for word in module}
     reaching = [name for name in names if name.reaches(file.path, words)]
     if reaching and not any(map(_ALL_NAMES.search, parts)):
         syntax = parse_or_plain(file.local_path, file.data).syntax
@@ -90,14 +103,16 @@ def used_lines(file: IndexedFile, names: Iterable[RemovedName]) -> Iterator[tupl
 def _lines(removed: RemovedName, file: IndexedFile, syntax: Syntax) -> list[int]:
     """The first line of each unit that uses the name; none if something else in the file may have it."""
     found: dict[int, int] = {}
-    local, imported = set[int](), file.path in removed.paths or not imports_by_name(file.path)
+    local, imported = set[int](), file.path in removed.paths or not written_in(file.path, IMPORTING_NAMES)
     places = re.finditer(rb"(?<!\w)%b(?!\w)" % re.escape(removed.name.encode()), syntax.text)
     nodes = (syntax.leaf(*place.span()) for place in islice(places, _MOST_PLACES))
     for node in filter(None, nodes):
         role, unit = _role(node), enclosing(file.units, node.start_point.row + 1)
         member = _MEMBER.search(syntax.text, max(node.start_byte - 9, 0), node.start_byte)
         if statement := _import_around(node):
-            known = not removed.origins.isdisjoint(identifiers(syntax.text_of(statement)))
+            spans = (statement.start_byte, node.start_byte), (node.end_byte, statement.end_byte)
+            modules = _modules_in((syntax.text[start:end] for start, end in spans), file.path)
+            known = not removed.origins.isdisjoint(modules)
             if not known or not (member or _IMPORTED.fullmatch(role)):
                 return []
             imported = True

@@ -206,6 +206,32 @@ def test_a_removed_name_is_still_used_elsewhere_if_it_is_imported_from_where_it_
     assert [one.start_line for one in review_of(top).findings] == lines
 
 
+@pytest.mark.parametrize(
+    ("origin", "path", "code", "lines"),
+    [
+        ("src/date-utils.ts", "src/app.ts", "import { gone } from './date-utils';\n\nprint(gone(1));\n", [1, 3]),
+        ("src/a.service.ts", "src/app.ts", "import { gone } from './a.service.js';\n\nprint(gone(1));\n", [1, 3]),
+        ("src/db.ts", "web/app.ts", "import { gone } from '../src/db';\n\nprint(gone(1));\n", [1, 3]),
+        ("src/gone.ts", "web/app.ts", "import { gone } from '@/gone';\n\nprint(gone(1));\n", [1, 3]),
+        ("src/gone.ts", "web/app.ts", "import { gone } from './gone';\n\nprint(gone(1));\n", []),
+        ("pkg/gone.py", "pkg/app.py", "from .gone import gone\n\nprint(gone())\n", [1, 3]),
+        ("pkg/__init__.py", "pkg/app.py", "from . import gone\n\nprint(gone())\n", [1, 3]),
+        ("pkg/urls.py", "pkg/app.py", "from . import gone\n\nprint(gone.one)\n", []),
+        ("pkg/urls.py", "web/app.py", "from pkg.urls import gone\n\nprint(gone())\n", [1, 3]),
+        ("pkg/urls.py", "web/app.py", "from django.urls import gone\n\nprint(gone())\n", []),
+        ("src/shop.rs", "src/main.rs", "use crate::shop::gone;\n\nfn main() {\n    gone();\n}\n", [1, 4]),
+        ("my-list.c", "use.c", '#include "my-list.h"\n\nint use(int x) {\n  return gone(x);\n}\n', [4]),
+    ],
+)
+def test_an_import_leads_to_the_file_that_it_names(
+    tmp_path: Path, origin: str, path: str, code: str, lines: list[int]
+) -> None:
+    top = git.new(tmp_path / "top")
+    git.commit(top, "one", {origin: GONE[Path(origin).suffix], path: code})
+    git.write(top, {origin: "x = 1\n" if origin.endswith(".py") else "const x = 1;\n"})
+    assert [one.start_line for one in review_of(top).findings if one.path == path] == lines
+
+
 def test_a_removed_name_that_the_language_has_is_not_still_used(tmp_path: Path) -> None:
     top, use = git.new(tmp_path / "top"), "def use(x):\n    return max(x)\n"
     git.commit(top, "one", {"a.py": f"def max(x):\n    return x[-1]\n\n\n{use}"})
