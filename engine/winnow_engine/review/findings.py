@@ -154,7 +154,7 @@ def _conflicts(touched: Sequence[TouchedFile]) -> Iterator[Finding]:
 def _users(touched: Sequence[TouchedFile], workspace: Workspace) -> Mapping[str, Iterable[RemovedName]]:
     """Files by path, with the names they use that the change took the definition of and that nothing defines now.
 
-    Methods are left out: a base outside of the workspace may have them. So are Python's own functions.
+    Methods are left out: a base outside of the workspace may have them. So are Python's own functions in its files.
     """
     before, found = defaultdict[str, set[str]](set), defaultdict[str, dict[str, RemovedName]](dict)
     for one in touched:
@@ -162,11 +162,12 @@ def _users(touched: Sequence[TouchedFile], workspace: Workspace) -> Mapping[str,
             if one.units.before.units[unit].kind != UnitKind.METHOD:
                 before[name] |= {one.units.file.path, one.units.file.before_path or one.units.file.path}
     after = {name for one in touched for name, _ in one.units.after.symbols.definitions}
-    for name in sorted(before.keys() - after - set(dir(builtins))):
+    for name in sorted(before.keys() - after):
         removed, symbols = RemovedName(name, before[name]), workspace.symbols
         for number in symbols.using_name(name) if not len(symbols.defining(name)) else ():
             file, user = workspace.units[number]
-            if user.kind not in (UnitKind.SECTION, UnitKind.BLOCK):
+            own = hasattr(builtins, name) and written_in(file.path, ("python",))
+            if not own and user.kind not in (UnitKind.SECTION, UnitKind.BLOCK):
                 found[file.path][name] = removed
     return {path: names.values() for path, names in found.items()}
 

@@ -233,10 +233,11 @@ def test_an_import_leads_to_the_file_that_it_names(
 
 
 def test_a_removed_name_that_the_language_has_is_not_still_used(tmp_path: Path) -> None:
-    top, use = git.new(tmp_path / "top"), "def use(x):\n    return max(x)\n"
-    git.commit(top, "one", {"a.py": f"def max(x):\n    return x[-1]\n\n\n{use}"})
-    git.write(top, {"a.py": use})
-    assert review_of(top).findings == ()
+    top, use = git.new(tmp_path / "top"), {"a.py": "def use(x):\n    return max(x)\n", "b.js": "print(max(1));\n"}
+    own = {"a.py": GONE[".py"], "b.js": GONE[".js"]}
+    git.commit(top, "one", {path: own[path].replace("gone", "max") + code for path, code in use.items()})
+    git.write(top, use)
+    assert [one.path for one in review_of(top).findings] == ["b.js"]
 
 
 def test_no_file_is_parsed_for_a_name_that_has_enough_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
