@@ -56,7 +56,7 @@ class LexicalIndex:
         return cls(Places([(Postings.built([found], len(lengths)), np.arange(len(lengths)))]), lengths)
 
     def score(self, query: str) -> NDArray[np.float32]:
-        """BM25 of every unit, float32 [U]; 0 without any word of the query, or any English for its words."""
+        """BM25 of every unit, float32 [U]; 0 for one that has no word of the query, in English either."""
         scores, terms = np.zeros(len(self._norm)), [*stems(query), *sorted(set(map(_stem, english_words(query))))]
         for word, times in Counter(terms).items():
             units, counts = self._places(word)

@@ -22,6 +22,11 @@ _FOREIGN = re.compile(
     r"|zu|zum|zur)\b"
 )
 
+_SURELY = re.compile(  # no English, and no part of code
+    r"\b(?:aus|beim?|cuando|dans|des|donde|ein\w*|nach|nicht|quand|quel\w*|wann|warum|welche\w*|wenn|werden|wie|wird)\b"
+    r"(?![.(_])"
+)
+
 
 @lru_cache(maxsize=16)  # a question is looked for among units, names and paths
 def english_words(text: str) -> tuple[str, ...]:
@@ -44,11 +49,14 @@ def english_words(text: str) -> tuple[str, ...]:
 
 
 def _is_foreign(text: str, folded: str) -> bool:
-    """Whether a text in Latin letters is not English: by its small words, of which code may have one, or accents."""
+    """Whether a text in Latin letters is not English, by its small words, or else its accents.
+
+    Without accents one small word may be code, such as `el`, but for those that surely are not.
+    """
     foreign, english = len(_FOREIGN.findall(folded)), len(_ENGLISH.findall(folded))
     if any(one.isalpha() and not one.isascii() for one in text[:_MOST]):
         return foreign > english or not english
-    return foreign > max(english, 1)
+    return foreign > max(english, 1) or bool(not english and _SURELY.search(folded))
 
 
 def _fits(folded: str, at: int, size: int, latin: bool) -> bool:

@@ -20,6 +20,9 @@ from winnow_engine.index.words import without_accents
         ("キャッシュの有効期限はどこで検査されるか", "active cache check enable"),
         ("mot de passe oublié", "password"),
         ("Wer ruft diese Funktion auf?", "function"),
+        ("Fehler beim Lesen der Datei", "error file read"),
+        ("gestion des erreurs", "error handle"),
+        ("空行在哪里处理", "empty handle line process"),
         ("アップグレードの手順", "step"),  # レート ends before a voicing mark here
         ("Wo ist der Typ, nicht das Typische?", "type"),  # a short form is a whole word
         ("containers в очереди", "queue"),  # beside another script, Latin letters are names of code
