@@ -48,6 +48,7 @@ _BEHIND = re.compile(
 # A path begins at its first character, not inside a longer one.
 _START = re.compile(r"(?:(?<![\w./\\@%+~$-])|(?<=\s[@_])|(?<=\s__)|(?<=/)|(?<=[\u3041-\u9fff])(?=[!-~]))(?=\S)")
 _QUERY = re.compile(r"\?[\w=&]{1,40}$")  # of a page that shows a file
+_PAGE = re.compile(r"https?://(?!localhost\b|127\.|0\.0\.0\.0|\[::1\])")  # which no development server shows
 # A page on a forge, or the root: what follows may be a path of the workspace.
 _ROOT = re.compile(
     r"https?://\S+?/(?:blob|blame|raw|edit|tree|src)/(?=\S)"
@@ -112,7 +113,7 @@ class PlaceReader:
         if not text.endswith(self._name_ends):
             return self._of_module(text)
         root, path = _ROOT.search(text), text.rsplit(maxsplit=1)[-1].lstrip("([<\"'`")
-        foreign = "://" in path or reason_against_path(path) is not None
+        foreign = _PAGE.match(path) or reason_against_path(path)
         for match in _START.finditer(text):
             name, inside = text[match.start() :], text[match.start() - 1 : match.start()] == "/"
             may_be = not inside or (root and root.end() <= match.start()) or (not foreign and name.count("/") > 1)

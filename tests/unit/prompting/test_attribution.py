@@ -131,6 +131,8 @@ def test_what_is_no_place_is_not_cited(answer: str) -> None:
         ("proj/lib/app.py", ""),  # of any project
         ("./node_modules/@x/src/util/app.py", ""),
         ("https://example.org/src/util/app.py", ""),
+        ("http://localhost:5173/src/util/app.py", "src/util/app.py"),
+        ("webpack-internal:///./src/util/app.py", "src/util/app.py"),
     ],
 )
 def test_a_place_may_have_the_folders_of_another_machine_before_it(name: str, path: str) -> None:
