@@ -17,6 +17,7 @@ from winnow_engine.index.syntax import Captures, GrammarError, Syntax
 # Deeper classes stay part of the unit around them. No real code nests so deep; this bounds the cost of hostile code.
 _MAX_NESTING = 20
 
+_EXPORTS = ("module.exports", "exports")  # of Node.js: what is in them is named by its file
 _KINDS = {
     "definition.function": UnitKind.FUNCTION,
     "definition.method": UnitKind.METHOD,
@@ -142,7 +143,8 @@ def _candidates(syntax: Syntax, matches: list[Captures]) -> list[_CandidateDefin
                 line = name.start_point.row + 1
                 node = captures[capture][0]
                 end = captures.get("end", [node])[0]
-                qualified = ".".join(_clean(syntax, one) for one in (*captures.get("owner", ()), name))
+                owner = [one for node in captures.get("owner", ()) if (one := _clean(syntax, node)) not in _EXPORTS]
+                qualified = ".".join([*owner, _clean(syntax, name)])
                 candidate = _CandidateDefinition(kind, qualified, line, node, end)
                 known = widest.get(name.start_byte)
                 if known is None or candidate.size > known.size:

@@ -64,6 +64,17 @@ const proto = module.exports = {
   short: (text) => text.length,
 };
 
+module.exports = {
+
+  /** The name. */
+
+  get label() {
+    return name;
+  },
+};
+
+module.exports.suites = [{ name: 'x', run() { return 1; } }];
+
 const Layer = Evented.extend({
   onAdd(map) {
     map.on('move', () => this.update({ later() { return 1; } }));

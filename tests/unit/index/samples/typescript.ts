@@ -44,3 +44,9 @@ namespace Paths {
 export const load: Handler = async (path) => {
   await readFile(path);
 };
+
+export default {
+  async fetch(request: Request) {
+    return new Response(request.url);
+  },
+} satisfies ExportedHandler;

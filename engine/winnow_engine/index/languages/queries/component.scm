@@ -1,2 +1,2 @@
 ; inherits typescript
-(object (method_definition name: (_) @name) @definition.function)
+(object (method_definition name: (_) @name) @definition.method)

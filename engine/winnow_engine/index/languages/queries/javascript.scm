@@ -16,11 +16,11 @@
   left: (member_expression) @name right: [(arrow_function) (function_expression)]
 )) @definition.function)
 
-; functions of an object that has a name or is exported, or is given to a call that makes what has
+; functions of an object that has a name or is exported, or is an argument of the call whose result has or is
 (program (_ (variable_declarator name: (identifier) @owner value: [
   (object [(method_definition name: (_) @name)
     (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method)
-  (_ (object [(method_definition name: (_) @name)
+  (assignment_expression right: (object [(method_definition name: (_) @name)
     (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method))
   (call_expression arguments: (arguments (object [(method_definition name: (_) @name)
     (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method)))
@@ -31,24 +31,25 @@
   (call_expression arguments: (arguments (object [(method_definition name: (_) @name)
     (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method)))
 ])))
-(program (expression_statement (assignment_expression right: [
+(program (expression_statement (assignment_expression left: [(identifier) (member_expression)] @owner right: [
   (object [(method_definition name: (_) @name)
-    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.function)
-  (_ (object [(method_definition name: (_) @name)
-    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.function))
+    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method)
+  (assignment_expression right: (object [(method_definition name: (_) @name)
+    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method))
   (call_expression arguments: (arguments (object [(method_definition name: (_) @name)
-    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.function)))
+    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method)))
 ])))
 (export_statement value: [
   (object [[(method_definition name: (_) @name)
-    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.function
+    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method
     (pair value: (object [(method_definition name: (_) @name)
-    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.function))])
+    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method))])
   (call_expression arguments: (arguments (object [[(method_definition name: (_) @name)
-    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.function
+    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method
     (pair value: (object [(method_definition name: (_) @name)
-    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.function))])))
+    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method))])))
 ])
+(object (comment) @leading.apart)
 
 (class_declaration name: (_) @name) @definition.class
 (export_statement declaration: (class_declaration name: (_) @name)) @definition.class
