@@ -154,7 +154,7 @@ def _conflicts(touched: Sequence[TouchedFile]) -> Iterator[Finding]:
 def _users(touched: Sequence[TouchedFile], workspace: Workspace) -> Mapping[str, Iterable[RemovedName]]:
     """Files by path, with the names they use that the change took the definition of and that nothing defines now.
 
-    Methods are left out: a base outside of the workspace may have them. So are Python's own functions in its files.
+    Methods are left out: a base outside of the workspace may have them. So are names of functions of the language.
     """
     before, found = defaultdict[str, set[str]](set), defaultdict[str, dict[str, RemovedName]](dict)
     for one in touched:
@@ -166,7 +166,7 @@ def _users(touched: Sequence[TouchedFile], workspace: Workspace) -> Mapping[str,
         removed, symbols = RemovedName(name, before[name]), workspace.symbols
         for number in symbols.using_name(name) if not len(symbols.defining(name)) else ():
             file, user = workspace.units[number]
-            own = hasattr(builtins, name) and written_in(file.path, ("python",))
+            own = hasattr(builtins, name) and not written_in(file.path, {*IMPORTING_NAMES} - {"python"})
             if not own and user.kind not in (UnitKind.SECTION, UnitKind.BLOCK):
                 found[file.path][name] = removed
     return {path: names.values() for path, names in found.items()}

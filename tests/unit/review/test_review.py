@@ -234,8 +234,8 @@ def test_an_import_leads_to_the_file_that_it_names(
 
 def test_a_removed_name_that_the_language_has_is_not_still_used(tmp_path: Path) -> None:
     top, use = git.new(tmp_path / "top"), {"a.py": "def use(x):\n    return max(x)\n", "b.js": "print(max(1));\n"}
-    own = {"a.py": GONE[".py"], "b.js": GONE[".js"]}
-    git.commit(top, "one", {path: own[path].replace("gone", "max") + code for path, code in use.items()})
+    use |= {"c.go": "func use() int {\n\treturn max(1, 2)\n}\n", "d.c": "int use(int x) {\n  return max(x);\n}\n"}
+    git.commit(top, "one", {path: GONE[Path(path).suffix].replace("gone", "max") + code for path, code in use.items()})
     git.write(top, use)
     assert [one.path for one in review_of(top).findings] == ["b.js"]
 
