@@ -37,6 +37,7 @@ GONE = {
     ".c": "int gone(int x) {\n  return x;\n}\n\n",
     ".rs": "fn gone() -> i32 {\n    1\n}\n\n",
     ".rb": "def gone(x)\n  x\nend\n\n",
+    ".java": "class gone {\n  int x;\n}\n\n",
 }
 
 
@@ -173,6 +174,7 @@ def test_a_removed_method_that_a_base_may_have_is_not_still_used(tmp_path: Path,
         ("a.rs", "fn run() {\n    assert_eq!(gone(), 1);\n}", True),
         ("a.rs", "fn run() {\n    info!(gone = 1);\n}", False),
         ("a.rs", "on! {\n    fn gone() {}\n}\n\nfn run() {\n    gone();\n}", False),
+        ("a.java", "@Gone\nclass Use {\n  @Gone(1)\n  Gone x() {\n    return null;\n  }\n}", True),
         ("a.rb", "def use(x)\n  x.each { |gone| gone }\nend", False),
         ("a.rb", "def use(x)\n  gone x\nend", True),
     ],
