@@ -29,7 +29,7 @@ _FUNCTIONS = (UnitKind.FUNCTION, UnitKind.METHOD)
 _MOST_PLACES = 1_000  # of a name in a file
 _NAMED = re.compile(r"[^\s\"'`<>(){},;]+")  # in an import: a module, a name or a keyword
 _RELATIVE = re.compile(r"\.(?!\.)")
-_ROOTS = ("crate", "self", "src", "super")  # in paths and imports, not always in both
+_ROOTS = ("crate", "self", "src", "super")  # often in a path but not in its imports, or the reverse
 _IMPORT = re.compile(r"import|use_declaration|using_d")
 _IMPORT_LEVELS = 8
 _IMPORTED = re.compile(r"name<(?:aliased_import|export_specifier|import_from_statement|import_specifier)|<use_list")
@@ -82,7 +82,7 @@ def _module(path: str) -> tuple[str, ...]:
 
 
 def _modules_in(imports: Iterable[bytes], path: str) -> set[tuple[str, ...]]:
-    """Words of the modules that imports in a file name, such as ("shop", "basket"), and their other words."""
+    """Modules that imports in a file name, in words, such as ("shop", "basket"). Any other word counts as one, too."""
     text = b"\n".join(imports).decode("utf-8", "replace").replace("from . import", "from .__init__ import")
     names = _NAMED.findall(text)
     names += [name.rpartition(".")[0] for name in names if for_path(name)]

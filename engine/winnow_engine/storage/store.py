@@ -163,7 +163,7 @@ class Store:
         for where, values in _conditions(namespace, wanted):
             rows = self._do(lambda ask: ask.execute(f"SELECT key FROM record WHERE {where}", values).fetchall())  # noqa: B023
             found.update(key for (key,) in rows)
-        found.update(self.packs(namespace).known(wanted))  # behind the table, whose records are moved there
+        found.update(self.packs(namespace).known(wanted))  # after the table, because records move from it into packs
         return found.union(*(one.keys(namespace, set(wanted) - found) for one in self._fallbacks.values()))
 
     def put(self, namespace: str, key: str, record: Record) -> None:
