@@ -55,9 +55,8 @@ def reviewed(answer: str, changes: Changes, workspace: Workspace, corrected: Seq
     found = [*by_rule, *(one for line, one in by_line.items() if line not in taken)]
     order = ("high", "medium", "low")
     found.sort(key=lambda one: (order.index(one.confidence), one.path, one.start_line))
-    return Review(
-        changes.title, tuple(_files(changes, touched)), summary_of(answer, workspace), tuple(found), unsupported
-    )
+    files = tuple(_files(changes, touched))
+    return Review(changes.title, files, summary_of(answer, workspace), tuple(found), unsupported)
 
 
 def _files(changes: Changes, touched: Sequence[TouchedFile]) -> Iterator[FileSummary]:
