@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import PurePosixPath
+from posixpath import normpath
 
 from tree_sitter import Node
 
@@ -28,7 +29,7 @@ _ALL_NAMES = re.compile(rb"\bimport\s+\*(?!\s*as\b)")
 _FUNCTIONS = (UnitKind.FUNCTION, UnitKind.METHOD)
 _MOST_PLACES = 1_000  # of a name in a file
 _NAMED = re.compile(r"[^\s\"'`<>(){},;]+")  # in an import: a module, a name or a keyword
-_RELATIVE = re.compile(r"\.(?!\.)")
+_RELATIVE = re.compile(r"\.(?!\.)|\.\./")  # read from the top of the workspace; its first word keeps the "/"
 _ROOTS = ("crate", "self", "src", "super")  # often in a path but not in its imports, or the reverse
 _IMPORT = re.compile(r"import|use_declaration|using_d")
 _IMPORT_LEVELS = 8
@@ -61,8 +62,8 @@ class RemovedName:
     @cached_property
     def origins(self) -> set[tuple[str, ...]]:
         """Modules that imports may name for its files and folders, in words."""
-        paths = [PurePosixPath(path) for path in self.paths]
-        modules = [_module(str(one)) for path in paths for one in (path.with_suffix(""), path.parent)]
+        places = [one for path in map(PurePosixPath, self.paths) for one in (path.with_suffix(""), path.parent)]
+        modules = [_module(f"{top}{place}") for place in places for top in ("", "/")]
         return {module[at:] for module in modules for at in range(len(module))}
 
     def reaches(self, path: str, imported: Iterable[str]) -> bool:
@@ -78,7 +79,7 @@ def written_in(path: str, languages: Collection[str]) -> bool:
 
 
 def _module(path: str) -> tuple[str, ...]:
-    return tuple(word for word in re.findall(r"\w+", path.lower().replace("-", "_")) if word not in _ROOTS)
+    return tuple(word for word in re.findall(r"^/\w+|\w+", path.lower().replace("-", "_")) if word not in _ROOTS)
 
 
 def _modules_in(imports: Iterable[bytes], path: str) -> set[tuple[str, ...]]:
@@ -87,13 +88,13 @@ def _modules_in(imports: Iterable[bytes], path: str) -> set[tuple[str, ...]]:
     names = _NAMED.findall(text)
     names += [name.rpartition(".")[0] for name in names if for_path(name)]
     folder = PurePosixPath(path).parent
-    return {_module(f"{folder}/{name}" if _RELATIVE.match(name) else name) for name in names}
+    return {_module(normpath(f"/{folder}/{name}") if _RELATIVE.match(name) else name.lstrip("/")) for name in names}
 
 
 def used_lines(file: IndexedFile, names: Iterable[RemovedName]) -> Iterator[tuple[str, int]]:
     """Names and lines of their uses in a file, the first in each unit."""
     parts = [file.data[unit.start_byte : unit.end_byte] for unit in file.units if unit.kind == UnitKind.IMPORTS]
-    words = {word for module in _modules_in(parts, file.path) for word in module}
+    words = {one for module in _modules_in(parts, file.path) for word in module for one in (word, word.lstrip("/"))}
     reaching = [name for name in names if name.reaches(file.path, words)]
     if reaching and not any(map(_ALL_NAMES.search, parts)):
         syntax = parse_or_plain(file.local_path, file.data).syntax
