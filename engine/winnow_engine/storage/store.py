@@ -342,7 +342,8 @@ def _open(path: Path) -> sqlite3.Connection:
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:
     """True if a file is no database, or not one with our table; text that is not UTF-8 has no code."""
-    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in _DAMAGE
+    wrong_use = isinstance(error, sqlite3.ProgrammingError)  # such as a value that SQLite cannot take
+    return not wrong_use and getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in _DAMAGE
 
 
 def _refused(path: Path, error: Exception) -> WorkspaceError:

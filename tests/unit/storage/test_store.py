@@ -99,6 +99,14 @@ def test_a_file_damaged_inside_is_begun_anew(path: Path, start: int) -> None:
         assert list(other.get("n", "ab")) == ["b"]
 
 
+def test_a_key_that_sqlite_cannot_take_costs_no_record(path: Path) -> None:
+    store = Store(path)
+    store.put("n", "a", record(1))
+    with pytest.raises(WorkspaceError):
+        store.get("n", [object()])  # type: ignore[list-item]
+    assert "a" in store.get("n", ["a"])
+
+
 @pytest.mark.parametrize("found", [b"n\xff", b"n\xc3\xa9", b"nz"])  # is no text, is of two bytes, is another key
 def test_damaged_keys_count_as_missing_and_can_be_stored_again(path: Path, found: bytes) -> None:
     keys = [f"{letter}{'-' * 40}" for letter in "abcdefgh"]
