@@ -14,18 +14,13 @@ _VOICED = ("\u3099", "\u309a")  # marks of the kana before them
 _SHORT = 3  # letters of a form that is a whole word
 _GREEK, _CJK = "\u0370", "\u2e80"  # where alphabets but the Latin one, and scripts without spaces, begin
 _ENGLISH = re.compile(r"\b(?:and|are|does|do|for|how|in|is|of|that|the|to|what|when|where|which|why)\b")
+_SURE = r"aus|cuando|dans|des|donde|ein\w*|nach|nicht|quand|quel\w*|wann|warum|welche\w*|wenn|werden|wie|wird"
 _FOREIGN = re.compile(
-    r"\b(?:al|au|auf|aus|avec|bei|ce|cet(?:te)?|comment|como|con|cual\w*|cuando|dans|das|de|dem"
-    r"|den|der|des|die|diese\w?|donde|ein\w*|el|en|est|est[ae]|fur|hace|hat|im|ist|kann|las?"
-    r"|les?|los|macht|mit|nach|nicht|ou|par|para|por|pour|quand|que|quel\w*|qui|se|sert|sich"
-    r"|sin|son|sont|su|sur|und|une?|vom|von|wann|warum|welche\w*|wenn|wer|werden|wie|wird|wo"
-    r"|zu|zum|zur)\b"
+    rf"\b(?:{_SURE}|al|au|auf|avec|bei|ce|cet(?:te)?|comment|como|con|cual\w*|das|de|dem|den|der|die|diese\w?|el|en|est"
+    r"|est[ae]|fur|hace|hat|im|ist|kann|las?|les?|los|macht|mit|ou|par|para|por|pour|que|qui|se|sert|sich|sin|son|sont|su"
+    r"|sur|und|une?|vom|von|wer|wo|zu|zum|zur)\b"
 )
-
-_SURELY = re.compile(  # no English, and no part of code
-    r"\b(?:aus|beim?|cuando|dans|des|donde|ein\w*|nach|nicht|quand|quel\w*|wann|warum|welche\w*|wenn|werden|wie|wird)\b"
-    r"(?![.(_])"
-)
+_SURELY = re.compile(rf"\b(?:{_SURE}|beim?)\b(?![.(_])")  # no English, and no part of code
 
 
 @lru_cache(maxsize=16)  # a question is looked for among units, names and paths

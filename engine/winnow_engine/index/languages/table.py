@@ -23,6 +23,7 @@ from winnow_engine.index.languages.base import (
 _QUERIES = Path(__file__).parent / "queries"
 _PARTS = re.compile(r"^; (statements|references|bodies)\n", re.MULTILINE)
 _INHERITS = re.compile(r"; inherits (\w+)\n")
+_SHARED = re.compile(r"^; ([A-Z]+) = (.+)\n", re.MULTILINE)
 
 
 def _queries(name: str) -> Mapping[str, Any]:
@@ -32,6 +33,12 @@ def _queries(name: str) -> Mapping[str, Any]:
     parent = _INHERITS.match(outline)
     inherited = _queries(parent[1]) if parent else {}
     return {part: inherited.get(part, "") + found.get(part, "") for part in inherited.keys() | found.keys()}
+
+
+def _written_out(query: str) -> str:
+    """A query with the patterns of its lines `; NAME = pattern` in the places of their names."""
+    shared = dict(_SHARED.findall(query))
+    return re.sub(r"\b[A-Z]+\b", lambda name: shared.get(name[0], name[0]), _SHARED.sub("", query))
 
 
 def _language(
@@ -51,7 +58,7 @@ def _language(
         grammar=grammar,
         documentation=documentation,
         keywords={capture: words.split() for capture, words in (keywords or {}).items()},
-        **_queries(queries or name),
+        **dict[str, Any]((part, _written_out(query)) for part, query in _queries(queries or name).items()),
         **other,
     )
 

@@ -17,37 +17,26 @@
 )) @definition.function)
 
 ; functions of an object that has a name or is exported, or is an argument of the call whose result has or is
+; METHODS = [(method_definition name: (_) @name) (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method
 (program (_ (variable_declarator name: (identifier) @owner value: [
-  (object [(method_definition name: (_) @name)
-    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method)
-  (assignment_expression right: (object [(method_definition name: (_) @name)
-    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method))
-  (call_expression arguments: (arguments (object [(method_definition name: (_) @name)
-    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method)))
+  (object METHODS)
+  (assignment_expression right: (object METHODS))
+  (call_expression arguments: (arguments (object METHODS)))
 ])))
 (export_statement declaration: (_ (variable_declarator name: (identifier) @owner value: [
-  (object [(method_definition name: (_) @name)
-    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method)
-  (call_expression arguments: (arguments (object [(method_definition name: (_) @name)
-    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method)))
+  (object METHODS)
+  (call_expression arguments: (arguments (object METHODS)))
 ])))
 (program (expression_statement (assignment_expression left: [(identifier) (member_expression)] @owner right: [
-  (object [(method_definition name: (_) @name)
-    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method)
-  (assignment_expression right: (object [(method_definition name: (_) @name)
-    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method))
-  (call_expression arguments: (arguments (object [(method_definition name: (_) @name)
-    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method)))
+  (object METHODS)
+  (assignment_expression right: (object METHODS))
+  (call_expression arguments: (arguments (object METHODS)))
 ])))
 (export_statement value: [
-  (object [[(method_definition name: (_) @name)
-    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method
-    (pair value: (object [(method_definition name: (_) @name)
-    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method))])
-  (call_expression arguments: (arguments (object [[(method_definition name: (_) @name)
-    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method
-    (pair value: (object [(method_definition name: (_) @name)
-    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method))])))
+  (object [METHODS
+    (pair value: (object METHODS))])
+  (call_expression arguments: (arguments (object [METHODS
+    (pair value: (object METHODS))])))
 ])
 (object (comment) @leading.apart)
 

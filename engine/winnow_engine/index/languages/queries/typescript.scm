@@ -6,22 +6,16 @@
 (enum_declaration name: (_) @name) @definition.class
 (export_statement declaration: (enum_declaration name: (_) @name)) @definition.class
 (program (_ (variable_declarator name: (identifier) @owner value: [
-  (as_expression (object [(method_definition name: (_) @name)
-    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method))
-  (satisfies_expression (object [(method_definition name: (_) @name)
-    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method))
+  (as_expression (object METHODS))
+  (satisfies_expression (object METHODS))
 ])))
 (export_statement declaration: (_ (variable_declarator name: (identifier) @owner value: [
-  (as_expression (object [(method_definition name: (_) @name)
-    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method))
-  (satisfies_expression (object [(method_definition name: (_) @name)
-    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method))
+  (as_expression (object METHODS))
+  (satisfies_expression (object METHODS))
 ])))
 (export_statement value: [
-  (as_expression (object [(method_definition name: (_) @name)
-    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method))
-  (satisfies_expression (object [(method_definition name: (_) @name)
-    (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method))
+  (as_expression (object METHODS))
+  (satisfies_expression (object METHODS))
 ])
 (type_alias_declaration name: (_) @name) @definition.symbol
 
