@@ -141,8 +141,8 @@ class Store:
         except (OSError, ValueError) as error:
             _log.warning("%s cannot be written: %s", self._folder / namespace, error)
             return False
-        for where, values in _conditions(namespace, records):
-            self._do(lambda ask: ask.execute(f"DELETE FROM record WHERE {where}", values))  # noqa: B023
+        gone = [(f"DELETE FROM record WHERE {where}", values) for where, values in _conditions(namespace, records)]
+        self._do(lambda ask: [ask.execute(*one) for one in gone])
         return True
 
     def join(self, namespace: str, packs: Sequence[Pack], keys: Sequence[str]) -> None:
@@ -159,10 +159,9 @@ class Store:
 
     def keys(self, namespace: str, keys: Iterable[str]) -> set[str]:
         """Keys that have a record, damaged or not."""
-        wanted, found = list(keys), set[str]()
-        for where, values in _conditions(namespace, wanted):
-            rows = self._do(lambda ask: ask.execute(f"SELECT key FROM record WHERE {where}", values).fetchall())  # noqa: B023
-            found.update(key for (key,) in rows)
+        wanted = list(keys)
+        asked = [(f"SELECT key FROM record WHERE {where}", values) for where, values in _conditions(namespace, wanted)]
+        found = self._do(lambda ask: {key for one in asked for (key,) in ask.execute(*one)})
         found.update(self.packs(namespace).known(wanted))  # after the table, because records move from it into packs
         return found.union(*(one.keys(namespace, set(wanted) - found) for one in self._fallbacks.values()))
 
