@@ -23,7 +23,6 @@ from winnow_engine.index.languages.base import (
 _QUERIES = Path(__file__).parent / "queries"
 _PARTS = re.compile(r"^; (statements|references|bodies)\n", re.MULTILINE)
 _INHERITS = re.compile(r"; inherits (\w+)\n")
-_SHARED = re.compile(r"^; ([A-Z]+) = (.+)\n", re.MULTILINE)
 
 
 def _queries(name: str) -> Mapping[str, Any]:
@@ -36,9 +35,10 @@ def _queries(name: str) -> Mapping[str, Any]:
 
 
 def _written_out(query: str) -> str:
-    """A query with the patterns of its lines `; NAME = pattern` in the places of their names."""
-    shared = dict(_SHARED.findall(query))
-    return re.sub(r"\b[A-Z]+\b", lambda name: shared.get(name[0], name[0]), _SHARED.sub("", query))
+    """A query with each NAME of a line `; NAME = pattern` replaced by the last pattern that it is given."""
+    for name, pattern in reversed(dict(re.findall(r"(?m)^; ([A-Z]+) = (.+)", query)).items()):
+        query = query.replace(name, pattern)
+    return query
 
 
 def _language(

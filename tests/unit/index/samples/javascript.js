@@ -81,6 +81,16 @@ const Layer = Evented.extend({
   },
 });
 
+new Vue({
+  methods: {
+    save: function () {
+      this.saved = true;
+    },
+  },
+});
+
+Object.defineProperty(Layer, 'size', { get() { return 1; } });
+
 export default function main() {
   return new Store().size;
 }

@@ -45,6 +45,23 @@ export const load: Handler = async (path) => {
   await readFile(path);
 };
 
+const basket = new Store({
+  mutations: {
+    clear(state) {
+      state.items = [];
+    },
+  },
+});
+
+export const slice = createSlice({
+  name: 'basket',
+  reducers: {
+    added(state, action: PayloadAction<Item>) {
+      state.items.push(action.payload);
+    },
+  },
+});
+
 export default {
   async fetch(request: Request) {
     return new Response(request.url);

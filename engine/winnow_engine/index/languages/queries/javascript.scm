@@ -16,28 +16,19 @@
   left: (member_expression) @name right: [(arrow_function) (function_expression)]
 )) @definition.function)
 
-; functions of an object that has a name or is exported, or is an argument of the call whose result has or is
-; METHODS = [(method_definition name: (_) @name) (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))])] @definition.method
-(program (_ (variable_declarator name: (identifier) @owner value: [
-  (object METHODS)
-  (assignment_expression right: (object METHODS))
-  (call_expression arguments: (arguments (object METHODS)))
-])))
-(export_statement declaration: (_ (variable_declarator name: (identifier) @owner value: [
-  (object METHODS)
-  (call_expression arguments: (arguments (object METHODS)))
-])))
+; functions of an object, or of one in it, that has a name or is exported, or is an argument of what has or is, or of `new`
+; METHODS = (method_definition name: (_) @name) @definition.method (pair key: (_) @name value: [(function_expression) (arrow_function body: (statement_block))]) @definition.method
+; OBJECT = (object [METHODS (pair value: (object [METHODS]))])
+; CALL = (_ arguments: (arguments OBJECT))
+; VALUES = OBJECT CALL
+(program (_ (variable_declarator name: (identifier) @owner value: [VALUES (assignment_expression right: OBJECT)])))
+(export_statement declaration: (_ (variable_declarator name: (identifier) @owner value: [VALUES])))
 (program (expression_statement (assignment_expression left: [(identifier) (member_expression)] @owner right: [
-  (object METHODS)
-  (assignment_expression right: (object METHODS))
-  (call_expression arguments: (arguments (object METHODS)))
+  VALUES
+  (assignment_expression right: OBJECT)
 ])))
-(export_statement value: [
-  (object [METHODS
-    (pair value: (object METHODS))])
-  (call_expression arguments: (arguments (object [METHODS
-    (pair value: (object METHODS))])))
-])
+(program (expression_statement (new_expression arguments: (arguments OBJECT))))
+(export_statement value: [VALUES])
 (object (comment) @leading.apart)
 
 (class_declaration name: (_) @name) @definition.class
