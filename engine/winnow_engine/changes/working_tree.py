@@ -1,7 +1,7 @@
 """Changes of the working tree, open documents included, against the blobs of a commit.
 
 git is not asked, because it would pass the files through filters. A file with the size and time that the index has of
-it holds the blob of the index; others are hashed. Files left out of the workspace only count when they are gone.
+it holds the blob of the index; others are hashed. Files left out of the workspace only count when gone or emptied.
 """
 
 from __future__ import annotations
@@ -58,15 +58,13 @@ class _Folder:
         unchanged = entry.stat == (status.st_size, status.st_mtime_ns) and status.st_mtime_ns < self.staged_ns
         return entry.blob if unchanged else None
 
-    def file(self, before: str | None, after: str | None, contents: Mapping[str, bytes]) -> ChangedFile:
-        path = after if after is not None else before
-        assert path is not None
+    def file(self, path: str, before: str | None, contents: Mapping[str, bytes], removed: bool = False) -> ChangedFile:
         return ChangedFile(
             path=printable(self.folder.workspace_path(path)),
             before_path=None if before is None else printable(self.folder.workspace_path(before)),
             before=None if before is None else contents[self.entries[before].blob],
-            after=None if after is None else self.present[after].data,
-            removed=after is None,
+            after=None if removed else self.present[path].data if path in self.present else b"",
+            removed=removed,
         )
 
 
@@ -81,17 +79,19 @@ def working_changes(repository: Repository, folder: Folder, before: str, workspa
     has = _Folder(folder, present, entries, staged, _written_ns(repository.index))
     differing = [path for path in present if path in entries and not has.holds(path)]
     added = [path for path in present if path not in entries and not _is_in_another(folder.root, path, inner)]
-    removed = [path for path in entries if path not in present and path not in sparse and _is_gone(has, path)]
-    blob_paths = {entries[path].blob: path for path in (*differing, *removed)}
+    sizes = {path: _size_now(has, path) for path in entries if path not in present and path not in sparse}
+    removed = [path for path, size in sizes.items() if size is None]
+    emptied = [path for path, size in sizes.items() if size == 0]
+    blob_paths = {entries[path].blob: path for path in (*differing, *emptied, *removed)}
     found = blobs(repository.git, list(blob_paths))
     contents = {blob: file_text(blob_paths[blob], data)[0] for blob, data in found.items()}
     removed = [path for path in removed if _is_text(contents.get(entries[path].blob))]
     pairs = dict(_renames(has, added, removed, contents))
-    for path in differing:
-        if _differs(contents.get(entries[path].blob), present[path].data):
+    for path in (*differing, *emptied):
+        if _differs(contents.get(entries[path].blob), present[path].data if path in present else b""):
             yield has.file(path, path, contents)
-    yield from (has.file(pairs.get(path), path, contents) for path in added)
-    yield from (has.file(path, None, contents) for path in sorted({*removed} - {*pairs.values()}))
+    yield from (has.file(path, pairs.get(path), contents) for path in added)
+    yield from (has.file(path, path, contents, removed=True) for path in sorted({*removed} - {*pairs.values()}))
 
 
 def blob_id(data: bytes, format_like: str) -> str:
@@ -117,13 +117,15 @@ def _is_text(data: bytes | None) -> TypeGuard[bytes]:
     return data is not None and (not data.strip() or unreadable_content(data) is None)
 
 
-def _is_gone(has: _Folder, path: str) -> bool:
+def _size_now(has: _Folder, path: str) -> int | None:
+    """Bytes of a file that the workspace leaves out, None if it is gone; -1 for one that no change is shown of."""
     if has.entries[path].mode not in REGULAR or reason_against_path(path):
-        return False
+        return -1
     try:
-        return not S_ISREG((has.folder.root / path).lstat().st_mode)
+        status = (has.folder.root / path).lstat()
     except OSError:
-        return True
+        return None
+    return status.st_size if S_ISREG(status.st_mode) else None
 
 
 def _is_in_another(root: Path, path: str, inner: set[str]) -> bool:

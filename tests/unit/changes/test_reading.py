@@ -60,6 +60,14 @@ def test_a_file_that_became_a_folder_or_a_link_is_removed(top: Path, changes: Of
     assert summary(changes(top)) == {**dict.fromkeys(("src/c.py/new.py", "link/new.py"), "new file"), **removed}
 
 
+def test_an_emptied_file_is_changed_wherever_its_lines_went(top: Path, changes: Of) -> None:
+    git.commit(top, "blank", {"__init__.py": "", "blank.py": "\n"})
+    git.write(top, {"a.py": "", "b.py": (top / "a.py").read_text()})
+    found = changes(top)
+    assert summary(found) == {"a.py": "changed", "b.py": "new file"}
+    assert [(hunk.before, hunk.after) for hunk in found.files[0].hunks] == [(range(1, 7), range(1, 1))]
+
+
 def test_a_folder_of_many_files_that_moved(top: Path, changes: Of) -> None:
     git.commit(top, "many", {f"old/{n}.py": f"N = {n}\n" * 9 for n in range(60)})
     (top / "old").rename(top / "new")
