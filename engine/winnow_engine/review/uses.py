@@ -29,11 +29,15 @@ _ALL_NAMES = re.compile(rb"\bimport\s+\*(?!\s*as\b)")
 _FUNCTIONS = (UnitKind.FUNCTION, UnitKind.METHOD)
 _MOST_PLACES = 1_000  # of a name in a file
 _NAMED = re.compile(r"[^\s\"'`<>(){},;]+")  # in an import: a module, a name or a keyword
-_RELATIVE = re.compile(r"\.(?!\.)|\.\./")  # read from the top of the workspace; its first word keeps the "/"
+_DOTS = re.compile(r"\A\.+")  # of a relative import, which is read from the top of the workspace
 _ROOTS = ("crate", "self", "src", "super")  # often in a path but not in its imports, or the reverse
 _IMPORT = re.compile(r"import|use_declaration|using_d")
 _IMPORT_LEVELS = 8
-_IMPORTED = re.compile(r"name<(?:aliased_import|export_specifier|import_from_statement|import_specifier)|<use_list")
+_REQUIRE = re.compile(rb"\s{0,9}=\s{0,9}require\([^()\n]*\)")  # CommonJS
+_SOURCE = re.compile(rb"[\"'][^\"'\n]+[\"']|\bfrom\s+[\w.]+\s+import")  # without the names that an import brings
+_IMPORTED = re.compile(
+    r"name<(?:aliased_import|import_from_statement|\w+port_specifier)|<use_list|(?:key<pair|<object)_pattern"
+)
 _WRAPPER = re.compile("dotted_name|expression_list|literal_element|parenthesized_expression|tuple|type|type_parameter")
 _MEMBER = re.compile(rb"(?:(?<!\.\.)[.$]|->|::)\s*\Z")
 _CALLED = re.compile(rb"\s*\(")
@@ -63,7 +67,7 @@ class RemovedName:
     def origins(self) -> set[tuple[str, ...]]:
         """Modules that imports may name for its files and folders, in words."""
         places = [one for path in map(PurePosixPath, self.paths) for one in (path.with_suffix(""), path.parent)]
-        modules = [_module(f"{top}{place}") for place in places for top in ("", "/")]
+        modules = {one for place in places for top in ("", "/") for one in _modules(f"{top}{place}")}
         return {module[at:] for module in modules for at in range(len(module))}
 
     def reaches(self, path: str, imported: Iterable[str]) -> bool:
@@ -78,22 +82,26 @@ def written_in(path: str, languages: Collection[str]) -> bool:
     return language is not None and language.name in languages
 
 
-def _module(path: str) -> tuple[str, ...]:
-    return tuple(word for word in re.findall(r"^/\w+|\w+", path.lower().replace("-", "_")) if word not in _ROOTS)
+def _modules(path: str) -> set[tuple[str, ...]]:
+    """The words of a path, with the "/" of its first one and `src` for a crate, and those without roots."""
+    words = tuple(re.findall(r"^/\w*|\w+", path.lower().replace("-", "_").replace("crate::", "src::")))
+    return {words, tuple(word for word in words if word not in _ROOTS)}
 
 
 def _modules_in(imports: Iterable[bytes], path: str) -> set[tuple[str, ...]]:
     """Modules that imports in a file name, in words, such as ("shop", "basket"). Any other word counts as one, too."""
-    text = b"\n".join(imports).decode("utf-8", "replace").replace("from . import", "from .__init__ import")
+    text = b"\n".join(imports).decode("utf-8", "replace").replace(". import", ".__init__ import")
     names = _NAMED.findall(text)
     names += [name.rpartition(".")[0] for name in names if for_path(name)]
     folder = PurePosixPath(path).parent
-    return {_module(normpath(f"/{folder}/{name}") if _RELATIVE.match(name) else name.lstrip("/")) for name in names}
+    paths = (_DOTS.sub(lambda dots: f"/{folder}/{'../' * (len(dots[0]) - 1)}", name.lstrip("/")) for name in names)
+    return {module for one in paths for module in _modules(normpath(one))}
 
 
 def used_lines(file: IndexedFile, names: Iterable[RemovedName]) -> Iterator[tuple[str, int]]:
     """Names and lines of their uses in a file, the first in each unit."""
     parts = [file.data[unit.start_byte : unit.end_byte] for unit in file.units if unit.kind == UnitKind.IMPORTS]
+    parts += _REQUIRE.findall(file.data)
     words = {one for module in _modules_in(parts, file.path) for word in module for one in (word, word.lstrip("/"))}
     reaching = [name for name in names if name.reaches(file.path, words)]
     if reaching and not any(map(_ALL_NAMES.search, parts)):
@@ -110,9 +118,10 @@ def _lines(removed: RemovedName, file: IndexedFile, syntax: Syntax) -> list[int]
     for node in filter(None, nodes):
         role, unit = _role(node), enclosing(file.units, node.start_point.row + 1)
         member = _MEMBER.search(syntax.text, max(node.start_byte - 9, 0), node.start_byte)
-        if statement := _import_around(node):
+        if statement := _import_around(node, syntax.text):
             spans = (statement.start_byte, node.start_byte), (node.end_byte, statement.end_byte)
-            modules = _modules_in((syntax.text[start:end] for start, end in spans), file.path)
+            source = _SOURCE.findall(syntax.text, statement.start_byte, statement.end_byte)
+            modules = _modules_in(source or (syntax.text[start:end] for start, end in spans), file.path)
             known = not removed.origins.isdisjoint(modules)
             if not known or not (member or _IMPORTED.fullmatch(role)):
                 return []
@@ -146,11 +155,12 @@ def _role(node: Node) -> str:
     return f"{cursor.field_name or ''}<{around.type if around else ''}"
 
 
-def _import_around(node: Node) -> Node | None:
+def _import_around(node: Node, text: bytes) -> Node | None:
     """The outermost node of an import, or of an export from elsewhere."""
     found, around = None, node.parent
     for _ in range(_IMPORT_LEVELS):
-        if around and (_IMPORT.search(around.type) or around.child_by_field_name("source")):
-            found = around
+        required = around and around.type == "object_pattern" and _REQUIRE.match(text, around.end_byte)
+        if around and (required or _IMPORT.search(around.type) or around.child_by_field_name("source")):
+            found = around.parent if required else around
         around = around and around.parent
     return found
