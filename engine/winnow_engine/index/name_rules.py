@@ -29,7 +29,7 @@ _MARKERS = {
     "Pods.xcodeproj": "CocoaPods' directory",
     "CACHEDIR.TAG": "a cache",
 }
-_GIT_DIRECTORY = frozenset(("HEAD", "config", "objects", "refs"))
+_GIT_DIRECTORY = frozenset(("HEAD", "objects", "refs"))
 _SECRETS = _words(
     """.env .env.* *.env .envrc *.pem *.key *.p8 *.p12 *.pfx *.pkcs12 *.jks *.jceks *.bks *.keystore *.kdb *.kdbx *.gpg
     *.ppk *.agekey id_rsa id_rsa[-_.]* id_dsa id_dsa[-_.]* id_ecdsa id_ecdsa[-_.]* id_ed25519 id_ed25519[-_.]*

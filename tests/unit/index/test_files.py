@@ -118,6 +118,12 @@ def test_environments_are_known_by_what_is_in_them(root: Path, marker: str) -> N
     assert "env/lib/a.py" in paths(root)
 
 
+def test_a_bare_repository_is_known_without_its_configuration(root: Path) -> None:
+    for path in ("HEAD", "packed-refs", "objects/info/packs", "refs/heads/main"):
+        write(root, f"mirror.git/{path}")
+    assert reason(root, "mirror.git/packed-refs") == "version control: a bare repository"
+
+
 @pytest.mark.parametrize(
     "name",
     [
