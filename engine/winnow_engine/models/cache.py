@@ -100,10 +100,12 @@ def pulled_beside_table(directory: Path) -> dict[str, Path]:
 
 def installed(drafter: str) -> Iterator[tuple[str, Path]]:
     """The chat models here with their names, without the drafter. Instead of the first, ModelNotFoundError."""
-    found, file_of_drafter = False, given_file(drafter)
+    found, drafters = False, set[Path]()
+    with suppress(ModelError):
+        drafters.add(locate(drafter).resolve())
     for name in (*(target.name for target in known_targets()), *pulled_beside_table(default_directory())):
         with suppress(ModelError):
-            if name != drafter and (file := locate(name)) != file_of_drafter and _chats(read_header(file)):
+            if (file := locate(name)).resolve() not in drafters and _chats(read_header(file)):
                 found = True
                 yield name, file
     if not found:

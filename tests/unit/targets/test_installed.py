@@ -79,6 +79,7 @@ def test_neither_the_drafter_nor_a_model_that_cannot_chat_is_a_target(install: I
     embeds.add_uint32("llama.pooling_type", 3)
     embeds.add_chat_template("{{ messages }}")
     write_all(embeds)
-    for drafter in (SMALL, str(tmp_path / registry.find(SMALL).file)):
+    (link := tmp_path.with_suffix(".gguf")).symlink_to(tmp_path / registry.find(SMALL).file)
+    for drafter in (SMALL, str(tmp_path / registry.find(SMALL).file), str(link)):
         with pytest.raises(ModelNotFoundError, match="run `winnow models pull`"):
             suggesting.resolved(ModelConfig(drafter))
