@@ -78,8 +78,8 @@ class Budget:
 
     With neither `keep_tokens` nor `keep_ratio` the scores decide (`selection/auto_budget.py`); `keep_ratio`, when
     given, wins. It is at most `most_tokens` in any case. `patience_s` bounds the seconds for which a target may read
-    what the scores decide on. Where the index is far from complete, the best `first_look_tokens` or so are encoded for
-    the answer (`selection/first_look.py`); 0 completes it first.
+    what the scores decide on. Where the index is far from complete, the best `first_look_tokens` or so, or a larger
+    budget, are encoded for the answer (`selection/first_look.py`); 0 completes it first.
     """
 
     keep_tokens: int | None = None

@@ -118,9 +118,8 @@ class KeyCache:
 
     def takes_all(self, budget: Budget, missing: int) -> bool:
         """True if a question waits for all keys, where those of `missing` tokens are not there."""
-        tokens = budget.first_look_tokens
-        too_few = tokens < (budget.tokens(missing) or 0)
-        return not tokens or too_few or missing <= max(tokens, _WORTH_WAITING_S * self.tokens_per_s)
+        soon = max(budget.first_look_tokens, _WORTH_WAITING_S * self.tokens_per_s)
+        return not budget.first_look_tokens or missing <= soon or soon < (budget.tokens(missing) or 0)
 
     def missing_tokens(self, workspace: Workspace) -> int:
         """About how many tokens the files have whose keys are not in the index."""

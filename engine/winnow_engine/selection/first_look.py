@@ -61,11 +61,12 @@ def keys_for(
 ) -> WorkspaceKeys:
     """The keys to answer a located question with: all if they can be had soon, or if a first look would not do.
 
-    Otherwise those there are, and about `budget.first_look_tokens` more that the question needs most. CancelledError.
+    Otherwise those there are, and of what the question needs most, as many tokens as `budget` asks for. CancelledError.
     """
-    tokens = budget.first_look_tokens
-    if not tokens or cache.takes_all(budget, cache.missing_tokens(workspace)):
+    missing = cache.missing_tokens(workspace)
+    if cache.takes_all(budget, missing):
         return cache.of(workspace, progress, cancellation)
+    tokens = max(budget.first_look_tokens, budget.tokens(missing) or 0)
     parts = cache.stored(workspace)
     keys = keys_of(workspace, parts)
     # A second round, after the drafter has scored what the first one encoded, chose no better.

@@ -172,6 +172,15 @@ def test_a_budget_that_a_first_look_cannot_fill_waits(assistant: Assistant, root
     assert assistant.select(Sources((Folder(root),)), Question("what does step_7_3 do?"), budget).stats.complete
 
 
+def test_a_larger_budget_is_filled_at_once_if_that_takes_no_longer_than_is_waited_for(
+    assistant: Assistant, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("winnow_engine.keys.key_cache._WORTH_WAITING_S", 2 * LOOK / 1000)
+    budget = Budget(2 * LOOK, first_look_tokens=LOOK)
+    stats = assistant.select(Sources((Folder(root),)), Question("what does step_7_3 do?"), budget).stats
+    assert LOOK < stats.indexed_tokens <= 2 * LOOK < stats.workspace_tokens
+
+
 @pytest.mark.parametrize("times", [1, 3])
 def test_a_branch_is_switched_while_a_question_is_asked(
     times: int, assistant: Assistant, root: Path, monkeypatch: pytest.MonkeyPatch
