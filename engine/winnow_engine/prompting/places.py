@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
 from urllib.parse import unquote
 
 from winnow_engine.core import Citation
 from winnow_engine.index.bm25 import stems
 from winnow_engine.index.name_rules import module_of, reason_against_path
+from winnow_engine.index.words import UNSPACED
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
 
@@ -34,7 +34,7 @@ _LINES = re.compile(
     rf"|第\s?(?=\d+(?:(?:{_DASH})\d+)?\s?行)|(?<!\d)(?=\d+(?:(?:{_DASH})\d+)?\s?行目))"
     r"(?P<start>\d{1,7})(?:[:C]\d{1,5}\b|,\s?\d{1,5}(?=\)))?"
     rf"(?:(?:{_DASH}|\.\.|{_JOINER})L?(?P<end>\d{{1,7}})(?:[:C]\d{{1,5}}\b)?)?"
-    r"(?:\s?行目?)?(?![^\W\u3041-\u9fff]|[.:]\d)"
+    rf"(?:\s?行目?)?(?![^\W{UNSPACED}]|[.:]\d)"
 )
 _BETWEEN = re.compile(r"[\s,;:–—(`*_\"'“”’»>)\]]*$")
 _NEAR = re.compile(  # between a path and its line
@@ -46,13 +46,13 @@ _BEHIND = re.compile(
     r"(?:`(?P<quoted>[^`\n]+)`|[*\"'(]*(?P<plain>[^\s`*\"'<>,]+))"
 )
 # A path begins at its first character, not inside a longer one.
-_START = re.compile(r"(?:(?<![\w./\\@%+~$-])|(?<=\s[@_])|(?<=\s__)|(?<=/)|(?<=[\u3041-\u9fff])(?=[!-~]))(?=\S)")
+_START = re.compile(rf"(?:(?<![\w./\\@%+~$-])|(?<=\s[@_])|(?<=\s__)|(?<=/)|(?<=[{UNSPACED}])(?=[!-~]))(?=\S)")
 _QUERY = re.compile(r"\?[\w=&]{1,40}$")  # of a page that shows a file
 _PAGE = re.compile(r"https?://(?!localhost\b|127\.|0\.0\.0\.0|\[::1\])")  # which no development server shows
 # A page on a forge, or the root: what follows may be a path of the workspace.
 _ROOT = re.compile(
     r"https?://\S+?/(?:blob|blame|raw|edit|tree|src)/(?=\S)"
-    r"|(?<![^\s\"'`(<\u3041-\u9fff])(?:file://(?=/))?(?:/?[A-Za-z]:)?/(?=[^\s/])"
+    rf"|(?<![^\s\"'`(<{UNSPACED}])(?:file://(?=/))?(?:/?[A-Za-z]:)?/(?=[^\s/])"
 )
 # `package.module.Class.method`, also before `(File.java`; `folder/module`.
 _MODULE = re.compile(r"(?<![\w./:$-])(?:((?:[\w-]+/)+[\w-]+)|(\w+(?:(?:\.|::|\$)[\w<>]+)+)(?:\([\w.]+)?)$")
@@ -128,7 +128,7 @@ class PlaceReader:
         parts = re.split(r"\.|::|\$", dotted.replace("crate::", "src::"))
         names = [folder] if folder else ["/".join(parts[:end]) for end in range(len(parts), 1, -1)]
         names += [name.replace("/", "/src/", 1) for name in names if "::" in dotted]  # a crate's
-        return next((files[0] for files in chain.from_iterable(map(self._in_module, names)) if len(files) == 1), None)
+        return next((files[0] for name in names for files in self._in_module(name) if len(files) == 1), None)
 
     def _in_module(self, name: str) -> tuple[list[str], list[str]]:
         """Files of the module with this name, and of all that end in it. Their paths have all words of the name."""

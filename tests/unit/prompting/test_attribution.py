@@ -93,7 +93,7 @@ FORMS = (
     "File \"{}\", line 2, in f", "https://github.com/o/r/blob/feature/x/{}#L2", "https://github.com/o/r/blob/1a2b/{}?plain=1#L2",
 )  # fmt: skip
 RANGES = ("`{}:2-4`", "{}:2–4", "{}:L2-L4", "{}#L2-L4", "{} lines 2 to 4", "{}:2..4", "`{}`, lines 2–4", "{}#L2C1-L4C9",
-          "Zeilen 2 bis 4 von `{}`", "{}, lignes 2 à 4", "{}第2-4行")  # fmt: skip
+          "Zeilen 2 bis 4 von `{}`", "{}, lignes 2 à 4", "{}第2-4行", "파일{}:2-4에서")  # fmt: skip
 
 
 @pytest.mark.parametrize("path", PATHS)
