@@ -16,6 +16,7 @@ import socket
 import stat
 import struct
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -146,9 +147,16 @@ def crash(code: int) -> str | None:
 
 
 def on_path(name: str) -> str | None:
-    """A program on the PATH, none of the folder that one is in, such as a repository: Windows looks there first."""
-    found = shutil.which(name)
-    return found if found and Path(found).is_absolute() and Path(found).parent != Path.cwd() else None
+    """A program on the PATH, none of the folder that one is in, such as a repository."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return program_in((one for one in folders if Path(one).is_absolute() and Path(one) != Path.cwd()), name)
+
+
+def program_in(folders: Iterable[str], name: str) -> str | None:
+    """A program in the first folder that has it. `shutil.which` looks into the current one before, on Windows."""
+    endings = os.environ.get("PATHEXT", ".EXE").split(os.pathsep) if PLATFORM == "win32" else [""]
+    files = (str(Path(folder, name + ending)) for folder in folders for ending in endings)
+    return next(filter(None, map(shutil.which, files)), None)
 
 
 def pip_command(action: str, *words: str) -> str:

@@ -16,6 +16,7 @@ import pytest
 from winnow_engine import platform as system
 from winnow_engine.encoder.profiles import users_profile
 from winnow_engine.errors import WinnowError
+from winnow_engine.git.program import _program
 from winnow_engine.models.cache import default_directory
 from winnow_engine.platform import read_regular
 from winnow_engine.storage.folders import cache_folder, sync_folder
@@ -49,6 +50,20 @@ def test_windows_locks_a_byte_and_says_if_somebody_has(on: On, monkeypatch: pyte
     assert system.try_lock(7)
     assert not system.try_lock(7)
     assert asked == [(7, 2, 1)] * 2
+
+
+def test_windows_runs_no_program_of_the_folder_that_one_is_in(
+    on: On, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, tools = tmp_path / "here", tmp_path / "tools"
+    for folder in (here, tools):
+        folder.mkdir()
+        (folder / "git.EXE").touch(0o755)
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("PATHEXT", ".COM:.EXE")
+    monkeypatch.setenv("PATH", f".:{here}::{tools}")
+    on("win32")
+    assert system.on_path("git") == _program(str(tools)) == str(tools / "git.EXE")
 
 
 def test_an_error_of_the_system_is_no_lock_of_somebody(on: On, tmp_path: Path) -> None:

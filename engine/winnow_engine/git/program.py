@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -21,6 +20,7 @@ from pathlib import Path
 
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import GitError, GitMissingError, NotARepositoryError, UntrustedRepositoryError
+from winnow_engine.platform import program_in
 from winnow_engine.untrusted import printable
 
 _TIMEOUT_S = 60.0
@@ -210,7 +210,7 @@ def _readable(data: bytes) -> Iterator[int]:
 
 
 def _program(path: str) -> str:
-    found = shutil.which("git", path=path)
+    found = program_in(filter(None, path.split(os.pathsep)), "git")
     if found is None:
         raise GitMissingError("there is no git program on the PATH: install git to ask about changes and history")
     return found
