@@ -179,7 +179,7 @@ class _Walk:
 
     def folders(self, only: Set[str] | None, check: Callable[[], None]) -> Iterator[_Folder]:
         """Folders that no rule leaves out, each before those in it; with `only`, those among these paths."""
-        pending = [(str(self._root), rules_above(self._root))]
+        pending = [(self._root.as_posix(), rules_above(self._root))]
         while pending:
             directory, above = pending.pop()
             check()
@@ -199,12 +199,12 @@ class _Walk:
         counted = counted_instead(Path(directory), self._root) if ".git" in names else None
         if counted is None:
             return None
-        return f"a worktree of a repository that counts in {relative_to(str(counted), self._root) or '.'}"
+        return f"a worktree of a repository that counts in {relative_to(counted.as_posix(), self._root) or '.'}"
 
     def _is_asked_for(self, directory: str, above: IgnoreRules) -> bool:
         """True for the root, and for a folder that the user's patterns take back."""
         own = self._rules.users_pattern(directory, True, above)
-        return directory == str(self._root) or own is not None
+        return directory == self._root.as_posix() or own is not None
 
     def _list(
         self, folder: _Folder, entries: Iterable[os.DirEntry[str]], only: Set[str] | None, check: Callable[[], None]
@@ -280,13 +280,13 @@ class _Walk:
 
     def _by_name(self, folder: _Folder, path: str, is_dir: bool) -> tuple[Pattern | None, str | None]:
         """The user's pattern that matches an entry of the folder, on disk or not; the reason in its name against it."""
-        absolute = str(self._root / path)
+        absolute = (self._root / path).as_posix()
         own = self._rules.users_pattern(absolute, is_dir, folder.rules)
         return own, self._rules.reason_in_name(absolute, is_dir, own, folder.rules)
 
     def _entries(self, directory: str) -> list[os.DirEntry[str]]:
         try:
-            with os.scandir(directory) as found:
+            with os.scandir(f"{directory.rstrip('/')}/") as found:  # else paths have a backslash on Windows
                 return list(found)
         except OSError as error:
             self._skipped(relative_to(directory, self._root), unreadable(error))

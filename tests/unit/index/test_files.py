@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import ntpath
+import os
+from contextlib import nullcontext
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import pytest
 
@@ -45,6 +49,36 @@ def reason(root: Path, path: str, rules: FileRules | None = None) -> str:
     assert not verdict.included
     assert verdict.reason in reported.values()
     return verdict.reason
+
+
+class WindowsEntry:
+    """An entry of a folder, with its path as Windows joins it."""
+
+    def __init__(self, folder: str, entry: os.DirEntry[str]) -> None:
+        self.path, self._entry = ntpath.join(folder, entry.name), entry
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._entry, name)
+
+
+class WindowsFolder(nullcontext[list[WindowsEntry]]):
+    """The entries of a folder, as `os.scandir` lists them."""
+
+    def __init__(self, folder: str | Path, scandir: Any = os.scandir) -> None:
+        super().__init__([WindowsEntry(str(folder), entry) for entry in scandir(folder)])
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_paths_have_slashes_where_the_system_joins_folders_with_backslashes(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in ("src/deep/a.py", "src/out/b.py"):
+        write(root, path)
+    write(root, ".gitignore", b"src/out/\n")
+    monkeypatch.setattr(os, "scandir", WindowsFolder)
+    assert paths(root) == [".gitignore", "src/deep/a.py"]
 
 
 def test_files_come_with_their_bytes_in_path_order(root: Path) -> None:
