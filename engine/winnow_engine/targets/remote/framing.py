@@ -38,13 +38,13 @@ async def events(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 def _dispatch(lines: list[bytes], data: list[bytes]) -> Iterator[bytes]:
-    """Collect `data` fields. A blank line ends an event. Comments and other fields are ignored."""
+    """Collect `data` fields. A blank line ends an event. Comments, empty fields and others are ignored."""
     for line in lines:
         field, _, value = line.partition(b":")
-        if field.removeprefix(_BOM) == b"data":
+        if field.removeprefix(_BOM) == b"data" and (value := value.strip()):
             if len(data) == 1 and _is_whole(data):  # an event of more lines is parsed once, at its end
                 yield data.pop()
-            data.append(value.removeprefix(b" "))
+            data.append(value)
         elif not line and data:
             yield b"\n".join(data)
             data.clear()
