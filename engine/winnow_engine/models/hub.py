@@ -36,7 +36,7 @@ _FAILURES = (
 )
 _TIMEOUT = httpx2.Timeout(connect=10, read=30, write=10, pool=10)
 _OFFICIAL = "https://huggingface.co/"
-_ON_HUB = re.compile(r"([^/]+/[^/]+)/(?:resolve|blob)/main/([^?#]+)")
+_ON_HUB = re.compile(r"([^/]+/[^/]+)/(?:resolve|blob)/main/([^?#]+)([?#].*)?")
 constants.DOWNLOAD_CHUNK_SIZE = 1 << 20  # as much as an interruption may lose
 constants.HF_HUB_DISABLE_TELEMETRY = True  # which asks the hub for names of agents and tells it which runs here
 # The library logs each retry; the error at the end says what failed.

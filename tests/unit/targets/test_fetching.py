@@ -123,9 +123,9 @@ def test_a_cancelled_pull_goes_on_where_it_stopped(hub: ModelHub, files: dict[st
     assert received > 0
 
 
-@pytest.mark.parametrize("link", ["resolve", "blob"])
+@pytest.mark.parametrize("link", ["resolve/main/{}", "blob/main/{}", "resolve/main/{}?download=true"])
 def test_the_address_of_a_file_on_the_hub_is_taken_as_its_name(hub: ModelHub, folder: Path, link: str) -> None:
-    offered = offer(f"https://huggingface.co/{REPOSITORY}/{link}/main/tiny-Q4_K_M.gguf")
+    offered = offer(f"https://huggingface.co/{REPOSITORY}/{link.format('tiny-Q4_K_M.gguf')}")
     assert (offered.name, offered.licence) == (f"{NAME}:Q4_K_M", "apache-2.0")
 
 
