@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)
 """A line that begins a block of code, or ends it."""
+MARKER = re.compile(r"[ \t>]*(?:(?:[-*•+]|\d+[.)])[ \t]+)?")  # of a quotation or list item
+_RUN = re.compile(rf"{MARKER.pattern}(?P<run>`{{3,}}+(?=[^`]*$)|~{{3,}})")
 _LEAD = re.compile(r"\A(?:[-*#]+(?:\s+|\Z))+")
 _WRAPPED = re.compile(  # with apostrophes and inner pairs of the same mark, as in `"Fix the "name" field"`
     r"""(?P<mark>\*{1,3}|[`"'])"""
@@ -39,6 +41,13 @@ def unwrapped(text: str) -> str:
 
 def _fence(text: str) -> str:
     return "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
+
+
+def fence_after(line: str, fence: str) -> str:
+    """The fence of the block that is open after a line, `fence` before it: one as long, and alone, closes it."""
+    run = match["run"] if (match := _RUN.match(line)) else ""
+    closes = run.startswith(fence) and line.strip("> \t\r\n") == run
+    return run if not fence else "" if closes else fence
 
 
 def fenced(content: str) -> Iterator[tuple[str, str, str]]:

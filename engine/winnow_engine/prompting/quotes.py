@@ -9,10 +9,10 @@ from itertools import groupby
 
 from winnow_engine.core import Citation, Span
 from winnow_engine.index.lines import text_lines
+from winnow_engine.prompting.markdown import fence_after
 from winnow_engine.question import Change
 
 _NUMBER = re.compile(r"^\s*\d+ ")  # of a line, copied from the prompt; conversations begun earlier indent it
-_FENCE = re.compile(r"```[^\n]{0,200}\n(.*?)(?:```|\Z)", re.DOTALL)
 _COMMIT = re.compile(r"\b[0-9a-f]{7,64}\b")
 _WORD = re.compile(r"\w+")
 _REPEATED_WORDS = 5  # of a commit's message, from which on an answer quotes it
@@ -28,14 +28,15 @@ def quotes_in(answer: str, shown: Sequence[tuple[Span, str]], change: Change | N
     Where a line stands in several places, the one counts from which on most of the following lines are quoted, too.
     """
     places = _by_line(_removed(change)) | _by_line(_lines(shown))
-    for block in _FENCE.findall(answer):
-        quoted = [_places_of(line, places) for line in text_lines(block)]
-        at = 0
-        while at < len(quoted):
-            run = max((_run(quoted[at:], place) for place in quoted[at]), key=_length, default=None)
-            if run is not None:
-                yield run
-            at += 1 if run is None else _length(run)
+    quoted, fence, at = list[Mapping[Citation, None]](), "", 0
+    for line in text_lines(answer):
+        fence = fence_after(line, fence)
+        quoted.append(_places_of(line, places) if fence else {})
+    while at < len(quoted):
+        run = max((_run(quoted[at:], place) for place in quoted[at]), key=_length, default=None)
+        if run is not None:
+            yield run
+        at += 1 if run is None else _length(run)
 
 
 def without_covered(found: Sequence[Citation]) -> Iterator[Citation]:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from winnow_engine.prompting.markdown import MARKER, fence_after
+
 _PART = re.compile(r"[^\n]*\n|[^\n]+")
-_MARKER = re.compile(r"[ \t>]*(?:(?:[-*•+]|\d+[.)])[ \t]+)?")  # of a list item
-_FENCE = re.compile(rf"{_MARKER.pattern}(?P<run>`{{3,}}+(?=[^`]*$)|~{{3,}})")
 _OTHER_BLOCK = re.compile(r"[ \t]*(?:#{1,6}[ \t]|[|:\-= \t]+$|<)")  # headings, rules, tags
 _END = re.compile(r"(?<![.!?])[.!?؟۔।]++[\"'”’»)\]*_]*+(?=\s)|[。！？]")
 _ABBREVIATED = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|incl|no|fig)|(?:^|\s)[A-Za-z])\.$", re.IGNORECASE)
@@ -55,24 +55,18 @@ class SentenceSplitter:
 
     def _found(self, line_ended: bool) -> Iterator[tuple[int, int]]:
         line, begin = self._line, self._start
-        fence = _FENCE.match(line)
+        fence = fence_after(line, self._fence)
         if not (fence or self._fence or _OTHER_BLOCK.match(line)):
             for start, end in _sentences(line, self._done, line_ended):
                 self._done = end
                 yield begin + start, begin + end
         if line_ended:
-            self._fence = self._fence_after(line, fence["run"] if fence else "")
-            self._line, self._start, self._done = "", begin + len(line), 0
-
-    def _fence_after(self, line: str, run: str) -> str:
-        """The fence of the block that is open after a line: one as long as its own, and alone, closes it."""
-        closes = run.startswith(self._fence) and line.strip("> \t\r\n") == run
-        return run if not self._fence else "" if closes else self._fence
+            self._fence, self._line, self._start, self._done = fence, "", begin + len(line), 0
 
 
 def _sentences(line: str, start: int, line_ended: bool) -> Iterator[tuple[int, int]]:
     """The sentences of a line from `start` on, the last one only if the line has ended."""
-    start = _SPACE.match(line, start or _MARKER.match(line).end()).end()  # type: ignore[union-attr]  # they match anything
+    start = _SPACE.match(line, start or MARKER.match(line).end()).end()  # type: ignore[union-attr]  # they match anything
     while start < len(line) and (end := _end(line, start, line_ended)):
         yield start, end
         start = _SPACE.match(line, end).end()  # type: ignore[union-attr]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from winnow_engine.core import TextSink
+from winnow_engine.prompting.markdown import fence_after
 from winnow_engine.targets.base import Generation
 
 _END = re.compile(r"\n|[.!?](?=\s)|[。！？]")  # of a sentence or line
@@ -34,7 +35,7 @@ class RepetitionGuard:
         self._said: set[str] = set()
         self._lines: list[str] = []  # and sentences, of the block or the text around blocks
         self._sentence, self._shown = "", 0  # the one that is being said, and how much of it was passed on
-        self._in_code = self.repeated = False
+        self._fence, self.repeated = "", False  # that opened the block of code
 
     def feed(self, piece: str) -> None:
         """Take in the next piece of the answer."""
@@ -63,20 +64,20 @@ class RepetitionGuard:
 
     def _finish(self, length: int) -> None:
         """Judge the sentence that ends there, and pass it on."""
-        said = _folded(self._sentence[:length])
-        if said.startswith("```"):
-            self._in_code, self._lines = not self._in_code, []
+        fence, said = fence_after(self._sentence[:length], self._fence), _folded(self._sentence[:length])
+        if fence != self._fence:
+            self._fence, self._lines = fence, []
         else:
             self._lines.append(said)
-            if self._in_circles() or (not self._in_code and said in self._said):
+            if self._in_circles() or (not fence and said in self._said):
                 return self._stop()
-            if not self._in_code and _says_something(said):
+            if not fence and _says_something(said):
                 self._said.add(said)
         self._pass_on(length)
         self._sentence, self._shown = self._sentence[length:], 0
 
     def _may_repeat(self) -> bool:
-        if self._in_code:
+        if self._fence:
             return False
         said = _folded(self._sentence)
         return bool(_BEGUN_MARKER.fullmatch(self._sentence)) or any(one.startswith(said) for one in self._said)

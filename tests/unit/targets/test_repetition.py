@@ -52,6 +52,7 @@ CODE = f"```python\n{BLOCK * 3}```\n"
         CODE,
         f"{ONCE}\n```\n`parse` reads the header of a file.\n```",
         "- `a`: the name of the file to be read\n- `b`: the name of the file to be read\n",
+        f"```ls``` first:\n```\n{ONCE}\n{ONCE}\n```",
         "no end",
         "See a.py. See b.py. See a.py! Yes? No. Yes?",
         f"```c\n/* {'-' * 300} */\nint zeros[] = {{{'0, ' * 100}}};\n```\n",
