@@ -55,7 +55,7 @@ def fenced(content: str) -> Iterator[tuple[str, str, str]]:
     text, opening, fence = list[str](), "", ""
     for line in content.splitlines(keepends=True):
         match = FENCE.fullmatch(line)
-        if not fence and match:
+        if not fence and match and "`" not in match["info"]:  # which would be code within a line
             if text:
                 yield "", "".join(text), ""
             text, opening, fence = [], line, match["fence"]

@@ -32,7 +32,7 @@ def test_the_system_and_the_last_question_are_never_cut() -> None:
 
 
 def test_blocks_are_files_by_the_name_or_language_their_fence_says() -> None:
-    contents = [BLOCK, "```ts\nlet a\n```\n~~~python\nx = 1\n```\n~~~", "```\nlog\n", "so", "last"]
+    contents = [BLOCK, "```ts\nlet a\n```\n~~~python\nx = 1\n```\n~~~", "```\nlog\n", "```so``` is it\n`so`", "last"]
     found = [(one.local_path, one.text) for one in passages(said(*contents))]
     assert found == [
         ("message-0-0.md", "Look:\n"),
@@ -41,7 +41,7 @@ def test_blocks_are_files_by_the_name_or_language_their_fence_says() -> None:
         ("message-1-0.ts", "let a\n"),
         ("message-1-1.py", "x = 1\n```\n"),
         ("message-2-0.txt", "log\n"),
-        ("message-3-0.md", "so"),
+        ("message-3-0.md", "```so``` is it\n`so`"),
     ]
 
 
