@@ -59,6 +59,34 @@ def test_a_name_is_defined_by_its_unit(sample: str, name: str, unit: str) -> Non
 
 
 @pytest.mark.parametrize(
+    ("path", "text", "names"),
+    [
+        ("a.go", "package a\n\nvar (\n\tErrA = f()\n\tb, c int\n)\n", "ErrA b c"),
+        (
+            "a.c",
+            "#ifndef A\nenum { ONE, TWO = 2 };\ntypedef int (*call)(void *);\nint size;\n#endif\n",
+            "ONE TWO call size",
+        ),
+        (
+            "a.c",
+            "static char *a[] = {0}, *b = 0, c[9], d;\nextern int f(int e);\nint main() { int g; }\n",
+            "a b c d main",
+        ),
+        ("a.h", "namespace n {\nenum class A { b };\nconstexpr int c[] = {1};\n}\n", "A b c"),
+        ("a.rb", "class A\n  attr_reader :b, :c\n  alias d b\n  alias_method :e, :b\n  f :g\nend\n", "A b c d e"),
+        ("a.lua", "M.a = 1\nb = { c = 2 }\n", "a b"),
+        ("a.py", "try:\n    A = 1\nexcept E:\n    A = B = 2\nif A:\n    c = 3\n    def d():\n        e = 4\n", "A c d"),
+        ("a.scala", "val a = 1\nenum B { case C, D; case E(f: Int) }\n", "a B C D E"),
+        ("a.swift", "typealias A = Int\n", "A"),
+        ("a.cmake", 'option(A "b" ON)\nset(c 1)\n', "A"),
+        ("a.d.ts", "declare function a(): void;\ndeclare const b: number;\nnamespace c {}\n", "a b c"),
+    ],
+)
+def test_every_name_that_is_declared_is_defined(path: str, text: str, names: str) -> None:
+    assert [name for name, _ in analyse(path, text.encode()).symbols.definitions] == names.split()
+
+
+@pytest.mark.parametrize(
     ("sample", "name", "unit"),
     [
         ("python.py", "TokenBucket", "drain"),

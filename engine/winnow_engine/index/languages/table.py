@@ -120,7 +120,11 @@ LANGUAGES = (
         _RUBY_FILES,
         from_package("tree_sitter_ruby"),
         DocComment("# "),
-        keywords={"importer": "require require_relative load autoload"},
+        keywords={
+            "importer": "require require_relative load autoload",
+            "accessor": "attr_reader attr_writer attr_accessor",
+            "definer": "alias_method define_method scope belongs_to has_one has_many",
+        },
     ),
     _language("rust", ".rs", from_package("tree_sitter_rust"), SLASHES),
     _language("scala", ".scala .sc .sbt", from_package("tree_sitter_scala"), STARRED),
@@ -169,6 +173,7 @@ LANGUAGES = (
     _packed(
         "cmake",
         ".cmake cmakelists.txt",
+        option="option",
         target="add_executable add_library add_custom_target",
         importer="include find_package",
     ),

@@ -16,8 +16,15 @@
 (type_definition declarator: (type_identifier) @name) @definition.symbol
 (preproc_def name: (_) @name) @definition.symbol
 (preproc_function_def name: (_) @name) @definition.symbol
-(translation_unit (declaration declarator:
-  (init_declarator declarator: (identifier) @name)) @definition.symbol)
+(type_definition declarator: (function_declarator declarator:
+  (parenthesized_declarator (pointer_declarator declarator: (_) @name)))) @definition.symbol
+(enumerator name: (_) @name) @definition.symbol
+; NAMED = (identifier) @name (array_declarator declarator: (identifier) @name) (pointer_declarator declarator: [(identifier) @name (array_declarator declarator: (identifier) @name)])
+(translation_unit (declaration declarator: [NAMED (init_declarator declarator: [NAMED])]) @definition.symbol)
+(translation_unit (preproc_ifdef (declaration declarator: [NAMED (init_declarator declarator: [NAMED])])
+  @definition.symbol))
+(translation_unit (preproc_if (declaration declarator: [NAMED (init_declarator declarator: [NAMED])])
+  @definition.symbol))
 (preproc_include) @import
 (comment) @leading
 

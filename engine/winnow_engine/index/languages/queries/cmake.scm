@@ -1,6 +1,7 @@
 (function_def (function_command (argument_list . (argument) @name))) @definition.function
 (macro_def (macro_command (argument_list . (argument) @name))) @definition.function
 (normal_command (identifier) @target (argument_list . (argument) @name)) @definition.function
+(normal_command (identifier) @option (argument_list . (argument) @name)) @definition.symbol
 (source_file (normal_command (identifier) @importer) @import)
 [(line_comment) (bracket_comment)] @leading
 

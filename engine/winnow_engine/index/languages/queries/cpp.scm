@@ -12,6 +12,7 @@
 (class_specifier name: (_) @name body: (_)) @definition.class
 (concept_definition name: (_) @name) @definition.symbol
 (alias_declaration name: (_) @name) @definition.symbol
+(declaration_list (declaration declarator: [NAMED (init_declarator declarator: [NAMED])]) @definition.symbol)
 
 (template_declaration (function_definition declarator: (function_declarator declarator:
   [(identifier) (field_identifier) (operator_name)] @name))) @definition.function

@@ -12,7 +12,8 @@
 (source_file (type_declaration [(type_spec name: (_) @name) (type_alias name: (_) @name)])
   @definition.symbol)
 (source_file (const_declaration (const_spec name: (_) @name)) @definition.symbol)
-(source_file (var_declaration (var_spec name: (_) @name)) @definition.symbol)
+(source_file (var_declaration [(var_spec name: (_) @name) (var_spec_list (var_spec name: (_) @name))])
+  @definition.symbol)
 (import_declaration) @import
 (comment) @leading
 

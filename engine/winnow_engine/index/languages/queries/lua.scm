@@ -11,6 +11,7 @@
   @definition.symbol)
 (chunk (variable_declaration (assignment_statement
   (expression_list value: (function_call name: (identifier) @importer)))) @import)
+(chunk (assignment_statement (variable_list name: (_) @name)) @definition.symbol)
 (comment) @leading
 
 ; statements

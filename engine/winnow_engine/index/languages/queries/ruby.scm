@@ -4,6 +4,9 @@
 (class name: (_) @name) @definition.class
 (module name: (_) @name) @definition.class
 (assignment left: (constant) @name) @definition.symbol
+(call method: (identifier) @accessor arguments: (argument_list (simple_symbol) @name)) @definition.symbol
+(call method: (identifier) @definer arguments: (argument_list . (simple_symbol) @name)) @definition.symbol
+(alias name: (_) @name) @definition.symbol
 (program (call method: (identifier) @importer) @import)
 (comment) @leading
 

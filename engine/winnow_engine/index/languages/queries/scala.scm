@@ -3,7 +3,9 @@
 (trait_definition name: (_) @name) @definition.class
 (object_definition name: (_) @name) @definition.class
 (enum_definition name: (_) @name) @definition.class
-(template_body (val_definition pattern: (identifier) @name) @definition.symbol)
+[(compilation_unit (val_definition pattern: (identifier) @name) @definition.symbol)
+ (template_body (val_definition pattern: (identifier) @name) @definition.symbol)]
+[(simple_enum_case name: (_) @name) (full_enum_case name: (_) @name)] @definition.symbol
 (type_definition name: (_) @name) @definition.symbol
 [(package_clause !body) (import_declaration)] @import
 [(comment) (block_comment)] @leading

@@ -4,7 +4,7 @@
 (deinit_declaration "deinit" @name) @definition.function
 (class_declaration name: (_) @name) @definition.class
 (protocol_declaration name: (_) @name) @definition.class
-(typealias_declaration name: (_) @name) @definition.symbol
+(typealias_declaration name: (type_identifier) @name) @definition.symbol
 (source_file (property_declaration
   name: (pattern bound_identifier: (simple_identifier) @name)) @definition.symbol)
 (import_declaration) @import

@@ -7,6 +7,9 @@
 (export_statement declaration: (enum_declaration name: (_) @name)) @definition.class
 ; VALUES = OBJECT CALL (as_expression OBJECT) (satisfies_expression OBJECT)
 (type_alias_declaration name: (_) @name) @definition.symbol
+(function_signature name: (_) @name) @definition.symbol
+(ambient_declaration (_ (variable_declarator name: (identifier) @name))) @definition.symbol
+(internal_module name: (identifier) @name) @definition.symbol
 
 ; statements
 (interface_body (_) @statement)
