@@ -256,8 +256,8 @@ class ParsedFile:
 
 
 def parse(path: str, data: bytes) -> ParsedFile:
-    """Parse a file by its name. Raises GrammarError if its grammar cannot handle the text."""
-    language = languages.for_path(path)
+    """Parse a file by its path or first line. Raises GrammarError if its grammar cannot handle the text."""
+    language = languages.for_file(path, data)
     if language is None or len(data) > _MAX_PARSED_BYTES:
         return plain(data)
     text = with_lf(data)

@@ -62,6 +62,7 @@ def test_a_name_is_defined_by_its_unit(sample: str, name: str, unit: str) -> Non
     ("path", "text", "names"),
     [
         ("a.go", "package a\n\nvar (\n\tErrA = f()\n\tb, c int\n)\n", "ErrA b c"),
+        ("bin/a", "#!/bin/sh\nretry() {\n  f\n}\n", "retry"),
         (
             "a.c",
             "#ifndef A\nenum { ONE, TWO = 2 };\ntypedef int (*call)(void *);\nint size;\n#endif\n",
