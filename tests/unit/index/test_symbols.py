@@ -88,6 +88,25 @@ def test_every_name_that_is_declared_is_defined(path: str, text: str, names: str
 
 
 @pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("MYLIB_API std::shared_ptr<int> next(int a) {}", "next"),
+        ("static FORCE_INLINE uint32_t next ( uint32_t a ) {}", "next"),
+        ("MYLIB_INLINE Widget::Widget(int a) : a_(a) {}", "Widget.Widget"),
+        ("void MYLIB_INLINE Widget::draw(int a) {}", "Widget.draw"),
+        ("int MYCALL next(void) {}", "next"),
+        ("level::kind next(int a) MYLIB_NOEXCEPT {}", "next"),
+        ("void Widget::draw() const LOCKS_REQUIRED(mutex_)\n{}", "Widget.draw"),
+        ("static BOOL next(int a) {}", "next"),
+        ("MY_TYPE next(int a) {}", "next"),
+        ("MY_TYPE Widget::draw(int a) {}", "Widget.draw"),
+    ],
+)
+def test_macros_do_not_hide_functions(text: str, name: str) -> None:
+    assert [unit.name for unit in analyse("a.cpp", f"{text}\n".encode()).units] == [name]
+
+
+@pytest.mark.parametrize(
     ("sample", "name", "unit"),
     [
         ("python.py", "TokenBucket", "drain"),

@@ -71,7 +71,8 @@ def _packed(
 
 
 # Macros that a grammar takes for names: `class MYLIB_API Widget : public Base {`, also with attributes; Qt's sections;
-# and lines of their own before a class, namespace or section. Possessive quantifiers: else indented calls hang it.
+# lines of their own before a class, namespace or section; and those around a function's type or behind its parameters.
+# Possessive quantifiers: else indented calls hang it.
 _MACROS = re.compile(
     rb"\b(?:class|struct|union)\s+"
     rb"((?:(?:[A-Z_][A-Z0-9_]+|\w+_(?:api|export))\b(?:\s*\([^()\n]{0,200}\))?\s*"
@@ -79,7 +80,12 @@ _MACROS = re.compile(
     rb"(?!final\b)[A-Za-z_][\w:]*(?:\s*<[^;{}]{0,200}>)?\s*(?:\bfinal\s*)?(?:\{|:(?!:))"
     rb"|\b(?:public|protected|private)\s+(Q_SLOTS|slots)\b|^[ \t]*((?:Q_SIGNALS|signals)[ \t]*:)"
     rb"|^((?:[ \t]*+[A-Z][A-Z0-9_]{2,}+(?:\([^\n]{0,200}\))?[ \t]*+\n\s*+){1,9}+)"
-    rb"(?=(?:class|struct|union|enum|template|namespace|public|protected|private)\b)",
+    rb"(?=(?:class|struct|union|enum|template|namespace|public|protected|private)\b)"
+    rb"|^[ \t]*+(?:(?:static|inline|virtual|friend|extern)[ \t]++)*+((?:[A-Z][A-Z0-9]*+_[A-Z0-9_]++[ \t]++){1,3}+)"
+    rb"(?=[\w:][\w:<>,*& \t]{0,120}(?:[ \t*&]|::)~?\w++[ \t]?\()"
+    rb"|^[ \t]*+(?:(?:static|inline|virtual|friend|extern|const|constexpr)[ \t]++)*+(?!return|else|new|case|typedef)"
+    rb"\w[\w:<>,]{0,120}[ \t*&]++([A-Z][A-Z0-9_]{3,}+[ \t]++)(?=~?\w[\w:~]{0,120}[ \t]?\()"
+    rb"|\)[ \t]*+(?:const\b[ \t]*+)?([A-Z][A-Z0-9]*+_[A-Z0-9_]++(?:\([^()\n]{0,200}\))?)(?=\s*+\{)",
     re.MULTILINE,
 )
 # A component is blank to the grammar outside its scripts. There it is cut at blank lines.
