@@ -70,7 +70,7 @@ _GENERATED = _words("*.map *_pb2.py *_pb2.pyi *_pb2_grpc.py *.pb.go *.pb.cc *.pb
 _MINIFIED = ("*.min.js", "*.min.mjs", "*.min.css")
 
 _NOT_IN_MODULE = re.compile(r"(?:/(?:__init__|mod|index))?(?:\.\w+)?$")
-_TEST = re.compile(r"(^|[/._-])(tests?|specs?|testing|bench(marks?)?|examples?)([/._-]|$)")
+_TEST = re.compile(r"((^|[/._-])(?i:tests?|specs?|testing|bench(marks?)?|examples?)|\wTests?)([/._-]|$)")
 
 _RULES = (
     ("version control", (".git",)),  # in a worktree it is a file
@@ -138,7 +138,7 @@ def _secret(name: str, parent: str) -> str | None:
 @lru_cache(100_000)
 def is_test(path: str) -> bool:
     """True for a path where tests and examples lie, or that is named so."""
-    return _TEST.search(path.lower()) is not None
+    return _TEST.search(path) is not None
 
 
 def module_of(path: str) -> str:

@@ -16,7 +16,7 @@ from winnow_engine.errors import WorkspaceError
 from winnow_engine.index.file_rules import EntryRules
 from winnow_engine.index.files import explain, folders, left_out
 from winnow_engine.index.ignore import IgnoreRules
-from winnow_engine.index.name_rules import reason_against_path
+from winnow_engine.index.name_rules import is_test, reason_against_path
 from winnow_engine.untrusted import printable
 from winnow_research.evaluation.repositories import SourceFile, scan
 
@@ -319,3 +319,9 @@ def test_a_root_that_is_no_directory_is_an_error(root: Path, name: str) -> None:
         list(scan(root / name))
     with pytest.raises(WorkspaceError, match="name a readable directory"):
         explain(root / name, Path("a.py"))
+
+
+def test_a_path_says_that_it_is_of_tests() -> None:
+    tests = "tests/a.py spec/a.rb a_test.go src/jvmTest/A.kt src/ATest.java Shop.UnitTests/A.cs Examples/a.swift"
+    others = "src/latest.py src/Contest.java src/attest/a.c src/TypeSpec.java src/Testament.kt"
+    assert [path for path in f"{tests} {others}".split() if is_test(path)] == tests.split()
