@@ -12,17 +12,17 @@ from itertools import chain
 import numpy as np
 
 from winnow_engine.core import UnitKind
-from winnow_engine.index.name_rules import module_of
+from winnow_engine.index.name_rules import is_test, module_of
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
 from winnow_engine.selection.overview_words import says_nothing, says_nothing_else
 from winnow_engine.selection.subquestions import subquestions_of
 
 _DEFINING = (UnitKind.CLASS_HEADER, UnitKind.FUNCTION, UnitKind.METHOD)
-CLASS, *_CALLABLE, _IMPORTS = map(list(UnitKind).index, (*_DEFINING, UnitKind.IMPORTS))
+CLASS, *_CALLABLE, _IMPORTS, _LOOSE = map(list(UnitKind).index, (*_DEFINING, UnitKind.IMPORTS, UnitKind.TOP_LEVEL))
 _MOST_OF_BARE, _MOST_OF_SUBJECT = 16, 4  # definitions of a name; of one with more, none is meant
 _MOST_SUBJECTS, _LONGEST = 3, 500  # names, and characters of a question
-_NAME = r"[^\W\d][\w$]*(?:(?:\.|::|#|->)[\w$]+)*"
+_NAME = r"[^\W\d][\w$]*(?:(?:\.|::|#|->|\\)[\w$]+)*"
 _BARE = re.compile(rf"\W*({_NAME})\W*")
 _KIND = (
     r"(?:(?<![a-zà-я])(?:class|function|method|type|struct|interface|trait|enum|macro|constant|decorator|option|hook|module"
@@ -125,18 +125,42 @@ def _subjects(text: str) -> list[str]:
 
 
 def _definitions(name: str, most: int, workspace: Workspace) -> Sequence[int]:
-    """The units that define a name; none if there are too many."""
-    *owner, last = re.split(r"\.|::|#|->", name)
+    """The units that define a name, else those of classes that declare it; none if there are too many."""
+    *owner, last = re.split(r"\.|::|#|->|\\", name)
     symbols, kinds = workspace.symbols, workspace.unit_kinds
-    units = [unit for known in symbols.spelled(name) or symbols.spelled(last) for unit in symbols.defining(known)]
-    modules = {unit: module_of(workspace.units[unit][0].path) for unit in units}
-    full = {unit: f"{modules[unit]}/{workspace.units[unit][1].name}".replace("/", ".").lower() for unit in units}
-    for at in reversed(range(len(owner) + 1)):
-        units = _those([full[unit].endswith(".".join(["", *owner[at:], last]).lower()) for unit in units], units)
-    units = _those(np.isin(kinds[units], [CLASS, *_CALLABLE]).tolist(), units)
+    defined = [unit for known in symbols.spelled(name) or symbols.spelled(last) for unit in symbols.defining(known)]
+    declared = _declaring(last, workspace)
+    full = {unit: _full_name(unit, last, workspace) for unit in (*defined, *declared)}
+    ends = [".".join(["", *owner[at:], last]).lower() for at in range(len(owner))]
+    of_owner = [[unit for unit in units if full[unit].endswith(end)] for end in ends for units in (defined, declared)]
+    tests = {unit for unit in full if is_test(workspace.units[unit][0].path)}
+    outside = [[unit for unit in units if unit not in tests] for units in (defined, declared)]
+    units = next(filter(None, (*of_owner, *outside, defined, declared)), [])
     units = _those((kinds[units] != _IMPORTS).tolist(), units)
-    units = _those((~workspace.file_table.are_tests[workspace.files_of(units)]).tolist(), units)
+    units = _those([unit not in tests for unit in units], units)
+    units = _those([_is_named(unit, last, workspace) for unit in units], units)
+    units = _those(np.isin(kinds[units], [CLASS, *_CALLABLE]).tolist(), units)
     return units if len(units) <= most else ()
+
+
+def _declaring(name: str, workspace: Workspace) -> list[int]:
+    """The units of classes, but for methods, that use a name: a class declares its fields, an enum its cases."""
+    users = np.array(workspace.symbols.using_name(name), np.int64)
+    kinds = workspace.unit_kinds[users]
+    others = (unit for unit in users[kinds == _LOOSE].tolist() if workspace.units[unit][1].parent is not None)
+    return [*users[kinds == CLASS].tolist(), *others]
+
+
+def _full_name(unit: int, last: str, workspace: Workspace) -> str:
+    """`.pool.core.pool.take` of `take` in class Pool of pool/core.py. In Kotlin a class has what its companion has."""
+    file, found = workspace.units[unit]
+    member = "" if _is_named(unit, last, workspace) else f"/{last}"
+    whole = f"{module_of(file.path)}/{found.name}{member}".replace("//", "/").replace("/", ".")
+    return whole.lower().replace(".companion.", ".")
+
+
+def _is_named(unit: int, last: str, workspace: Workspace) -> bool:
+    return f".{workspace.units[unit][1].name}".lower().endswith(f".{last}".lower())
 
 
 def _those(wanted: Sequence[bool], units: list[int]) -> list[int]:

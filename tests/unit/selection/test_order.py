@@ -67,6 +67,7 @@ def workspace(tmp_path: Path) -> Workspace:
         ("Queue.take", ["Queue.take"]),
         ("Queue::take", ["Queue.take"]),
         ("crate::other::Queue::take", ["Queue.take"]),
+        ("\\pool\\other\\Queue", ["Queue"]),
         ("fake_pool", ["FakePool"]),
         ("Where is `refill` defined?", ["refill"]),
         ("How does `Pool` differ from `Queue`?", ["Pool", "Queue"]),
@@ -94,6 +95,39 @@ def test_a_bare_name_has_definitions(workspace: Workspace, text: str, names: lis
     units = [workspace.units[unit] for unit in defining(with_places(Question(text), workspace), workspace)]
     assert [unit.name for _, unit in units] == names
     assert "tests/test_pool.py" not in {file.path for file, _ in units} or names == ["FakePool"]
+
+
+MEMBERS = {
+    "src/Mode.java": "enum Mode {\n  AUTO, NONE;\n\n  int at() {\n    return 1;\n  }\n}\n",
+    "src/Level.java": "enum Level { AUTO }\n",
+    "src/Cache.kt": "class Cache {\n  val limit = 1\n\n  fun take() = limit\n\n  companion object {\n"
+    "    const val SIZE = 1\n    fun make() = Cache()\n  }\n}\n",
+    "src/jvmTest/CacheTest.kt": "fun size() = 1\n\nfun limit() = 2\n\nclass Many {\n  val entries = 1\n}\n",
+    "src/settings.py": "RETRIES = 1\n",
+    "src/other.py": "RETRIES = 2\n",
+    "tests/retries.py": "class Retries:\n    pass\n\n\ndef RETRIES():\n    pass\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("AUTO", "Mode.java:Mode Level.java:Level"),
+        ("Mode.AUTO", "Mode.java:Mode"),
+        ("How does `Mode::AUTO` work?", "Mode.java:Mode"),
+        ("Cache.limit", "Cache.kt:Cache"),
+        ("limit", "Cache.kt:Cache"),
+        ("entries", "CacheTest.kt:Many"),
+        ("Cache.SIZE", "Cache.kt:Cache.companion"),
+        ("Cache.make", "Cache.kt:Cache.companion.make"),
+        ("settings.RETRIES", "settings.py:"),
+        ("RETRIES", "settings.py: other.py:"),
+    ],
+)
+def test_a_member_is_declared_by_its_class(tmp_path: Path, text: str, places: str) -> None:
+    workspace = written(MEMBERS, tmp_path)
+    units = [workspace.units[unit] for unit in defining(Question(text), workspace)]
+    assert {f"{file.path.rpartition('/')[2]}:{unit.name}" for file, unit in units} == {*places.split()}
 
 
 @pytest.mark.parametrize("text", ["load.data", "Where is load_data defined?", "How does the function load.data work?"])
