@@ -119,11 +119,20 @@ class ChatTemplate:
     @cached_property
     def call_form(self) -> CallForm | None:
         """The form that the template writes calls in; None if that is unknown, or it has no tools."""
-        try:
-            rendered = self.render(_CALLED, _OFFERED)
-        except UnsupportedModelError:
-            return None
+        rendered = self._tried(_CALLED, _OFFERED)
         return form_of(rendered, "look", "at", "There.") if "look_up" in rendered else None
+
+    @cached_property
+    def _takes_system(self) -> bool:
+        """False if the template refuses or drops system messages, as those of Gemma 2 and Phi-3 do."""
+        return "@1@" in self._tried([Message("system", "@1@"), Message("user", "@2@")])
+
+    def _tried(self, messages: Sequence[Message], tools: Tools = NO_TOOLS) -> str:
+        """As `render`; "" if the template refuses the messages, which is said when somebody asks."""
+        try:
+            return self.render(messages, tools)
+        except UnsupportedModelError:
+            return ""
 
     def forced_prefix(self, tools: Tools) -> str:
         """The forced prefix of an answer that must be a call; "" if it need not be one."""
@@ -139,10 +148,7 @@ class ChatTemplate:
     def turn_ends(self, vocabulary: Vocabulary) -> frozenset[int]:
         """The control token that the template puts behind an answer; none if thoughts end with it, as in gpt-oss."""
         turns = [Message("user", "@1@"), Message("assistant", "@2@"), Message("user", "@3@")]
-        try:
-            behind = "" if any(one.direct for one in self.markers) else self.render(turns).partition("@2@")[2]
-        except UnsupportedModelError:  # that is said when somebody asks
-            behind = ""
+        behind = "" if any(one.direct for one in self.markers) else self._tried(turns).partition("@2@")[2]
         first = vocabulary.tokenize(behind.partition("@3@")[0].lstrip(), special=True)[:1].tolist()
         return frozenset(filter(vocabulary.is_control, first))
 
@@ -157,6 +163,8 @@ class ChatTemplate:
         """
         if self.call_form and self.call_form.single:
             messages = _one_by_one(messages)
+        if not self._takes_system:
+            messages = _without_system(messages)
         placeholders, contents = Placeholders(), list[str]()
 
         def put(text: str) -> str:
@@ -240,6 +248,19 @@ def _one_by_one(messages: Sequence[Message]) -> list[Message]:
         if not message.calls[1:] and (message.role != "tool" or message.call_id in results):
             turns.append(message)
     return turns
+
+
+def _without_system(messages: Sequence[Message]) -> list[Message]:
+    """The messages with the text of system messages before that of the user's next one."""
+    before, turns = "", list[Message]()
+    for message in messages:
+        if message.role == "system":
+            before += f"{message.content}\n\n"
+            continue
+        asked = message.role == "user"
+        turns.append(replace(message, content=before + message.content) if asked else message)
+        before = "" if asked else before
+    return [*turns, Message("user", before.rstrip())] if before else turns
 
 
 def _whole(definition: Mapping[str, Any]) -> dict[str, Any]:

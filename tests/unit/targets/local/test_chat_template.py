@@ -10,6 +10,7 @@ from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate
 
 TURNS = [Message("system", "Be brief."), Message("user", "Why é 🦊?")]
+ONLY_USERS = "{% for m in messages if m.role == 'user' %}{{ m.content }}{% endfor %}"
 
 
 def template(source: str, **special_texts: str) -> ChatTemplate:
@@ -60,9 +61,15 @@ def test_what_stands_behind_the_last_message_need_not_last(vocabulary: Vocabular
 
 
 def test_a_message_that_the_template_drops_is_an_error(vocabulary: Vocabulary) -> None:
-    only_users = "{% for m in messages if m.role == 'user' %}{{ m.content }}{% endfor %}"
-    with pytest.raises(UnsupportedModelError, match="drops system messages"):
-        template(only_users).tokenize(TURNS, vocabulary)
+    with pytest.raises(UnsupportedModelError, match="drops assistant messages"):
+        template(ONLY_USERS).tokenize([*TURNS, Message("assistant", "Because.")], vocabulary)
+
+
+@pytest.mark.parametrize("refuses", ["", "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}"])
+def test_a_system_message_without_a_place_stands_before_the_question(vocabulary: Vocabulary, refuses: str) -> None:
+    turns = [*TURNS, TURNS[0], TURNS[1], TURNS[0]]
+    asked = vocabulary.text(template(refuses + ONLY_USERS).tokenize(turns, vocabulary).tokens)
+    assert asked == "Be brief.\n\nWhy é 🦊?" * 2 + "Be brief."
 
 
 @pytest.mark.parametrize(
