@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -21,6 +22,9 @@ from typing import Any
 import numba
 from numba.core import caching, config
 from numba.core.caching import CacheImpl, IndexDataCacheFile, _CacheLocator
+
+compiled: Callable[..., Callable[..., Any]] = partial(numba.njit, nogil=True, cache=True, no_cfunc_wrapper=True)
+"""Decorates a function that Numba compiles. C calls none of them, and a way in from there takes time to compile."""
 
 _OPS = Path(__file__).parent
 _NAME = "winnow-"

@@ -17,10 +17,12 @@ from typing import Any
 
 import numpy as np
 from llvmlite import binding, ir
-from numba import config, njit, types
+from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from winnow_cuda.ops._cache import compiled
+from winnow_cuda.ops._exp import larger
 from winnow_cuda.shapes import Float32, Int32, PackedMatrix
 
 PANEL = 32
@@ -51,6 +53,7 @@ LAYOUT = f"{_CHUNK} columns, {np.dtype(_CODES)}"
 _INT32, _FLOAT = ir.IntType(32), ir.FloatType()
 _INTS, _SHORTS = ir.VectorType(_INT32, _LANES), ir.VectorType(ir.IntType(16), 2 * _LANES)
 _FLOATS = ir.VectorType(_FLOAT, _LANES)
+_EXACT = ("nsz",)  # with a flag, an operation gets none of those of the function that it is in
 
 
 def runs_here() -> bool:
@@ -144,8 +147,9 @@ def _add_scaled(
             there = builder.load(at)
             there.align = 4
             before = builder.select(first, nothing, there)
-            scaled = builder.fmul(builder.sitofp(total, _FLOATS), builder.fmul(of_row, of_column))
-            builder.store(builder.fadd(before, scaled), at).align = 4
+            scale = builder.fmul(of_row, of_column, flags=_EXACT)
+            scaled = builder.fmul(builder.sitofp(total, _FLOATS), scale, flags=_EXACT)
+            builder.store(builder.fadd(before, scaled, flags=_EXACT), at).align = 4
 
 
 def _prefetch(builder: Any, start: Any, offset: Any) -> None:
@@ -168,7 +172,7 @@ def _repeated(builder: Any, start: Any, offset: Any, kind: Any) -> Any:
     return builder.shuffle_vector(one, unknown, ir.Constant(_INTS, [0] * _LANES))
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled(inline="always")
 def multiply_panel(a: Any, tile: int, w: Any, panel: int, out: Float32, start: int, width: int) -> None:
     """A tile of a by a panel of w, each (codes [tiles or panels, chunks, words, ...], scales), to `start` in out.
 
@@ -190,22 +194,7 @@ def multiply_panel(a: Any, tile: int, w: Any, panel: int, out: Float32, start: i
             )
 
 
-# Nothing here may depend on how it is compiled: it is, for itself and again for each function that calls it.
-@njit(nogil=True, fastmath={"nnan", "ninf", "nsz"}, cache=True)  # type: ignore[untyped-decorator]
-def _round_row(x: Float32, steps: int, raised: int, codes: Any) -> Any:
-    """Round a chunk of one row to integers of at most `steps`, and add `raised` → its scale. Beyond the row: zeros."""
-    largest = np.float32(1e-30)
-    for column in range(len(x)):
-        largest = max(largest, abs(x[column]))
-    inverse = np.float32(steps) / largest
-    for column in range(len(x)):
-        codes[column] = np.int32(np.rint(x[column] * inverse)) + raised
-    for column in range(len(x), len(codes)):
-        codes[column] = raised
-    return np.float32(1) / inverse
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled(fastmath={"nnan", "ninf", "nsz"})
 def _round_tiles(x: Float32, steps: int, raised: int, one_tile: Any, codes: Int32, scales: Float32) -> None:
     """As `round_tiles`, tile by tile through `one_tile`: codes [rows, columns], and the same as words."""
     one_tile, in_words = one_tile
@@ -213,10 +202,19 @@ def _round_tiles(x: Float32, steps: int, raised: int, one_tile: Any, codes: Int3
     width = one_tile.shape[1]
     for tile in range(tiles):
         for chunk in range(chunks):
-            for row in range(min(tile_rows, len(x) - tile * tile_rows)):
-                at = tile * tile_rows + row
-                part = x[at, chunk * width : min((chunk + 1) * width, x.shape[1])]
-                scales[chunk, at] = _round_row(part, steps, raised, one_tile[row])
+            for row in range(tile_rows):
+                at, rounded = tile * tile_rows + row, one_tile[row]
+                if at >= len(x):
+                    break
+                part, largest = x[at, chunk * width : (chunk + 1) * width], np.float32(1e-30)
+                for column in range(len(part)):
+                    largest = larger(largest, abs(part[column]))
+                inverse = np.float32(steps) / largest
+                for column in range(len(part)):
+                    rounded[column] = np.int32(np.rint(part[column] * inverse)) + raised
+                for column in range(len(part), width):
+                    rounded[column] = raised
+                scales[chunk, at] = np.float32(1) / inverse
             for word in range(words):
                 for row in range(tile_rows):
                     codes[tile, chunk, word, row] = in_words[row, word]

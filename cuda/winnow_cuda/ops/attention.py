@@ -11,8 +11,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 
+from winnow_cuda.ops._cache import compiled
 from winnow_cuda.ops._exp import exp_nonpositive
 from winnow_cuda.shapes import Float32, Int64
 
@@ -22,7 +22,7 @@ BLOCK = 128
 _QUERY_ROWS = 128
 
 
-@njit(nogil=True, fastmath=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled(fastmath=True)
 def _softmax_prefix_causal(scores: Float32, visible: int, scale: float) -> None:
     """In place on [G, R, K]: row r sees its first `visible` + r columns; the rest become zero."""
     groups, rows, columns = scores.shape

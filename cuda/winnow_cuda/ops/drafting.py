@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from winnow_cuda.ops._cache import compiled
 from winnow_cuda.ops._exp import exp_nonpositive
 from winnow_cuda.shapes import Float32, Int32
 
 
-@njit(nogil=True, fastmath={"reassoc", "contract", "nsz", "nnan"}, cache=True)  # type: ignore[untyped-decorator]
+@compiled(fastmath={"reassoc", "contract", "nsz", "nnan"})
 def _total(logits: Float32, most: np.float32) -> np.float32:
     """Σ e^(x - most)."""
     total = np.float32(0)
@@ -24,7 +24,7 @@ def _total(logits: Float32, most: np.float32) -> np.float32:
     return total
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def _likeliest(logits: Float32, tokens: Int32, values: Float32) -> None:
     """The tokens with the greatest logits, best first, and these; of equal ones the first."""
     last = len(tokens) - 1
@@ -38,7 +38,7 @@ def _likeliest(logits: Float32, tokens: Int32, values: Float32) -> None:
             tokens[at], values[at] = token, logits[token]
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def _choices(
     logits: Float32, before: Float32, after: Float32, previous: int, least: float, tokens: Int32, chances: Float32
 ) -> int:
@@ -96,7 +96,7 @@ def block_choices(
 Counts = NDArray[np.uint8]
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def repeated_suffix(
     text: Int32, length: int, token: int, counts: Counts, most: int, gap: int, places: Int32
 ) -> tuple[int, int, bool]:

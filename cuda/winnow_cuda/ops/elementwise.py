@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from winnow_cuda.ops._cache import compiled
 from winnow_cuda.ops._exp import exp_nonpositive
 from winnow_cuda.shapes import Float32, Int32, TransformerShape
 
 
-@njit(nogil=True, fastmath=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled(fastmath=True)
 def _rms_norm(x: Float32, weight: Float32, eps: float, out: Float32) -> None:
     rows, width = x.shape
     for r in range(rows):
@@ -52,7 +52,7 @@ def rope_table(positions: Int32, head_dim: int, base: float) -> tuple[Float32, F
     return np.cos(angle).astype(np.float32), np.sin(angle).astype(np.float32)
 
 
-@njit(nogil=True, fastmath=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled(fastmath=True)
 def _rope(x: Float32, cos: Float32, sin: Float32, first: int, pair: int, out: Float32) -> None:
     tokens, heads, dim = x.shape
     for t in range(tokens):
@@ -76,7 +76,7 @@ def rope(x: Float32, cos: Float32, sin: Float32, interleaved: bool) -> Float32:
     return out
 
 
-@njit(fastmath=True, inline="always")  # type: ignore[untyped-decorator]
+@compiled(fastmath=True, inline="always")
 def gated(gate: Any, up: Any) -> Any:
     """silu(gate) · up of two float32."""
     one = np.float32(1.0)
@@ -85,7 +85,7 @@ def gated(gate: Any, up: Any) -> Any:
     return gate * up * numerator / (one + e)
 
 
-@njit(nogil=True, fastmath=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled(fastmath=True)
 def _swiglu(gate_up: Float32, out: Float32) -> None:
     rows, width = out.shape
     for r in range(rows):

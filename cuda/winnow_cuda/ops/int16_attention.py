@@ -16,9 +16,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from winnow_cuda.ops._exp import exp_nonpositive, truncated
+from winnow_cuda.ops._cache import compiled
+from winnow_cuda.ops._exp import exp_nonpositive, larger, truncated
 from winnow_cuda.ops._integers import PANEL, TILE, TILE_COLUMNS, multiply_tile, round_tiles
 from winnow_cuda.shapes import Float32, Int16, Int32, Int64
 
@@ -28,7 +28,7 @@ _UNSEEN, _LEAST = np.float32(-1e30), np.float32(1e-10)
 _FAST = {"contract", "nnan", "ninf", "nsz", "arcp"}  # all but the order of sums
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled(inline="always")
 def _scores(keys: Any, queries: Any, panel: int, seen: int, scores: Float32) -> None:
     """scores [keys, 32] of one panel of queries, for the tiles of keys that hold the first `seen`."""
     (keys, key_scales), (queries, query_scales) = keys, queries
@@ -46,18 +46,17 @@ def _scores(keys: Any, queries: Any, panel: int, seen: int, scores: Float32) -> 
             )
 
 
-# Inlined, so that no copy is compiled by itself, with other rounding.
-@njit(nogil=True, fastmath=_FAST, forceinline=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled(inline="always")
 def _softmax(
-    scores: Float32, seen: int, logs: Float32, inverse: Float32, codes: Int32, scales: Float32, sums: Float32
+    scores: Float32, seen: int, logs: Float32, inverse: Float32, codes: Int32, scales: Float32, lanes: Float32
 ) -> None:
     """Weights of scores [keys, 32], of which the first `seen` count, times the keys' sizes, e^logs and 1 / inverse.
 
-    codes [chunks, 64, 32] get pairs of int16, which scales [chunks, 32] make weights; sums [32] are those without the
-    sizes.
+    codes [chunks, 64, 32] get pairs of int16, which scales [chunks, 32] make weights; lanes [0] of [3, 32] are sums
+    without the sizes.
     """
     chunks = (seen + _KEYS - 1) // _KEYS
-    highest, total = np.empty(PANEL, np.float32), np.empty(PANEL, np.float32)
+    sums, highest, total = lanes[0], lanes[1], lanes[2]
     for lane in range(PANEL):
         highest[lane], sums[lane] = _UNSEEN, 0
     for chunk in range(chunks):
@@ -67,9 +66,9 @@ def _softmax(
         for key in range(chunk * _KEYS, min(seen, (chunk + 1) * _KEYS)):
             for lane in range(PANEL):
                 scores[key, lane] += logs[key]
-                best[lane] = max(best[lane], scores[key, lane])
+                best[lane] = larger(best[lane], scores[key, lane])
         for lane in range(PANEL):
-            highest[lane] = max(highest[lane], best[lane])
+            highest[lane] = larger(highest[lane], best[lane])
     for lane in range(PANEL):
         scores[seen, lane] = _UNSEEN  # the other half of the last pair
     for chunk in range(chunks):
@@ -91,7 +90,7 @@ def _softmax(
             scales[chunk, lane] = share / np.float32(_WEIGHT_STEPS)
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled(inline="always")
 def _mix(values: Any, codes: Int16, scales: Float32, tile: int, seen: int, mixed: Float32) -> None:
     """mixed [TILE, 32]: a tile of the values' columns, summed over `seen` keys with weights."""
     values, value_scales = values
@@ -110,14 +109,14 @@ def _mix(values: Any, codes: Int16, scales: Float32, tile: int, seen: int, mixed
             )
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def _round_values(v: Float32, codes: Int16, sizes: Float32) -> None:
     """v [keys, D] → codes [tiles of D, chunks, pairs of keys, 2 TILE], and the size of each key."""
     keys, dim = v.shape
     for key in range(keys):
         largest = _LEAST
         for column in range(dim):
-            largest = max(largest, abs(v[key, column]))
+            largest = larger(largest, abs(v[key, column]))
         sizes[key] = largest
         chunk, place = key // _KEYS, key % _KEYS
         for column in range(dim):
@@ -125,14 +124,14 @@ def _round_values(v: Float32, codes: Int16, sizes: Float32) -> None:
             codes[column // TILE, chunk, place // 2, column % TILE * 2 + place % 2] = code
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled(fastmath=_FAST)
 def _one_head(queries: Any, keys: Any, values: Any, sizes: Any, room: Any, group: int, out: Float32) -> None:
     """out [n * group, D] of queries, keys and values, each (codes, scales); sizes (logarithms, inverse) of the values.
 
-    room: scores [keys, 32], codes of weights, the same as int16, out transposed [tiles of D, TILE, 32].
+    room: scores [keys, 32], codes of weights, the same as int16, out transposed [tiles of D, TILE, 32], and what
+    `_softmax` calls scales and lanes.
     """
-    (logs, inverse), (scores, codes, in_pairs, mixed) = sizes, room
-    scales, sums = np.empty((len(codes), PANEL), np.float32), np.empty(PANEL, np.float32)
+    (logs, inverse), (scores, codes, in_pairs, mixed, scales, lanes) = sizes, room
     rows, dim = out.shape
     tokens = rows // group
     prefix = len(logs) - 1 - tokens
@@ -144,11 +143,11 @@ def _one_head(queries: Any, keys: Any, values: Any, sizes: Any, room: Any, group
             for lane in range(PANEL):
                 if prefix + (first + lane) // group < key:
                     scores[key, lane] = _UNSEEN
-        _softmax(scores, seen, logs, inverse, codes, scales, sums)
+        _softmax(scores, seen, logs, inverse, codes, scales, lanes)
         for tile in range(len(mixed)):
             _mix(values, in_pairs, scales, tile, seen, mixed[tile])
         for lane in range(min(PANEL, rows - first)):
-            weight = np.float32(1.0) / sums[lane]
+            weight = np.float32(1.0) / lanes[0, lane]
             for column in range(dim):
                 out[first + lane, column] = mixed[column // TILE, column % TILE, lane] * weight
 
@@ -164,7 +163,8 @@ def _attend(q: Float32, k: Float32, v: Float32, group: int, out: Float32) -> Non
     _round_values(v, values, sizes)
     scores = np.empty((len(rounded.codes) * TILE + 1, PANEL), np.float32)
     weights = np.empty((chunks, _KEYS // 2, PANEL), np.int32)
-    room = scores, weights, weights.view(np.int16), np.empty((tiles, TILE, PANEL), np.float32)
+    mixed, *of_lanes = (np.empty(shape, np.float32) for shape in ((tiles, TILE, PANEL), (chunks, PANEL), (3, PANEL)))
+    room = scores, weights, weights.view(np.int16), mixed, *of_lanes
     both = (queries.codes, queries.scales), (rounded.codes, rounded.scales)
     _one_head(*both, (values, scales), (np.log(sizes), 1 / sizes), room, group, out)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from winnow_cuda.ops._cache import compiled
+from winnow_cuda.ops._exp import larger
 from winnow_cuda.shapes import Float32, Int8, Int32
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def _pool_runs(y: Float32, logits: Float32, runs: Int32, out: Float32) -> None:
     columns = y.shape[1]
     for run in range(len(runs)):
@@ -20,7 +21,7 @@ def _pool_runs(y: Float32, logits: Float32, runs: Int32, out: Float32) -> None:
             for c in range(columns):
                 square += y[row, c] * y[row, c]
             x = logits[row]
-            weight = max(x, np.float32(0.0)) + math.log1p(math.exp(-abs(x)))
+            weight = larger(x, np.float32(0.0)) + math.log1p(math.exp(-abs(x)))
             scale = np.float32(weight / max(math.sqrt(square), 1e-12))
             for c in range(columns):
                 out[run, c] += scale * y[row, c]
@@ -34,13 +35,13 @@ def pool_runs(y: Float32, logits: Float32, runs: Int32) -> Float32:
     return out
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def _quantise_keys(x: Float32, codes: Int8, scales: Float32) -> None:
     rows, width = x.shape
     for r in range(rows):
         highest, square = np.float32(0.0), np.float32(0.0)
         for c in range(width):
-            highest = max(highest, abs(x[r, c]))
+            highest = larger(highest, abs(x[r, c]))
             square += x[r, c] * x[r, c]
         filled = highest > 0
         scales[r] = highest / (np.float32(127.0) * np.sqrt(square)) if filled else np.float32(0.0)

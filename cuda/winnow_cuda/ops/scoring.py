@@ -7,45 +7,42 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
-from numba import config, njit
+from numba import config
 from numpy.typing import NDArray
 
 from winnow_cuda.blas_threads import one_blas_thread
-from winnow_cuda.ops._exp import exp_nonpositive
+from winnow_cuda.ops._cache import compiled
+from winnow_cuda.ops._exp import exp_nonpositive, from_half, larger
 from winnow_cuda.shapes import Float16, Float32, Int8, Int64
 
 _BLOCK = 2048  # keys decoded at once: with their products they stay in the cache of a core
 _KEYS_A_THREAD = _UNITS_A_THREAD = 16_384  # 1 ms
 _MASS_BLOCK = 8192
-_BIAS = np.float32(2.0**112)  # between the exponents of float16 and float32
 NOTHING = np.float32(-1e30)
 
 
-@njit(nogil=True, fastmath=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled(fastmath=True)
 def _decode(
     codes: Int8, bits: NDArray[np.uint16], runs: Int64, offsets: Int64, first: int, unit: int, keys: Float32
 ) -> None:
     """Keys first… of all runs, the first of `unit`, into keys [S_block, D]; `bits` are scales'."""
-    shifted = np.empty(1, np.int32)
-    scale = shifted.view(np.float32)
     for row in range(keys.shape[0]):
         while offsets[unit + 1] <= first + row:
             unit += 1
         at = runs[unit, 0] + first + row - offsets[unit]
-        shifted[0] = (np.int32(bits[at]) & np.int32(0x7FFF)) << 13
-        wide = scale[0] * _BIAS
+        scale = from_half(bits[at])
         for column in range(codes.shape[1]):
-            keys[row, column] = codes[at, column] * wide
+            keys[row, column] = codes[at, column] * scale
 
 
-@njit(nogil=True, fastmath=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled(fastmath=True)
 def _unit_maxima(similarity: Float32, first: int, offsets: Int64, unit: int, best: Float32) -> int:
     """Fold similarity [S_block, N] of keys first.. into best [U, N]; returns the unit the block ends in."""
     for row in range(similarity.shape[0]):
         while offsets[unit + 1] <= first + row:
             unit += 1
         for i in range(similarity.shape[1]):
-            best[unit, i] = max(best[unit, i], similarity[row, i])
+            best[unit, i] = larger(best[unit, i], similarity[row, i])
     return unit
 
 
@@ -85,7 +82,7 @@ def maxsim(codes: Int8, scales: Float16, runs: Int64, queries: Float32, weights:
     return np.asarray(best @ (weights / weights.sum()), np.float32)
 
 
-@njit(nogil=True, fastmath=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled(fastmath=True)
 def _accumulate(scores: Float32, first: int, offsets: Int64, unit: int, high: Float32, total: Float32) -> int:
     """Online log-sum-exp of scores [S_block, N] into high and total [U, N] (Milakov and Gimelshein 2018, alg. 3)."""
     for row in range(scores.shape[0]):
@@ -93,7 +90,7 @@ def _accumulate(scores: Float32, first: int, offsets: Int64, unit: int, high: Fl
             unit += 1
         for i in range(scores.shape[1]):
             x, h = scores[row, i], high[unit, i]
-            m = max(x, h)
+            m = larger(x, h)
             total[unit, i] = total[unit, i] * exp_nonpositive(h - m) + exp_nonpositive(x - m)
             high[unit, i] = m
     return unit
@@ -117,20 +114,12 @@ def unit_mass(codes: Int8, scales: Float16, offsets: Int64, queries: Float32) ->
     return mass.astype(np.float32), high
 
 
-@njit(nogil=True, fastmath=True, cache=True)  # type: ignore[untyped-decorator]
-def _products(bits: NDArray[np.uint16], queries: Float32, out: Float32) -> None:
-    """The products of vectors, given as the bits of float16 [U, D], into out [N, U].
-
-    Exponent and mantissa, moved to their places in a float32, are the value times 2^-112, also of a subnormal.
-    """
-    shifted = np.empty(bits.shape[1], np.int32)
-    row = shifted.view(np.float32)
+@compiled(fastmath=True)
+def _products(bits: NDArray[np.uint16], queries: Float32, row: Float32, out: Float32) -> None:
+    """The products of vectors, given as the bits of float16 [U, D], into out [N, U]. row [D] is to work in."""
     for unit in range(bits.shape[0]):
         for column in range(bits.shape[1]):
-            half = np.int32(bits[unit, column])
-            shifted[column] = (half & np.int32(0x7FFF)) << 13 | (half & np.int32(0x8000)) << 16
-        for column in range(bits.shape[1]):
-            row[column] *= _BIAS
+            row[column] = from_half(bits[unit, column])
         for i in range(queries.shape[0]):
             total = np.float32(0)
             for column in range(bits.shape[1]):
@@ -148,6 +137,7 @@ def unit_products(vectors: Float16, queries: Float32) -> Float32:
     threads = max(1, min(config.NUMBA_NUM_THREADS, len(vectors) // _UNITS_A_THREAD))
     borders = np.linspace(0, len(vectors), threads + 1).astype(int).tolist()
     wanted = np.ascontiguousarray(queries, np.float32)
+    rows, parts = np.empty((threads, bits.shape[1]), np.float32), [slice(*part) for part in pairwise(borders)]
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda part: _products(bits[slice(*part)], wanted, out[:, slice(*part)]), pairwise(borders)))
+        list(pool.map(lambda part, row: _products(bits[part], wanted, row, out[:, part]), parts, rows))
     return out
