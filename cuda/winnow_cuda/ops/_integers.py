@@ -239,8 +239,8 @@ def packed(w: Float32) -> PackedMatrix:
     found = round_tiles(w, PANEL, _CHUNK, _CODES, _STEPS)
     codes = found.codes
     if _RAISED:
-        of_panel = codes.view(np.int8).reshape(*codes.shape[:3], PANEL, _IN_WORD)
-        first = of_panel.sum((2, 4), np.int32, keepdims=True)[..., 0] * -_RAISED
+        of_panel = codes.view(np.int8).sum(2, np.int16).reshape(*codes.shape[:2], 1, PANEL, _IN_WORD)
+        first = of_panel.sum(4, np.int32) * -_RAISED
         codes = np.concatenate([first.view(_CODES), codes], axis=2)
     return PackedMatrix(codes, np.ascontiguousarray(found.scales[:, : len(w)]))
 

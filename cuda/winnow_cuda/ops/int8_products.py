@@ -58,8 +58,10 @@ def _by_panels(a: Float32, w: PackedMatrix, width: int, columns: int, threads: i
 def packed_gate_up(gate_up: Float32) -> PackedMatrix:
     """Weights [2F, K], gate above up, as `int8_swiglu` takes them: 16 rows of each in turn, zeros behind the last."""
     width = gate_up.shape[1]
-    gate, up = (np.pad(part, ((0, -len(part) % HALF), (0, 0))) for part in np.split(gate_up, 2))
-    return packed(np.stack([gate.reshape(-1, HALF, width), up.reshape(-1, HALF, width)], axis=1).reshape(-1, width))
+    both = gate_up.reshape(2, -1, width)
+    if missing := -both.shape[1] % HALF:
+        both = np.pad(both, ((0, 0), (0, missing), (0, 0)))
+    return packed(both.reshape(2, -1, HALF, width).swapaxes(0, 1).reshape(-1, width))
 
 
 MATRICES = ("qkv", "attn_output", "gate_up", "ffn_down")

@@ -39,7 +39,8 @@ class Drafter:
         """Load `path`. Raises ModelError, ProfileError."""
         header, self.path, self._gave_up = read_header(path), path, False
         tensors = GgufTensors(path, header)
-        with ThreadPoolExecutor(2) as pool:  # llama.cpp reads the vocabulary (0.4 s) beside the rest
+        # A second thread of BLAS mostly waits. llama.cpp reads the vocabulary (0.4 s) beside the rest.
+        with one_blas_thread(), ThreadPoolExecutor(2) as pool:
             warm = pool.submit(warm_up)  # 4 s once for a machine
             vocabulary = pool.submit(lambda: Vocabulary(LlamaModel(path, vocabulary_only=True)))
             if profile is None:
@@ -53,9 +54,8 @@ class Drafter:
             kept = None if profile else MergedWeights(weights_folder(), name_of(self.identity, form))
             weights = load_weights(path, header, opened.profile.layers, opened.profile.merge, kept, form)
             warm.result()
-        self.vocabulary = vocabulary.result()
-        self.template = Template(self.vocabulary)
-        with one_blas_thread():  # so few rows that a second thread mostly waits
+            self.vocabulary = vocabulary.result()
+            self.template = Template(self.vocabulary)
             weights = replace(weights, readout=opened.profile.readout)
             self._encoder = open_encoder(weights, self.template.prefix, default_folder(), self._notify)
         self._files = self._file_encoder(threads)

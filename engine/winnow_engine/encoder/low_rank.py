@@ -44,7 +44,7 @@ class LowRankUpdates:
         if a is None or b is None:
             return value
         fits(a, b, name, value.shape)
-        return value + np.float32(self.scale) * (b @ a)
+        return np.asarray(value + (self.scale * b) @ a, np.float32)
 
 
 def fits(a: Float32, b: Float32, name: str, shape: tuple[int, ...]) -> None:
