@@ -100,12 +100,13 @@ def identifier(document: Mapping[str, Any], name: str, place: str) -> str:
     return found
 
 
-def role_of(value: Any, roles: Mapping[str, R], place: str) -> R:
-    """The message's role, one of `roles` by name. Raises ApiError."""
-    said = object_at(value, place).get("role")
-    if not isinstance(said, str) or said not in roles:
-        raise ApiError(400, f"{place}.role must be one of {', '.join(roles)}", f"{place}.role", "unsupported_value")
-    return roles[said]
+def chosen(value: Any, name: str, choices: Mapping[str, R], place: str) -> R:
+    """The choice that the field `name` of an object names. Raises ApiError."""
+    said = object_at(value, place).get(name)
+    if not isinstance(said, str) or said not in choices:
+        where = f"{place}.{name}"
+        raise ApiError(400, f"{where} must be one of {', '.join(choices)}", where, "unsupported_value")
+    return choices[said]
 
 
 def functions_among(
@@ -143,7 +144,7 @@ def unreadable(kind: Any, place: str, param: str) -> ApiError:
 
 
 def _message(value: Any, place: str, ignored: set[str]) -> Message:
-    role = role_of(value, _ROLES, place)
+    role = chosen(value, "role", _ROLES, place)
     _FIELDS[role].check(value, ignored, f"{place}.")
     content, call_id = text_of(value.get("content"), f"{place}.content"), ""
     if role == "tool":

@@ -13,12 +13,12 @@ from winnow_engine.prompting.messages import Message, Role
 from winnow_engine.prompting.tools import ToolCall, Tools
 from winnow_lsp.http.conversation import (
     checked,
+    chosen,
     definition,
     functions_among,
     identifier,
     named,
     offered,
-    role_of,
     text_of,
     unreadable,
 )
@@ -91,11 +91,8 @@ def read_count(body: bytes, model: ServedModel) -> ChatRequest:
 def _thinking(document: Mapping[str, Any], sampling: Sampling, ignored: set[str]) -> Sampling:
     wanted = typed(document, "thinking", dict, {"type": "adaptive"})
     _THINKING.check(wanted, ignored, "thinking.")
-    kind = wanted.get("type")
-    if not isinstance(kind, str) or kind not in _THOUGHTS:
-        raise ApiError(400, f"thinking.type must be one of {', '.join(_THOUGHTS)}", "thinking", "unsupported_value")
-    most = read_limit(wanted, "budget_tokens")
-    return replace(sampling, thinking=_THOUGHTS[kind], thinking_tokens=most or sampling.thinking_tokens)
+    thinking, most = chosen(wanted, "type", _THOUGHTS, "thinking"), read_limit(wanted, "budget_tokens")
+    return replace(sampling, thinking=thinking, thinking_tokens=most or sampling.thinking_tokens)
 
 
 def _messages(document: Mapping[str, Any], ignored: set[str]) -> tuple[Message, ...]:
@@ -114,7 +111,7 @@ def _messages(document: Mapping[str, Any], ignored: set[str]) -> tuple[Message, 
 
 def _turn(value: Any, place: str, ignored: set[str]) -> Iterator[tuple[Message, str]]:
     """The messages that one of Anthropic's stands for, each with the field that names its call."""
-    role, kinds = role_of(value, _ROLES, place)
+    role, kinds = chosen(value, "role", _ROLES, place)
     _MESSAGE.check(value, ignored, f"{place}.")
     blocks = list(_blocks(value.get("content"), f"{place}.content", kinds, ignored))
     for where, block in blocks:
@@ -201,14 +198,10 @@ def _tools(document: Mapping[str, Any], ignored: set[str]) -> Tools:
             described["strict"] = True
         definitions.append(definition(described, place))
     choice = typed(document, "tool_choice", dict, {"type": "auto"})
-    kind = choice.get("type")
-    if not isinstance(kind, str) or kind not in _CHOICES:
-        raise ApiError(
-            400, f"tool_choice.type must be one of {', '.join(_CHOICES)}", "tool_choice", "unsupported_value"
-        )
-    only = named(choice, "tool_choice")["name"] if kind == "tool" else None
+    kind = chosen(choice, "type", _CHOICES, "tool_choice")
+    only = named(choice, "tool_choice")["name"] if kind == "named" else None
     alone = typed(choice, "disable_parallel_tool_use", bool, False, "tool_choice.")
-    return offered(definitions, _CHOICES[kind], only, not alone)
+    return offered(definitions, kind, only, not alone)
 
 
 MESSAGES = Dialect(read_request, MessageReply, error_document, event({"type": "ping"}), read_count)

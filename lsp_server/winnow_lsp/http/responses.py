@@ -15,13 +15,13 @@ from winnow_engine.prompting.tools import ToolCall, Tools
 from winnow_lsp.http.conversation import (
     arguments_of,
     checked,
+    chosen,
     custom_call,
     definition,
     functions_among,
     identifier,
     named,
     offered,
-    role_of,
     text_of,
 )
 from winnow_lsp.http.dialect import Dialect
@@ -116,7 +116,8 @@ def _item(item: Mapping[str, Any], place: str, ignored: set[str]) -> Message | N
         raise ApiError(400, f"{place} must be one of {', '.join(_ITEMS)}", place, "unsupported_value")
     _ITEMS[kind].check(item, ignored, f"{place}.")
     if kind == "message":
-        return Message(role_of(item, _ROLES, place), text_of(item.get("content"), f"{place}.content", _PARTS))
+        role = chosen(item, "role", _ROLES, place)
+        return Message(role, text_of(item.get("content"), f"{place}.content", _PARTS))
     call_id = identifier(item, "call_id", place)
     if kind.endswith("_output"):
         return Message("tool", text_of(item.get("output"), f"{place}.output", _PARTS), call_id=call_id)

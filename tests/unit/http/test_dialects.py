@@ -131,7 +131,7 @@ REFUSED_MESSAGES: list[tuple[dict[str, Any], str | None, int]] = [
     (content({"type": "tool_use", "id": "1", "name": "<"}, role="assistant"), "messages[1].content[0].name", 400),
     ({"tools": [{"name": ""}]}, "tools[0].name", 400),
     ({"tool_choice": {"type": "any"}}, "tool_choice", 400),
-    ({"tool_choice": {"type": ["any"]}}, "tool_choice", 400),
+    ({"tool_choice": {"type": ["any"]}}, "tool_choice.type", 400),
     ({"stop_sequences": [5]}, "stop_sequences", 400),
     ({"thread": {"type": "create"}}, "thread", 400),
 ]  # fmt: skip
