@@ -25,6 +25,7 @@ from winnow_lsp.http.fields import ApiError
 
 _LEAVE_S = 5  # for answers in progress when the server is told to stop
 _CANCEL_S = 2  # for those that have not ended by then
+_IDLE_S = 120  # longer than clients keep a connection that nobody uses: it must not close while they send on it
 _LINE = re.compile(r"(?P<user>\S+)\s+(?P<key>\S+)")
 _SHORTEST = 16  # characters of a key: fewer could be guessed
 _log = logging.getLogger(__name__)
@@ -75,6 +76,7 @@ def web_server(application: ASGIApp, stop: Callable[[], bool] = lambda: False) -
         log_config=None,
         access_log=False,
         server_header=False,
+        timeout_keep_alive=_IDLE_S,
         timeout_graceful_shutdown=_LEAVE_S + _CANCEL_S,
     )
     return _Server(config, stop)

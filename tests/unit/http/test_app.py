@@ -209,8 +209,9 @@ async def test_requests_beyond_the_most_are_refused_in_the_apis_form_until_there
         assert answer.status_code == 200
 
 
-async def test_connections_on_which_nothing_is_asked_keep_nobody_out() -> None:
-    async with serving(Fake("a"), token="secret") as client:
+async def test_connections_on_which_nothing_is_asked_are_kept_and_keep_nobody_out() -> None:
+    async with serving(fake := Fake("a"), token="secret") as client:
+        assert fake.server.config.timeout_keep_alive > 90  # s, for which Go's and Rust's clients keep them; httpx: 5
         idle = [await asyncio.open_connection("127.0.0.1", client.base_url.port) for _ in range(MOST_REQUESTS + 1)]
         assert (await client.post(CHAT, json=HELLO, headers={"x-api-key": "secret"})).status_code == 200
         for _, writer in idle:
