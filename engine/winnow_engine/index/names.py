@@ -103,6 +103,15 @@ class SymbolTable:
         forms = {name}, *(self._spellings.of(one) for one in (folded(name), folded(name).removesuffix("s")))
         return next(filter(None, ({one for one in form if one in self._definitions} for form in forms)), set())
 
+    def resembling(self, name: str) -> Set[str]:
+        """Defined names that begin with a name of six letters or more in any spelling, else those a typo away."""
+        sought = folded(name)
+        likely = {one: folded(one) for one in self._spellings.names() if one[:1].lower() == sought[:1]}
+        for alike in (str.startswith, _is_typo) if len(sought) >= _SHORTEST_RUN else ():
+            if found := {one for one, other in likely.items() if alike(other, sought) and one in self._definitions}:
+                return found
+        return set()
+
     def using_name(self, name: str) -> Sequence[int]:
         """Units that use a name, in order, whatever it means there."""
         return [int(unit) for unit in self._users.of(name)[0]]
@@ -149,6 +158,13 @@ def _marked(text: str) -> set[str]:
 def _mixes_cases(name: str) -> bool:
     letters = name.lstrip("_")
     return "_" in name.strip("_") or not (letters.isupper() or letters[1:] == letters[1:].lower())
+
+
+def _is_typo(one: str, other: str) -> bool:
+    """True if a letter is missing, added or another, or two neighbours have changed places."""
+    start = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    one, other = one[start:], other[start:]
+    return other in (one[1:], one[1::-1] + one[2:]) or other[1:] in (one, one[1:])
 
 
 def _looks_like_code(name: str) -> bool:

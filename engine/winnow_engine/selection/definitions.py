@@ -6,16 +6,17 @@ A question about the use of a name is about other code.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 import numpy as np
 
 from winnow_engine.core import UnitKind
 from winnow_engine.index.name_rules import is_test, module_of
+from winnow_engine.index.names import folded
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
-from winnow_engine.selection.overview_words import says_nothing, says_nothing_else
+from winnow_engine.selection.overview_words import names_nothing_else, says_nothing, says_nothing_else
 from winnow_engine.selection.subquestions import subquestions_of
 
 _DEFINING = (UnitKind.CLASS_HEADER, UnitKind.FUNCTION, UnitKind.METHOD)
@@ -24,6 +25,7 @@ _MOST_OF_BARE, _MOST_OF_SUBJECT = 16, 4  # definitions of a name; of one with mo
 _MOST_SUBJECTS, _LONGEST = 3, 500  # names, and characters of a question
 _NAME = r"[^\W\d][\w$]*(?:(?:\.|::|#|->|\\)[\w$]+)*"
 _BARE = re.compile(rf"\W*({_NAME})\W*")
+_WORDS = re.compile(r"\W*([^\W\d_]\w*(?:[ -]\w+){1,3})\W*")
 _KIND = (
     r"(?:(?<![a-zà-я])(?:class|function|method|type|struct|interface|trait|enum|macro|constant|decorator|option|hook|module"
     r"|klasse|funktion|methode|clase|función|método|classe|fonction|méthode|[Кк]ласс[а-я]?|[Фф]ункци[а-я]|[Мм]етод[а-я]?)(?![a-zà-я])"
@@ -85,7 +87,7 @@ def defining(question: Question, workspace: Workspace) -> list[int]:
     bare = list(dict.fromkeys(found[1] for found in said if found))
     names, most = (bare, _MOST_OF_BARE) if bare else (_subjects(text), _MOST_OF_SUBJECT)
     found = dict.fromkeys(unit for name in names for unit in _definitions(name, most, workspace))
-    return list(found or _units_of_file(question.text, workspace))
+    return [*found] or _units_of_file(question.text, workspace) or _resembling(text, bare, workspace)
 
 
 def _units_of_file(text: str, workspace: Workspace) -> list[int]:
@@ -143,6 +145,19 @@ def _definitions(name: str, most: int, workspace: Workspace) -> Sequence[int]:
     return units if len(units) <= most else ()
 
 
+def _resembling(text: str, bare: Sequence[str], workspace: Workspace) -> list[int]:
+    """The units, not of tests, that define what a bare name begins or mistypes, or two to four words together spell."""
+    names: Iterable[str] = ()
+    *_, last = re.split(r"\W", bare[0] if len(bare) == 1 else "")
+    if (words := _WORDS.fullmatch(text)) and not names_nothing_else(text):
+        names = (re.sub("[ -]", "", words[1]),)
+    elif not (last.isalpha() and last.islower()):
+        names = workspace.symbols.resembling(last)
+    found = {unit for name in names for unit in _definitions(name, _MOST_OF_SUBJECT, workspace)}
+    units = [unit for unit in sorted(found) if not is_test(workspace.units[unit][0].path)]
+    return units if len(units) <= _MOST_OF_SUBJECT else []
+
+
 def _declaring(name: str, workspace: Workspace) -> list[int]:
     """The units of classes, but for methods, that use a name: a class declares its fields, an enum its cases."""
     users = np.array(workspace.symbols.using_name(name), np.int64)
@@ -160,7 +175,7 @@ def _full_name(unit: int, last: str, workspace: Workspace) -> str:
 
 
 def _is_named(unit: int, last: str, workspace: Workspace) -> bool:
-    return f".{workspace.units[unit][1].name}".lower().endswith(f".{last}".lower())
+    return folded(workspace.units[unit][1].name.rpartition(".")[2]) in (folded(last), folded(last).removesuffix("s"))
 
 
 def _those(wanted: Sequence[bool], units: list[int]) -> list[int]:

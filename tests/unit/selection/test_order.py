@@ -130,6 +130,36 @@ def test_a_member_is_declared_by_its_class(tmp_path: Path, text: str, places: st
     assert {f"{file.path.rpartition('/')[2]}:{unit.name}" for file, unit in units} == {*places.split()}
 
 
+RESEMBLING = {
+    "lines.py": "class Header:\n    def read_header_line(self):\n        pass\n\n\ndef unit_tests():\n    pass\n",
+    "tests/a.py": "def large_file():\n    pass\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("read header line", "Header.read_header_line"),
+        ("Read header-line?", "Header.read_header_line"),
+        ("readHeader", "Header.read_header_line"),
+        ("Header.readHeadLine", ""),
+        ("read_haeder_line", "Header.read_header_line"),
+        ("readHederLine()", "Header.read_header_line"),
+        ("readHeaderXLine", "Header.read_header_line"),
+        ("Header.readHeadorLine", "Header.read_header_line"),
+        ("Haeder", "Header"),
+        ("haeder", ""),
+        ("read one line", ""),
+        ("unit tests", ""),
+        ("large file", ""),
+        ("largeFil", ""),
+    ],
+)
+def test_a_name_may_be_begun_mistyped_or_in_words(tmp_path: Path, text: str, name: str) -> None:
+    workspace = written(RESEMBLING, tmp_path)
+    assert [workspace.units[unit][1].name for unit in defining(Question(text), workspace)] == ([name] if name else [])
+
+
 @pytest.mark.parametrize("text", ["load.data", "Where is load_data defined?", "How does the function load.data work?"])
 def test_a_name_with_a_dot_is_one_name(tmp_path: Path, text: str) -> None:
     workspace = written({"a.R": "data <- 1\n\nload.data <- function(x) x\n\nsave.data <- function(x) x\n"}, tmp_path)
