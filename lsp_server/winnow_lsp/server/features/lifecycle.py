@@ -52,10 +52,6 @@ def register(server: WinnowServer) -> None:
     async def files(params: types.DidChangeWatchedFilesParams) -> None:
         await server.watcher.changed(change.uri for change in params.changes)
 
-    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
-    def opened(params: types.DidOpenTextDocumentParams) -> None:
-        """Nothing to do: whether its text differs from the disk shows when the document is next read."""
-
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     async def changed(params: types.DidChangeTextDocumentParams | types.DidCloseTextDocumentParams) -> None:
