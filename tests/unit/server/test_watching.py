@@ -96,11 +96,15 @@ async def test_folders_are_followed_as_they_come_and_go(watched: Watched, tmp_pa
     await watched.noticed(tmp_path / "a" / "b")
 
 
-async def test_a_folder_that_is_not_there_does_not_stop_the_others(tmp_path: Path) -> None:
-    watched = Watched(tmp_path / "gone", tmp_path)
+async def test_a_home_is_not_watched_and_a_folder_that_is_not_there_does_not_stop_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (repository := tmp_path / "a").mkdir()
+    watched = Watched(tmp_path / "gone", tmp_path, repository)
     await watched.watches(1)
-    (tmp_path / "a.py").write_text("x")
-    await watched.noticed(tmp_path / "a.py")
+    (repository / "a.py").write_text("x")
+    await watched.noticed(repository / "a.py")
     watched.watcher.close()
 
 

@@ -15,6 +15,7 @@ from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.ranking import SelectionStats
 from winnow_lsp.host.engines import Changed, Engine
 from winnow_lsp.host.queue import Work
+from winnow_lsp.host.roots import is_everything
 from winnow_lsp.server.render.progress_bars import ProgressBars
 from winnow_lsp.server.render.status import IndexState
 from winnow_lsp.server.session.editor import EditorState
@@ -128,9 +129,10 @@ class Indexer:
             self._begin()
 
     def _begin(self) -> None:
-        """Index soon, if that is wanted unasked: on battery each question encodes what it needs."""
+        """Index soon, if that is wanted unasked: on battery, and in a home, each question encodes what it needs."""
         wanted = self._editor.settings.index_automatic
-        if wanted == "always" or (wanted == "idle" and not on_battery()):
+        spares = wanted == "idle" and (on_battery() or any(map(is_everything, self._editor.folders.roots)))
+        if wanted != "off" and not spares:
             self._task = asyncio.create_task(self._follow())
             self._task.add_done_callback(lambda _: self._changed())
 

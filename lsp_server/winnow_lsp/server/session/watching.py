@@ -4,7 +4,7 @@ Never through both, which would count every change twice. Either way this only m
 question finds out by itself what has changed.
 
 On Linux all programs of a user share a number of watches, and each folder takes one: so only folders that count are
-watched there, each without those in it. Where none is left, the folders are looked at again and again.
+watched there, each without those in it, and no home. Where none is left, the folders are looked at again and again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from winnow_engine.index.files import folders, left_out
 from winnow_engine.index.ignore import RULE_FILES
 from winnow_engine.index.name_rules import reason_against_path
 from winnow_engine.platform import watches_single_folders
-from winnow_lsp.host.roots import directory_prefix, local_path
+from winnow_lsp.host.roots import directory_prefix, is_everything, local_path
 from winnow_lsp.server.session.editor import EditorState
 
 _DEBOUNCE_MS = 500
@@ -146,7 +146,8 @@ class FileWatcher:
         """Watch the folders as they are now; call it again when they, or the rules, change."""
         if not self._by_client:
             self.close()
-            self._task = asyncio.create_task(self._follow(self._editor.folders.roots, self._editor.settings.files))
+            roots = tuple(root for root in self._editor.folders.roots if not is_everything(root))
+            self._task = asyncio.create_task(self._follow(roots, self._editor.settings.files))
         elif not self._registered:  # one pattern stands for all folders, those to come too
             self._registered = True
             watcher = types.FileSystemWatcher(glob_pattern="**/*")
