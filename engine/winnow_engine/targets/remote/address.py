@@ -16,6 +16,7 @@ from winnow_engine.errors import TargetAddressError
 
 KEY_VARIABLE = "WINNOW_TARGET_KEY"
 PLAIN_VARIABLE = "WINNOW_PLAIN_HTTP_HOSTS"
+HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # by what servers print that listen on all addresses
 
 _URL = re.compile(r"https?://", re.IGNORECASE)
 
@@ -52,7 +53,7 @@ def sent_to(name: str) -> str | None:
 def parse(url: str) -> Address:
     """Read a URL. TargetAddressError if malformed, with a key, or http to a host not in WINNOW_PLAIN_HTTP_HOSTS."""
     parts = _split(url)
-    name = parts.hostname or ""
+    name = HERE.get(parts.hostname or "", parts.hostname or "")
     port = f":{parts.port}" if parts.port else ""
     shown = f"[{name}]{port}" if ":" in name else f"{name}{port}"
     loopback = is_loopback(name)

@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
-from winnow_engine.targets.remote.address import is_loopback
+from winnow_engine.targets.remote.address import HERE, is_loopback
 from winnow_engine.targets.remote.model_lookup import context_of_entry, context_of_properties
 from winnow_engine.targets.remote.ollama import elsewhere
 from winnow_engine.untrusted import read_json
@@ -138,7 +138,7 @@ def _own_host(written: str) -> str | None:
         name, port = parts.hostname or "127.0.0.1", parts.port
     except ValueError:
         return None
-    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(name, name)
+    name = HERE.get(name, name)
     if not written or parts.scheme not in ("", "http") or not is_loopback(name):
         return None
     return f"{f'[{name}]' if ':' in name else name}:{port or (80 if parts.scheme else 11434)}"

@@ -9,6 +9,8 @@ from winnow_engine.targets.remote.address import PLAIN_VARIABLE, is_url, parse, 
     [
         ("http://127.0.0.1:8000/v1#m", "http://127.0.0.1:8000/v1", "127.0.0.1:8000", True, "m"),
         ("http://localhost:11434", "http://localhost:11434/v1", "localhost:11434", True, None),
+        ("http://0.0.0.0:8000", "http://127.0.0.1:8000/v1", "127.0.0.1:8000", True, None),
+        ("http://[::]:8000", "http://[::1]:8000/v1", "[::1]:8000", True, None),
         ("HTTP://[::1]:80/", "http://[::1]:80/v1", "[::1]:80", True, None),
         ("https://gpu.example.org/api/v1/#org/model:7b", "https://gpu.example.org/api/v1", "gpu.example.org", False,
          "org/model:7b"),
@@ -33,9 +35,7 @@ def test_a_url_that_is_malformed_or_carries_a_secret_is_refused_without_showing_
     assert sent_to(url) is None
 
 
-@pytest.mark.parametrize(
-    "host", ["gpu.lan", "10.0.0.5", "0.0.0.0", "localhost.example.org", "127.0.0.1.nip.io", "[fe80::1]"]
-)
+@pytest.mark.parametrize("host", ["gpu.lan", "10.0.0.5", "localhost.example.org", "127.0.0.1.nip.io", "[fe80::1]"])
 def test_plain_http_to_another_machine_needs_to_be_allowed(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TargetAddressError, match="plain http"):
         parse(f"http://{host}:8000/v1")
