@@ -282,10 +282,11 @@ def test_sentences_are_found_as_they_end_however_the_text_is_cut(step: int) -> N
         ("```not a fence``` but prose.\nProse.", 2),
         ("```\n" + "It is never closed.\n" * 500, 0),
         ("هل هذا صحيح؟ نعم هو كذلك.", 2),
+        ("他说：“检查折扣。”真的吗？！（是的。）然后返回。", 4),
         ("😀" * 4000 + " end. More.", 4),
         ("word. " * 30_000, 30_000),
         ("`" + "word. " * 30_000, 30_000 - 332),
-        ("." * 200_000, 100),
+        ("." * 200_000 + "。" * 200_000, 200),
     ],
 )
 def test_sentences_of_any_text_are_found_soon(answer: str, sentences: int) -> None:
