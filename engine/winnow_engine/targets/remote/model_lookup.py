@@ -31,6 +31,8 @@ async def find_model(client: Client, wanted: str | None) -> tuple[str, int | Non
         name = next(iter(found)) if len(found) == 1 else None
     if name:
         return name, context_of_entry(found[name]) or await _running_context(client)
+    if wanted and (routed := found.get(wanted.rpartition(":")[0])):  # a gateway's model by one of its providers
+        return wanted, context_of_entry(routed)
     problem = f"has no model {wanted}" if wanted else f"has {len(found)} models"
     if wanted and await is_ollama(client):
         problem += f" (fetch it by: ollama pull {wanted})"

@@ -220,6 +220,7 @@ def listing(*names: str) -> Any:
         ("coder", listing("coder:7b", "coder:latest"), "coder:latest"),
         ("coder:latest", listing("coder", "other"), "coder"),
         ("hf.co/a/b:Q4_K_M", listing("hf.co/a/b:Q4_K_M"), "hf.co/a/b:Q4_K_M"),
+        ("org/coder:provider", listing("org/coder", "other"), "org/coder:provider"),
         ("", lambda talk: talk.json([{"id": "alone"}]), "alone"),
         ("x", lambda talk: talk.json({}, 404), "x"),
     ],
