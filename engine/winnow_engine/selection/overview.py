@@ -78,7 +78,7 @@ _KINDS = {
     "guide": _Kind(_named(r"(contributing|hacking|develop(ing|ment)|testing)(\.\w+)?"), lambda *_: False),
     "manifest": _Kind(_named(_MANIFESTS), lambda *_: False),
     "entry": _Kind(
-        _named(rf"(__main__|main|index|app|cli|manage|server|program|lib)\.{_CODE}"),
+        _named(rf"(__main__|main|index|app|cli|manage|server|program|lib)\.{_CODE} bin/[\w-]+"),
         lambda _, name, __: name.rpartition(".")[2].lower() in ("main", "run", "cli"),
     ),
     "configuration": _Kind(_named(_CONFIGURATION), lambda *_: False),
@@ -187,7 +187,7 @@ def files_of_kind(workspace: Workspace, kind: str) -> Sequence[int]:
     found = _matching(workspace, _KINDS[kind].path)
     if kind == "entry":
         mains = {*workspace.files_of(workspace.symbols.defining("main"))}
-        named = [*_in_manifests(workspace), *found]  # all files of C, by CMake's
+        named = [*sorted(_in_manifests(workspace), key=lambda one: one not in found), *found]  # all of C, by CMake's
         found = [one for one in named if one in mains or not workspace.files[one].path.endswith((".c", ".cc", ".cpp"))]
         found = found or [one for one in _matching(workspace, _SOURCE) if one in mains]
     if kind == "readme" and not found:  # it may be a link to this

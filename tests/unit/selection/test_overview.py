@@ -176,6 +176,14 @@ def test_a_manifest_may_name_a_file_in_a_hidden_folder(tmp_path: Path) -> None:
     assert [found.files[one].path for one in files_of_kind(found, "entry")] == [".app/start.js", "index.js"]
 
 
+def test_of_the_files_of_a_manifest_one_named_as_an_entry_point_comes_first(tmp_path: Path) -> None:
+    code = dict.fromkeys(("tools/make.zig", "src/main.zig"), "pub fn main() void {}\n")
+    build = '.{ .path = "tools/make.zig" }, .{ .path = "src/main.zig" }\n'
+    found = written({"build.zig": build, "bin/run": "#!/bin/sh\nmain\n", **code}, tmp_path)
+    entries = [found.files[one].path for one in files_of_kind(found, "entry")]
+    assert entries == ["src/main.zig", "tools/make.zig", "bin/run"]
+
+
 def test_a_target_is_asked_for_a_command_or_function_that_is_there(tmp_path: Path, store: Store) -> None:
     limits = Limits(Budget(), cast("Any", SimpleNamespace(parameters=10**9)), 100)
     readme = "# Queue\n\n## How do I test it with Jest?\n\nJest has to know.\n\n    jest.useFakeTimers()\n"
