@@ -94,15 +94,18 @@ def _units_of_file(text: str, workspace: Workspace) -> list[int]:
     """The units of the file that a text names and says nothing else about: "explain pool.py", "the pool module"."""
     text = re.sub(r"\b[A-Za-z]:(?=/)", "", text.replace("\\", "/"))
     found = workspace.file_table.named(text)
-    name, *others = [*found] or [one for one in _PATH.findall(text) if not says_nothing_else(one)] or [""]
+    words = _PATH.findall(text)
+    name, *others = [*found] or [one for one in words if len(words) == 1 or not says_nothing_else(one)] or [""]
     rest, stem = _FILE.sub("", text.replace(name, " ")), name.removeprefix("./").strip("_/")
     if others or not stem or _USE.search(rest) or not says_nothing(rest):
         return []
     ending = r"(?:\.[^/]*)?" if "_" in name or "-" in name or _FILE.search(text) else ""
-    named = re.compile(rf"(?:.*/)?_*{re.escape(stem)}{ending}", re.IGNORECASE if name.islower() else 0)
+    upper = rf"(?-i:{re.escape(stem.upper())}(?:\.[^/]*)?)"  # "readme" means README.md
+    named = re.compile(rf"(?:.*/)?(?:_*{re.escape(stem)}{ending}|{upper})", re.IGNORECASE if name.islower() else 0)
     absolute, paths = name if name.startswith("/") else "", workspace.file_table.paths
     near = [n for n, path in enumerate(paths) if named.fullmatch(path) or absolute.endswith(f"/{path}")]
     files = found.get(name) or [n for n in near if re.fullmatch(named.pattern, paths[n])] or near
+    files = files if len(files) <= _MOST_SUBJECTS else [n for n in files if "/" not in paths[n]]
     units = (range(*workspace.unit_starts[number : number + 2].tolist()) for number in files)
     return [*chain.from_iterable(units)] if len(files) <= _MOST_SUBJECTS else []
 

@@ -97,6 +97,29 @@ def test_a_bare_name_has_definitions(workspace: Workspace, text: str, names: lis
     assert "tests/test_pool.py" not in {file.path for file, _ in units} or names == ["FakePool"]
 
 
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("readme", "README.md"),
+        ("Changelog", "docs/CHANGELOG.md"),
+        ("contributing", "CONTRIBUTING"),
+        ("package.json", "package.json"),
+        ("pool", ""),
+    ],
+)
+def test_a_document_is_meant_by_its_name_and_of_many_files_that_at_the_top(
+    tmp_path: Path, text: str, path: str
+) -> None:
+    files = [
+        "README.md",
+        "package.json",
+        *(f"{folder}/{name}" for folder in "abc" for name in ("README.md", "package.json")),
+    ]
+    others = ["docs/CHANGELOG.md", "CONTRIBUTING", "pool.py", "docs/pool.md"]
+    workspace = written(dict.fromkeys([*files, *others], "text: 1\n"), tmp_path)
+    assert {workspace.units[unit][0].path for unit in defining(Question(text), workspace)} == {path} - {""}
+
+
 MEMBERS = {
     "src/Mode.java": "enum Mode {\n  AUTO, NONE;\n\n  int at() {\n    return 1;\n  }\n}\n",
     "src/Level.java": "enum Level { AUTO }\n",
