@@ -98,17 +98,13 @@ async def test_changes_that_never_cease_neither_end_a_run_nor_put_it_off_for_eve
             await asyncio.sleep(0.01)
 
 
-@pytest.mark.parametrize(
-    ("setting", "plugged", "root"), [("idle", False, "a"), ("off", True, "a"), ("idle", True, "~")]
-)
-async def test_indexing_stops_where_it_is_off_on_battery_and_in_a_home(
-    indexer, assistant, monkeypatch, setting, plugged, root
-) -> None:
-    monkeypatch.setattr("psutil.sensors_battery", lambda: SimpleNamespace(power_plugged=plugged))
+@pytest.mark.parametrize("where", ["off", "battery", "~"])
+async def test_indexing_stops_where_it_is_off_on_battery_and_in_a_home(indexer, assistant, monkeypatch, where) -> None:
+    monkeypatch.setattr("psutil.sensors_battery", lambda: SimpleNamespace(power_plugged=where != "battery"))
     indexer.start()
     assert await asyncio.to_thread(assistant.started.wait, PATIENCE_S)
-    indexer._editor.settings.index_automatic = setting
-    indexer._editor.folders.roots = (Path(root).expanduser(),)
+    indexer._editor.settings.index_automatic = "off" if where == "off" else "idle"
+    indexer._editor.folders.roots = (Path(where).expanduser(),)
     indexer.start()
     while indexer.state.working:
         await asyncio.sleep(0.01)

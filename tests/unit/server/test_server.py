@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -160,7 +161,7 @@ async def leaving_while_indexing(
 ) -> asyncio.Task[None]:
     """A server that is about to end, but whose index is under way until `engines.go`."""
     monkeypatch.setattr(EditorState, "sources", lambda _self, _folders: None)
-    monkeypatch.setattr(Folders, "roots", ("root",))
+    monkeypatch.setattr(Folders, "roots", (Path("root"),))
     monkeypatch.setattr(StrictProtocol, "orderly", orderly)
     server = WinnowServer(engines, lingers=lingers)  # type: ignore[arg-type]
     server.status.close()
