@@ -65,7 +65,9 @@ def _read() -> str:
         raise click.UsageError(
             f"more than {_MOST_INPUT:,} bytes were piped in: pass on the part that matters, as `tail -c 100000` does"
         )
-    return given.decode("utf-8", "replace")
+    from winnow_engine.index.file_text import as_utf8
+
+    return as_utf8(given)[0].decode("utf-8", "replace")
 
 
 def _has_input() -> bool:
@@ -148,8 +150,7 @@ def question_of(text: str | None, options: dict[str, Any], *, reads_input: bool 
     if text is None and changes is None:
         raise click.UsageError("Missing argument 'QUESTION': give one in quotes, or pipe it in.")
     try:
-        at = options["at"]
-        cursor = None if at is None else cursor_of(at, folders_of(options), config_of(options).files)
+        cursor = None if (at := options["at"]) is None else cursor_of(at, folders_of(options), config_of(options).files)
         return Question(text or about_changes(changes) if changes is not None else text or "", cursor, changes=changes)
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
@@ -194,8 +195,7 @@ def cursor_of(at: str, folders: Sequence[Folder], rules: FileRules | None = None
     match = _AT.fullmatch(at)
     if match is None:
         raise click.BadParameter(f"{at!r} is not FILE:LINE or FILE:LINE-LINE")
-    start = int(match["start"])
-    end = int(match["end"] or start)
+    start, end = int(match["start"]), int(match["end"] or match["start"])
     return Cursor(_within(Path(match["file"]), folders, rules), start, end)
 
 

@@ -35,7 +35,8 @@ def asked(text: str | None, given: bytes, monkeypatch: pytest.MonkeyPatch, chang
     [
         ("Why?", TRACE.encode(), None, f"Why?\n\n```\n{TRACE}```"),
         ("Why?", b"a\n```\nb", None, "Why?\n\n````\na\n```\nb\n````"),
-        ("Why?", b"caf\xe9", None, "Why?\n\n```\ncaf\N{REPLACEMENT CHARACTER}\n```"),
+        ("Why?", "café".encode("cp1252"), None, "Why?\n\n```\ncafé\n```"),
+        ("Why?", "café\r\n".encode("utf-16"), None, "Why?\n\n```\ncafé\n```"),
         ("Why?", b"", None, "Why?"),
         ("Why?", b" \n", None, "Why?"),
         ("-", b"Where?\n", None, "Where?\n"),
