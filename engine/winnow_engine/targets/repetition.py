@@ -13,6 +13,7 @@ from winnow_engine.targets.base import Generation
 _END = re.compile(r"\n|[.!?](?=\s)|[。！？]")  # of a sentence or line
 _MARKER = re.compile(r"^[ \t>]*(?:[-*•+]\s+|\d+[.)]\s+)?")  # of a list item
 _BEGUN_MARKER = re.compile(r"[ \t>]*(?:[-*•+]|\d+[.)]?)?")
+_LEADS = re.compile(r"#|.*[:：][*_]*$")  # a heading, or what ends in a colon
 _SPACE = re.compile(r"\s+")
 _FEWEST_WORDS, _FEWEST_LETTERS = 5, 12  # of a sentence that is not said twice by chance; letters where none is a space
 _LONGEST_CYCLE, _COPIES = 8, 4  # lines, and how often they or a run come one after the other
@@ -25,8 +26,8 @@ REPEATED = "the answer ends where it began to repeat itself"
 class RepetitionGuard:
     """Passes the text of an answer on until it repeats itself; then `on_repeated` is called, and nothing more passes.
 
-    A sentence or list item is held back as long as it might be one that was said before. Code and short sentences may
-    come again, but not the same few lines four times in a row.
+    A sentence or list item is held back as long as it might be one that was said before. Code, short sentences, and
+    what leads to something else may come again, but not the same few lines four times in a row.
     """
 
     def __init__(self, on_text: TextSink, on_repeated: Callable[[], None]) -> None:
@@ -36,6 +37,7 @@ class RepetitionGuard:
         self._lines: list[str] = []  # and sentences, of the block or the text around blocks
         self._sentence, self._shown = "", 0  # the one that is being said, and how much of it was passed on
         self._fence, self.repeated = "", False  # that opened the block of code
+        self._lead = ""  # what leads to the next sentence, and the block so far if that is one
 
     def feed(self, piece: str) -> None:
         """Take in the next piece of the answer."""
@@ -65,16 +67,21 @@ class RepetitionGuard:
     def _finish(self, length: int) -> None:
         """Judge the sentence that ends there, and pass it on."""
         fence, said = fence_after(self._sentence[:length], self._fence), _folded(self._sentence[:length])
-        if fence != self._fence:
-            self._fence, self._lines = fence, []
-        else:
+        told = set[str]() if fence else {said, self._lead + said}
+        if fence == self._fence:
             self._lines.append(said)
-            if self._in_circles() or (not fence and said in self._said):
-                return self._stop()
-            if not fence and _says_something(said):
-                self._said.add(said)
+        else:
+            self._lines = []
+            self._pass_on(length)  # also of the last block, if that ends the answer
+        if self._in_circles() or told & self._said:
+            return self._stop()
+        if fence or _LEADS.match(said):
+            self._lead += f"{said} " if self._lead or not fence else ""
+        elif said:
+            self._lead = ""
+            self._said.update(filter(_says_something, told))
         self._pass_on(length)
-        self._sentence, self._shown = self._sentence[length:], 0
+        self._fence, self._sentence, self._shown = fence, self._sentence[length:], 0
 
     def _may_repeat(self) -> bool:
         if self._fence:

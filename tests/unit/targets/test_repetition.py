@@ -40,6 +40,7 @@ def test_the_copy_of_a_sentence_or_item_ends_the_answer_unseen(text: str, kept: 
 
 
 BLOCK = "def f():\n    return compute(value)\n\n"
+LED = "**Here is how it is used:**\n\n```\n"
 CODE = f"```python\n{BLOCK * 3}```\n"
 
 
@@ -53,6 +54,8 @@ CODE = f"```python\n{BLOCK * 3}```\n"
         f"{ONCE}\n```\n`parse` reads the header of a file.\n```",
         "- `a`: the name of the file to be read\n- `b`: the name of the file to be read\n",
         f"```ls``` first:\n```\n{ONCE}\n{ONCE}\n```",
+        f"{LED}x = parse(a)\n```\n{LED}y = parse(b)\n```\n",
+        "### How it is used in code\nBy hand.\n### How it is used in code\nBy `main`.\n",
         "no end",
         "See a.py. See b.py. See a.py! Yes? No. Yes?",
         f"```c\n/* {'-' * 300} */\nint zeros[] = {{{'0, ' * 100}}};\n```\n",
@@ -67,6 +70,11 @@ def test_all_else_passes_as_it_is(text: str) -> None:
 def test_code_that_goes_round_in_circles_ends_in_its_fourth_round(before: str) -> None:
     said, stopped = heard(f"{before}{BLOCK * 30}")
     assert (said.count("def f"), stopped) == (4, True)
+
+
+def test_what_leads_to_the_same_again_ends_the_answer() -> None:
+    said, stopped = heard(f"{LED}x = parse(a)\n```\n" * 3)
+    assert (said, stopped) == (f"{LED}x = parse(a)\n```\n" * 2, True)
 
 
 def test_a_sentence_without_an_end_that_goes_round_is_ended() -> None:
