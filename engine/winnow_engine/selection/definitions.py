@@ -12,6 +12,7 @@ from itertools import chain
 import numpy as np
 
 from winnow_engine.core import UnitKind
+from winnow_engine.index.languages import for_path
 from winnow_engine.index.name_rules import is_test, module_of
 from winnow_engine.index.names import folded
 from winnow_engine.index.workspace import Workspace
@@ -52,6 +53,10 @@ _IN_CODE_FORM = re.compile(
 _IS_SUBJECT = re.compile(
     rf"(?i)\W*(?:how|what|why|when)\s+(?:exactly\s+)?(?:does|do|is|are|can|will|did|was|has|should)\s+(?:the\s+)?(?:{_KIND}\s+)?`"
 )
+_IN = re.compile(
+    rf"(?i)\W*(?:the\s)?\W*({_NAME})\W*(?:\s{_KIND})?\s(?:in|of|from)\s(?:the\s)?(?:{_KIND}\s)?\W*([\w./-]*\w)(?:\s{_KIND})?\W*"
+)
+_BESIDE = re.compile(rf"\W*(?:({_NAME})\s|([\w./-]*\w):)({_NAME})\W*")
 _PATH = re.compile(r"[\w./-]*[\w-]", re.ASCII)
 _FILE = re.compile(r"\b(?:file|module|script)\b", re.IGNORECASE)
 _KINDS = re.compile(
@@ -82,12 +87,29 @@ def defining(question: Question, workspace: Workspace) -> list[int]:
     """Units whose lines a question names, or that define the names or make up the file it is about; tests last."""
     if question.places or len(question.text) > _LONGEST:
         return list(question.places)
+    for owner, name in _members(question.text):
+        if units := _definitions(f"{owner}.{name}", 0, workspace, within=owner):
+            return [*units]
     text = _BESIDE_KIND.sub(lambda name: _quoted(name, workspace), workspace.symbols.spaced(question.text))
     said = [_BARE.fullmatch(text) or _WHERE_DEFINED.fullmatch(text), *map(_BARE.fullmatch, _SENTENCES.split(text))]
     bare = list(dict.fromkeys(found[1] for found in said if found))
     names, most = (bare, _MOST_OF_BARE) if bare else (_subjects(text), _MOST_OF_SUBJECT)
     found = dict.fromkeys(unit for name in names for unit in _definitions(name, most, workspace))
     return [*found] or _units_of_file(question.text, workspace) or _resembling(text, bare, workspace)
+
+
+def _members(text: str) -> list[tuple[str, str]]:
+    """Owners and names that a text may mean: "take in core.py", "take method of Pool", "core.py:take", "Pool take"."""
+    if found := _IN.fullmatch(text):
+        return [(_module(found[2]), found[1])]
+    if found := _BESIDE.fullmatch(text):
+        return [(_module(found[1] or found[2]), found[3]), *([(found[3], found[1])] if found[1] else ())]
+    return []
+
+
+def _module(owner: str) -> str:
+    """A class as it is named, a file as a module with a dot before and behind it."""
+    return f"{module_of(owner)}/".replace("/", ".") if for_path(owner) else owner
 
 
 def _units_of_file(text: str, workspace: Workspace) -> list[int]:
@@ -129,8 +151,11 @@ def _subjects(text: str) -> list[str]:
     return names if _IS_SUBJECT.match(marked) or says_nothing_else(_KINDS.sub("", marked)) else []
 
 
-def _definitions(name: str, most: int, workspace: Workspace) -> Sequence[int]:
-    """The units that define a name, else those of classes that declare it; none if there are too many."""
+def _definitions(name: str, most: int, workspace: Workspace, within: str = "") -> Sequence[int]:
+    """The units that define a name, else those of classes that declare it; none if there are too many.
+
+    A qualified name may have any number. Only units `within` its owner count, be that a class or a file's module.
+    """
     *owner, last = re.split(r"\.|::|#|->|\\", name)
     symbols, kinds = workspace.symbols, workspace.unit_kinds
     defined = [unit for known in symbols.spelled(name) or symbols.spelled(last) for unit in symbols.defining(known)]
@@ -140,12 +165,14 @@ def _definitions(name: str, most: int, workspace: Workspace) -> Sequence[int]:
     of_owner = [[unit for unit in units if full[unit].endswith(end)] for end in ends for units in (defined, declared)]
     tests = {unit for unit in full if is_test(workspace.units[unit][0].path)}
     outside = [[unit for unit in units if unit not in tests] for units in (defined, declared)]
-    units = next(filter(None, (*of_owner, *outside, defined, declared)), [])
-    units = _those((kinds[units] != _IMPORTS).tolist(), units)
+    if within.endswith("."):
+        of_owner[0] = [unit for unit in defined if within.lower() in full[unit]]
+    units = next(filter(None, of_owner[:1] if within else (*of_owner, *outside, defined, declared)), [])
+    units = [unit for unit in units if kinds[unit] != _IMPORTS]
     units = _those([unit not in tests for unit in units], units)
     units = _those([_is_named(unit, last, workspace) for unit in units], units)
     units = _those(np.isin(kinds[units], [CLASS, *_CALLABLE]).tolist(), units)
-    return units if len(units) <= most else ()
+    return units if len(units) <= most or any(of_owner) else ()
 
 
 def _resembling(text: str, bare: Sequence[str], workspace: Workspace) -> list[int]:

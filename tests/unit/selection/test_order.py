@@ -69,6 +69,14 @@ def workspace(tmp_path: Path) -> Workspace:
         ("crate::other::Queue::take", ["Queue.take"]),
         ("\\pool\\other\\Queue", ["Queue"]),
         ("fake_pool", ["FakePool"]),
+        ("Queue take", ["Queue.take"]),
+        ("take Queue", ["Queue.take"]),
+        ("pool/other.py:take", ["Queue.take"]),
+        ("take in other.py", ["Queue.take"]),
+        ("The `take` method of the class Queue?", ["Queue.take"]),
+        ("take from the pool.other.Queue", ["Queue.take"]),
+        ("definition of Queue", ["Queue"]),
+        ("take size", []),
         ("Where is `refill` defined?", ["refill"]),
         ("How does `Pool` differ from `Queue`?", ["Pool", "Queue"]),
         *((text, []) for text in ABOUT_NONE.split("; ")),
@@ -151,6 +159,13 @@ def test_a_member_is_declared_by_its_class(tmp_path: Path, text: str, places: st
     workspace = written(MEMBERS, tmp_path)
     units = [workspace.units[unit] for unit in defining(Question(text), workspace)]
     assert {f"{file.path.rpartition('/')[2]}:{unit.name}" for file, unit in units} == {*places.split()}
+
+
+def test_a_method_of_a_class_may_have_any_number_of_forms(tmp_path: Path) -> None:
+    forms = "\n".join(f"  void put({kind} one) {{\n  }}" for kind in "abcdefghijklmnopq")
+    workspace = written({"Many.java": f"class Many {{\n{forms}\n}}\n", "One.java": forms}, tmp_path)
+    assert not defining(Question("put"), workspace)
+    assert len(defining(Question("Many.put"), workspace)) == 17
 
 
 RESEMBLING = {
