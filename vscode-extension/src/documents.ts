@@ -6,7 +6,7 @@ export async function linesOf(uri: string): Promise<string[] | undefined> {
   const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === file.toString());
   if (open !== undefined) return split(open.getText());
   try {
-    return split(new TextDecoder().decode(await vscode.workspace.fs.readFile(file))); // opening it would tell the server
+    return split(await vscode.workspace.decode(await vscode.workspace.fs.readFile(file), { uri: file })); // opening it would tell the server
   } catch {
     return undefined;
   }

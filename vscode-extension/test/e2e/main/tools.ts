@@ -40,6 +40,13 @@ export function define(): void {
       await vscode.commands.executeCommand('workbench.action.files.revert');
     });
 
+    test('the tool reads files as VS Code does, in UTF-16 too', async () => {
+      const file = vscode.Uri.joinPath(folder(), 'shop', 'parcels.py');
+      await vscode.workspace.fs.writeFile(file, Buffer.from('\uFEFFdef parcel_tariff():\n    return 7\n', 'utf16le'));
+      assert.match(await call('winnow_find_code', { question: 'where is `parcel_tariff` defined?' }), /^shop\/parcels\.py:1-2\ndef parcel_tariff\(\):\n {4}return 7/m);
+      await vscode.workspace.fs.delete(file);
+    });
+
     test('the tool for answers gives one, with what it cites', async () => {
       const before = winnow.service.history().length;
       const text = await call('winnow_ask', { question: QUESTION });
