@@ -11,12 +11,17 @@ from functools import cached_property
 
 from winnow_engine.errors import FileChangedError
 from winnow_engine.index.names import identifiers
+from winnow_engine.index.words import UNSPACED
 from winnow_engine.index.workspace import Workspace
 
 _NAME = r"[^\W\d]\w*(?:(?:\.|::|#|->)[^\W\d]\w*)*"
 _MARKED = re.compile(rf"`(?P<marked>{_NAME})(?P<call>\([^`]*\))?`")
 _CODE = re.compile(r"`[^`\n]+`")
-_BARE = re.compile(rf"(?<![\w./\\@$-])(?P<name>{_NAME})(?P<call>\((?!e?s\))[^()\n]{{0,200}}\))?(?![\w/\\-]|\.\w)")
+_LETTER = rf"[^\W{UNSPACED}]"  # beside Chinese and the like a bare name ends, as in `调用parse_header时`
+_BARE = re.compile(
+    rf"(?<!{_LETTER})(?<![./\\@$-])(?P<name>(?!\d){_LETTER}+(?:(?:\.|::|#|->)(?!\d){_LETTER}+)*)"
+    rf"(?P<call>\((?!e?s\))[^()\n]{{0,200}}\))?(?!{_LETTER}|[/\\-]|\.{_LETTER})"
+)
 _HUMPS = re.compile(r"[a-z\d][A-Z]|[A-Z]{2}[a-z]|[^\W_]_[^\W_]|^_+[^\W_]")
 _PART = re.compile(r"\.|::|#|->")
 _SHORTEST = 3  # characters of a name that tells anything

@@ -198,6 +198,7 @@ def test_a_sentence_has_the_places_that_it_names_for_certain(sentence: str, name
         ),
         ("`useState` was asked about; `None`, `console` and JavaScript are of languages.", []),
         ("The file(s), e.g. HTTP, and `x` are none.", []),
+        ("函数retry_limit和Basket.sum_up()在order.py里。", ["Basket.sum_up"]),
     ],
 )
 def test_names_that_exist_nowhere_are_marked(sentence: str, unknown: list[str]) -> None:
