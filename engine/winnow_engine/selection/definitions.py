@@ -152,7 +152,7 @@ def _subjects(text: str) -> list[str]:
 
 
 def _definitions(name: str, most: int, workspace: Workspace, within: str = "") -> Sequence[int]:
-    """The units that define a name, else those of classes that declare it; none if there are too many.
+    """The units that define a name, else those of classes that declare it; of too many, those in no class, or none.
 
     A qualified name may have any number. Only units `within` its owner count, be that a class or a file's module.
     """
@@ -172,7 +172,8 @@ def _definitions(name: str, most: int, workspace: Workspace, within: str = "") -
     units = _those([unit not in tests for unit in units], units)
     units = _those([_is_named(unit, last, workspace) for unit in units], units)
     units = _those(np.isin(kinds[units], [CLASS, *_CALLABLE]).tolist(), units)
-    return units if len(units) <= most or any(of_owner) else ()
+    alone = _those(["." not in workspace.units[unit][1].name for unit in units], units)
+    return units if any(of_owner) else next((found for found in (units, alone) if len(found) <= most), ())
 
 
 def _resembling(text: str, bare: Sequence[str], workspace: Workspace) -> list[int]:

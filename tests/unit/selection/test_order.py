@@ -198,6 +198,13 @@ def test_a_name_may_be_begun_mistyped_or_in_words(tmp_path: Path, text: str, nam
     assert [workspace.units[unit][1].name for unit in defining(Question(text), workspace)] == ([name] if name else [])
 
 
+@pytest.mark.parametrize("text", ["take", "How does `take` work?"])
+def test_of_a_name_that_many_classes_have_what_is_in_none_is_meant(tmp_path: Path, text: str) -> None:
+    files = {f"p{n}.py": f"class Pool:\n    def take(self):\n        return {n}\n" for n in range(20)}
+    workspace = written({**files, "take.py": "def take(pool):\n    return pool.take()\n"}, tmp_path)
+    assert [workspace.units[unit][1].name for unit in defining(Question(text), workspace)] == ["take"]
+
+
 @pytest.mark.parametrize("text", ["load.data", "Where is load_data defined?", "How does the function load.data work?"])
 def test_a_name_with_a_dot_is_one_name(tmp_path: Path, text: str) -> None:
     workspace = written({"a.R": "data <- 1\n\nload.data <- function(x) x\n\nsave.data <- function(x) x\n"}, tmp_path)
