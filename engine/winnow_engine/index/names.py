@@ -157,7 +157,7 @@ def _marked(text: str) -> set[str]:
 
 def _mixes_cases(name: str) -> bool:
     letters = name.lstrip("_")
-    return "_" in name.strip("_") or not (letters.isupper() or letters[1:] == letters[1:].lower())
+    return "_" in name.strip("_") or not (letters.removesuffix("s").isupper() or letters[1:] == letters[1:].lower())
 
 
 def _is_typo(one: str, other: str) -> bool:

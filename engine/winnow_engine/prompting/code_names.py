@@ -22,7 +22,7 @@ _BARE = re.compile(
     rf"(?<!{_LETTER})(?<![./\\@$-])(?P<name>(?!\d){_LETTER}+(?:(?:\.|::|#|->)(?!\d){_LETTER}+)*)"
     rf"(?P<call>\((?!e?s\))[^()\n]{{0,200}}\))?(?!{_LETTER}|[/\\-]|\.{_LETTER})"
 )
-_HUMPS = re.compile(r"[a-z\d][A-Z]|[A-Z]{2}[a-z]|[^\W_]_[^\W_]|^_+[^\W_]")
+_HUMPS = re.compile(r"[a-z\d][A-Z]|[A-Z]{2}(?!s\b)[a-z]|[^\W_]_[^\W_]|^_+[^\W_]")
 _PART = re.compile(r"\.|::|#|->")
 _SHORTEST = 3  # characters of a name that tells anything
 _MOST_SEARCHED = 64  # units that have all words of a name
@@ -35,7 +35,8 @@ _OTHER_LANGUAGES = (
     "throws trait transient true type typedef typename typeof undefined union unsafe unsigned use using var virtual "
     "void volatile where while yield console promise regexp json math date symbol option result vec box some none ok "
     "err uint8 int32 int64 uint32 uint64 float64 rune size_t usize isize javascript typescript github gitlab graphql "
-    "postgresql mysql sqlite mongodb nodejs iphone macos openai vscode youtube webassembly stackoverflow"
+    "postgresql mysql sqlite mongodb nodejs iphone macos openai vscode youtube webassembly stackoverflow "
+    "websocket websockets oauth oauth2 ipv4 ipv6 utf_8 x86_64 ios wifi kib mib gib snake_case camelcase pascalcase"
 )
 _KNOWN_ANYWHERE = frozenset(
     name.lower() for name in [*dir(builtins), *keyword.kwlist, *keyword.softkwlist, *_OTHER_LANGUAGES.split()]

@@ -25,6 +25,7 @@ def test_a_text_of_half_a_million_letters_is_read_in_linear_time() -> None:
         ("Wo wird die HTTP-Antwort geprüft?", False),
         ("\u68c0\u67e5\u6298\u6263\u5728\u54ea\u91cc", False),
         ("How is it deployed to Kubernetes?", False),
+        ("How are URLs and IDs checked?", False),
         ("\u51fd\u6570parse_args\u600e\u4e48\u7528", False),
         ("\u51fd\u6570unheard_of\u600e\u4e48\u7528", True),
     ],

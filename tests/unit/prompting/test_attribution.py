@@ -197,7 +197,7 @@ def test_a_sentence_has_the_places_that_it_names_for_certain(sentence: str, name
             ["Basket.sum_up", "frobnicate", "NavigationController"],
         ),
         ("`useState` was asked about; `None`, `console` and JavaScript are of languages.", []),
-        ("The file(s), e.g. HTTP, and `x` are none.", []),
+        ("The file(s), e.g. HTTP, URLs, IPv6 in snake_case, and `x` are none.", []),
         ("函数retry_limit和Basket.sum_up()在order.py里。", ["Basket.sum_up"]),
     ],
 )
