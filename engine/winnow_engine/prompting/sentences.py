@@ -10,7 +10,7 @@ from winnow_engine.prompting.markdown import MARKER, fence_after
 
 _PART = re.compile(r"[^\n]*\n|[^\n]+")
 _OTHER_BLOCK = re.compile(r"[ \t]*+(?:#{1,6}[ \t]|[|:\-= \t]+$|<)")  # headings, rules, tags
-_END = re.compile(r"(?<![.!?])[.!?؟۔।]++[\"'”’»)\]*_]*+(?=\s)|(?<![。！？])[。！？]++[”’」』）】》)]*+(?=.|\n)")
+_END = re.compile(r"(?<![.!?(\[{])[.!?؟۔।]++[\"'”’»)\]*_]*+(?=\s)|(?<![。！？])[。！？]++[”’」』）】》)]*+(?=.|\n)")
 _ABBREVIATED = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|incl|no|fig)|(?:^|\s)[A-Za-z])\.$", re.IGNORECASE)
 _LONGEST_ABBREVIATION = 8  # characters, with what stands before it
 _WORD, _SPACE = re.compile(r"\w+"), re.compile(r"\s*")

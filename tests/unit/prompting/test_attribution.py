@@ -276,7 +276,7 @@ def test_sentences_are_found_as_they_end_however_the_text_is_cut(step: int) -> N
 @pytest.mark.parametrize(
     ("answer", "sentences"),
     [
-        ("The `...` operator and `git add .` copy it.", 1),  # marks within code end nothing
+        ("The `...` operator, f(...) and `git add .` copy it.", 1),  # marks within code end nothing
         ("````md\n```\nIt is code here.\n```\nStill code is here.\n````\nProse.", 1),
         ("- ```py\n  It is code here.\n  ```\n- Prose.", 1),
         ("```py\n```js\nIt is code here.\n```\nProse.", 1),
