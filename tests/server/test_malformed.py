@@ -51,6 +51,11 @@ async def test_several_messages_may_come_at_once_and_one_in_pieces(started: RawC
     assert [(await started.receive())["id"] for _ in range(3)] == ["x"] * 3
 
 
+async def test_parameters_may_be_left_out(started: RawClient) -> None:
+    started.send({"jsonrpc": "2.0", "method": "initialized"})
+    assert "no folder is open" in (await started.call("winnow/symbols", {"query": "x"}))["error"]["message"]
+
+
 async def test_a_client_that_never_reads_is_not_waited_for(address, on_tcp, folder: Path) -> None:
     _, writer = await asyncio.open_connection(*address)
     silent = RawClient(_, writer)

@@ -97,10 +97,9 @@ class StrictProtocol(LanguageServerProtocol):
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         """A message as its type. Raises cattrs' own errors, which say what is wrong with it."""
-        known = self.get_message_type(data["method"]) if "method" in data else None
-        if known is not None:
-            return self._converter.structure(data, known)
-        return super().structure_message({"params": None, **data} if "method" in data else data)
+        known = self.get_message_type(data.get("method", ""))
+        data = {"params": None, **data} if "method" in data else data  # they may be left out, whatever lsprotocol wants
+        return super().structure_message(data) if known is None else self._converter.structure(data, known)
 
     @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
     async def lsp_workspace__execute_command(self, params: types.ExecuteCommandParams) -> Any:  # type: ignore[override]
