@@ -134,9 +134,9 @@ def watches_single_folders() -> bool:
     return PLATFORM == "linux"
 
 
-def path_of_uri(path: str) -> str:
-    """The path in a `file:` URI as this system writes it: on Windows /C:/x is C:/x."""
-    return path[1:] if PLATFORM == "win32" and re.match("/[A-Za-z]:", path) else path
+def path_of_uri(host: str, path: str) -> str:
+    """The path in a `file:` URI as this system writes it: on Windows /C:/x is C:/x, and /x of a host //host/x."""
+    return path if is_unix() else path[1:] if re.match("/[A-Za-z]:", path) else f"//{host}{path}" if host else path
 
 
 def crash(code: int) -> str | None:

@@ -17,12 +17,12 @@ def file_path(uri: str) -> Path:
     """The path of a `file:` URI. Raises PositionError for any other."""
     try:
         parts = urlsplit(uri)
-        path = os.fsdecode(unquote_to_bytes(parts.path))
+        host, path = (os.fsdecode(unquote_to_bytes(part)) for part in (parts.netloc, parts.path))
     except ValueError as error:  # half a bracket, half a surrogate pair
         raise PositionError(f"{uri!r} is not a URI: save the document inside the workspace first") from error
-    if parts.scheme != "file" or not path.startswith("/") or "\0" in path:
+    if parts.scheme != "file" or not path.startswith("/") or "\0" in host + path:
         raise PositionError(f"{uri} is not a file: save it inside the workspace first")
-    return Path(os.path.normpath(path_of_uri(path)))
+    return Path(os.path.normpath(path_of_uri(host, path)))
 
 
 def local_path(uri: str) -> Path | None:
