@@ -67,16 +67,16 @@ class SentenceSplitter:
 def _sentences(line: str, start: int, line_ended: bool) -> Iterator[tuple[int, int]]:
     """The sentences of a line from `start` on, the last one only if the line has ended."""
     start = _SPACE.match(line, start or MARKER.match(line).end()).end()  # type: ignore[union-attr]  # they match anything
-    while start < len(line) and (end := _end(line, start, line_ended)):
+    while start < (end := _end(line, start, line_ended) or 0):
         yield start, end
         start = _SPACE.match(line, end).end()  # type: ignore[union-attr]
 
 
 def _end(line: str, start: int, line_ended: bool) -> int | None:
-    """The end of the sentence that begins at `start`, None if that is still to come."""
+    """The end of the sentence that begins at `start`, in a table within its cell; None if that is still to come."""
     latest = start + _LONGEST
     ends = (match.end() for match in _END.finditer(line, start, latest) if _is_end(line, start, match))
-    cut = latest if latest < len(line) else len(line.rstrip()) if line_ended else None
+    cut = latest if latest < len(line) else len(line.rstrip().rstrip("| \t")) if line_ended else None
     return next(ends, cut)
 
 

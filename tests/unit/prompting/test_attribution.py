@@ -252,13 +252,14 @@ def shop(question: str = "") -> Attribution:
 
 
 ANSWER = "Sure! The `a.b` does X (e.g. y). It `foo. bar` runs.\n\n"
-ANSWER += "1. First do `x`.\n- No end\n```py\ncode. No.\n```\n## A. B\n检查折扣。然后返回。\nDone"
+ANSWER += "1. First do `x`.\n- No end\n```py\ncode. No.\n```\n## A. B\n| `a` | It is b |\n检查折扣。然后返回。\nDone"
 SENTENCES = [
     "Sure!",
     "The `a.b` does X (e.g. y).",
     "It `foo. bar` runs.",
     "First do `x`.",
     "No end",
+    "| `a` | It is b",
     "检查折扣。",
     "然后返回。",
     "Done",
