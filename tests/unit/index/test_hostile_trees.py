@@ -194,7 +194,7 @@ def test_a_maze_of_links_is_walked_once(root: Path, monkeypatch: pytest.MonkeyPa
     scan_as_is = os.scandir
 
     def count(path: str | Path) -> os._ScandirIterator[str]:
-        scanned.append(str(path))
+        scanned.append(str(Path(path)))
         return scan_as_is(path)
 
     monkeypatch.setattr(os, "scandir", count)
