@@ -1,6 +1,6 @@
 """The CPU encoder: a drafter's first layers over packed sequences.
 
-Where weights are packed, dense products and attention are those of `ops/int16_products.py` and
+Where weights are packed, dense products and attention are those of `ops/int8_products.py` and
 `ops/int16_attention.py`; where they are float32, both multiply in BLAS. The rest is Numba's.
 
 Several threads may use one encoder at once: nothing that one of them sees changes.
