@@ -12,7 +12,7 @@ from winnow_engine.changes.related import related, users_of
 from winnow_engine.changes.units import current_lines, file_units
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import NothingChangedError
-from winnow_engine.index.languages import for_path
+from winnow_engine.index.languages import for_file
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.question import Change, CodeAtCursor, Question
 
@@ -53,8 +53,7 @@ def with_change(
 
 def touched_files(changes: Changes, workspace: Workspace) -> list[TouchedFile]:
     """The files with lines that differ, cut into units."""
-    differing = (file for file in changes.files if file.hunks)
-    return [TouchedFile(file_units(file), current_lines(file, workspace)) for file in differing]
+    return [TouchedFile(file_units(file), current_lines(file, workspace)) for file in changes.files if file.hunks]
 
 
 def _users(workspace: Workspace, touched: Sequence[TouchedFile]) -> Iterator[str]:
@@ -87,6 +86,7 @@ def _code(touched: Sequence[TouchedFile]) -> CodeAtCursor:
             whole = unit.after_lines or unit.before_lines
             changed = [unit.after_lines[line - 1] for hunk in unit.hunks for line in hunk.after]
             lines += whole[:1] + [line for line in changed if line.strip() and line not in whole[:1]]
-    language = for_path(touched[0].units.file.path) if touched else None
+    first = touched[0].units.file if touched else None
+    language = first and for_file(first.path, first.after or first.before or b"")
     text = b"\n".join(lines).decode("utf-8", "replace")[:_MOST_CHARACTERS]
     return CodeAtCursor(text, language.name if language else "")

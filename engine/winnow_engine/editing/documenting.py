@@ -14,7 +14,6 @@ from winnow_engine.editing.reply import indentation
 from winnow_engine.editing.request import EditTask, WantedEdit
 from winnow_engine.errors import NoCodeError, NotApplicableError
 from winnow_engine.index.indexed_file import IndexedFile
-from winnow_engine.index.languages import for_path
 from winnow_engine.index.languages.base import DocComment, Language
 from winnow_engine.index.lines import text_lines
 from winnow_engine.index.outline import Definition, ParsedFile, parse_or_plain
@@ -42,7 +41,7 @@ def documenting(workspace: Workspace, request: WantedEdit) -> EditTask:
     cursor = workspace.settled(request.cursor)
     file = workspace.file(cursor.path)
     file.check_line(cursor.start_line)
-    language = for_path(file.path)
+    language = file.language
     if language is None or language.documentation is None:
         raise NotApplicableError(f"Winnow does not know how {file.path} is documented: document it by hand")
     parsed = parse_or_plain(file.local_path, file.data)

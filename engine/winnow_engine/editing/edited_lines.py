@@ -9,7 +9,6 @@ from winnow_engine.core import UnitKind
 from winnow_engine.errors import EditError
 from winnow_engine.index.file_text import MARKED, NOTEBOOK
 from winnow_engine.index.indexed_file import IndexedFile
-from winnow_engine.index.languages import for_path
 from winnow_engine.index.languages.base import Language
 from winnow_engine.index.lines import text_lines
 from winnow_engine.index.outline import Definition, parse_or_plain
@@ -55,7 +54,7 @@ class EditedLines:
     @property
     def fenced(self) -> str:
         """The lines as a block of Markdown."""
-        return fenced(self.lines, for_path(self.file.path))
+        return fenced(self.lines, self.file.language)
 
 
 def fenced(lines: Sequence[str], language: Language | None) -> str:

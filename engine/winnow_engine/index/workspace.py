@@ -21,7 +21,6 @@ from winnow_engine.index.file_table import FileTable
 from winnow_engine.index.files import look
 from winnow_engine.index.indexed_file import IndexedFile, Row, Units
 from winnow_engine.index.indexing import NAMESPACE, FoundFile, ReadContext, indexed
-from winnow_engine.index.languages import for_path
 from winnow_engine.index.names import Spellings, SymbolTable
 from winnow_engine.index.postings import NO_PLACE, Places
 from winnow_engine.index.records import unit_bytes
@@ -219,8 +218,7 @@ class Workspace:
             text = file.text_of_lines(cursor.start_line, cursor.end_line)
         else:
             text = file.text_of(file.units[enclosing(file.units, cursor.start_line)])
-        language = for_path(cursor.path)
-        return CodeAtCursor(text, language.name if language else "")
+        return CodeAtCursor(text, file.language.name if file.language else "")
 
 
 def begun_again(work: Callable[[], T], cancellation: Cancellation) -> T:

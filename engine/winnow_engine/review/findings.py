@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 from winnow_engine.changes.diff_text import TouchedFile
 from winnow_engine.core import UnitKind
+from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.names import identifiers
 from winnow_engine.index.units import enclosing
 from winnow_engine.index.workspace import Workspace
@@ -102,17 +103,14 @@ def _names_exist(reason: str, workspace: Workspace, path: str) -> bool:
     """True if the code names between backticks occur in the workspace; the file itself counts whole."""
     names = {name for quoted in _QUOTED.findall(reason) for name in identifiers(quoted) if len(name) > 2}
     text = _words(workspace.file(path).data) if names else set()
-    symbols = workspace.symbols
-    return all(name in text or len(symbols.defining(name)) or len(symbols.using_name(name)) for name in names)
+    return all(name in text or workspace.symbols.has(name) for name in names)
 
 
 def _changed_lines(one: TouchedFile) -> Iterable[int]:
     """The lines of the workspace that the change wrote, and those next to lines that it removed."""
     for hunk in one.units.file.hunks:
-        for line in hunk.after or (hunk.after.start - 1, hunk.after.start):
-            now = one.now.line(line)
-            if now is not None:
-                yield now
+        lines = hunk.after or (hunk.after.start - 1, hunk.after.start)
+        yield from filter(None, map(one.now.line, lines))
 
 
 STILL_USED, CONFLICT, CORRECTED = "still-used", "conflict-marker", "corrected"
@@ -134,8 +132,9 @@ def rule_findings(touched: Sequence[TouchedFile], workspace: Workspace) -> Itera
     yield from _conflicts(touched)
     imports, counts = list(_imports(touched)), Counter[str]()
     for path, names in sorted(_users(touched, workspace).items()):
-        few = [one for one in names if counts[one.name] < _MOST_USES and not _imported(one, path, imports)]
-        for name, line in used_lines(workspace.file(path), few) if few else ():
+        file = workspace.file(path)
+        few = [one for one in names if counts[one.name] < _MOST_USES and not _imported(one, file, imports)]
+        for name, line in used_lines(file, few) if few else ():
             counts[name] += 1
             if counts[name] <= _MOST_USES:
                 reason = f"`{name}` is used here, but this change removed its definition"
@@ -166,7 +165,7 @@ def _users(touched: Sequence[TouchedFile], workspace: Workspace) -> Mapping[str,
         removed, symbols = RemovedName(name, before[name]), workspace.symbols
         for number in symbols.using_name(name) if not len(symbols.defining(name)) else ():
             file, user = workspace.units[number]
-            own = hasattr(builtins, name) and not written_in(file.path, {*IMPORTING_NAMES} - {"python"})
+            own = hasattr(builtins, name) and not written_in(file, {*IMPORTING_NAMES} - {"python"})
             if not own and user.kind not in (UnitKind.SECTION, UnitKind.BLOCK):
                 found[file.path][name] = removed
     return {path: names.values() for path, names in found.items()}
@@ -192,8 +191,8 @@ def _words(text: bytes) -> set[str]:
     return identifiers(text.decode("utf-8", "replace"))
 
 
-def _imported(removed: RemovedName, path: str, imports: Sequence[tuple[str, bytes]]) -> bool:
+def _imported(removed: RemovedName, file: IndexedFile, imports: Sequence[tuple[str, bytes]]) -> bool:
     """True if new import lines of a file bring the name, or may, as they do not say what they bring."""
     word = re.compile(rb"(?<![\w.])%b(?!\w)" % re.escape(removed.name.encode()))
-    lines = (text for file, text in imports if file == path)
-    return any(word.search(text) or b"*" in text or not written_in(path, IMPORTING_NAMES) for text in lines)
+    lines = (text for path, text in imports if path == file.path)
+    return any(word.search(text) or b"*" in text or not written_in(file, IMPORTING_NAMES) for text in lines)

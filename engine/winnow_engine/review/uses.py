@@ -70,16 +70,16 @@ class RemovedName:
         modules = {one for place in places for top in ("", "/") for one in _modules(f"{top}{place}")}
         return {module[at:] for module in modules for at in range(len(module))}
 
-    def reaches(self, path: str, imported: Iterable[str]) -> bool:
+    def reaches(self, file: IndexedFile, imported: Iterable[str]) -> bool:
         """True for a file that had the definition, sees its folder or has these words of imports from there."""
-        folders = {PurePosixPath(one).parent for one in self.paths if written_in(path, _SEEING_FOLDERS)}
-        return path in self.paths or PurePosixPath(path).parent in folders or not self.origins.isdisjoint(zip(imported))
+        folders = {PurePosixPath(one).parent for one in self.paths if written_in(file, _SEEING_FOLDERS)}
+        seen = file.path in self.paths or PurePosixPath(file.path).parent in folders
+        return seen or not self.origins.isdisjoint(zip(imported))
 
 
-def written_in(path: str, languages: Collection[str]) -> bool:
+def written_in(file: IndexedFile, languages: Collection[str]) -> bool:
     """True for a file in one of the languages with these names."""
-    language = for_path(path)
-    return language is not None and language.name in languages
+    return file.language is not None and file.language.name in languages
 
 
 def _modules(path: str) -> set[tuple[str, ...]]:
@@ -103,7 +103,7 @@ def used_lines(file: IndexedFile, names: Iterable[RemovedName]) -> Iterator[tupl
     parts = [file.data[unit.start_byte : unit.end_byte] for unit in file.units if unit.kind == UnitKind.IMPORTS]
     parts += _REQUIRE.findall(file.data)
     words = {one for module in _modules_in(parts, file.path) for word in module for one in (word, word.lstrip("/"))}
-    reaching = [name for name in names if name.reaches(file.path, words)]
+    reaching = [name for name in names if name.reaches(file, words)]
     if reaching and not any(map(_ALL_NAMES.search, parts)):
         syntax = parse_or_plain(file.local_path, file.data).syntax
         yield from ((name.name, line) for name in reaching if syntax for line in _lines(name, file, syntax))
@@ -112,7 +112,7 @@ def used_lines(file: IndexedFile, names: Iterable[RemovedName]) -> Iterator[tupl
 def _lines(removed: RemovedName, file: IndexedFile, syntax: Syntax) -> list[int]:
     """The first line of each unit that uses the name; none if something else in the file may have it."""
     found: dict[int, int] = {}
-    local, imported = set[int](), file.path in removed.paths or not written_in(file.path, IMPORTING_NAMES)
+    local, imported = set[int](), file.path in removed.paths or not written_in(file, IMPORTING_NAMES)
     places = re.finditer(rb"(?<!\w)%b(?!\w)" % re.escape(removed.name.encode()), syntax.text)
     nodes = (syntax.leaf(*place.span()) for place in islice(places, _MOST_PLACES))
     for node in filter(None, nodes):

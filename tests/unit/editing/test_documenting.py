@@ -54,6 +54,11 @@ def task(reading, path: str, text: str | bytes, line: int):
     return documenting(workspace, WantedEdit(EditKind.DOCUMENT, Cursor(path, line, line)))
 
 
+def test_a_script_is_documented_in_the_language_of_its_first_line(reading) -> None:
+    after = task(reading, "bin/tool", f"#!/bin/sh\n\n{SAMPLES['bash'][0]}", 4).read(WORDS).after.decode()
+    assert after.startswith(f"#!/bin/sh\n\n{HASHES}add")
+
+
 def python(reading, words: str, text: str = "def add(a, b):\n    return a + b\n", line: int = 1) -> str:
     return task(reading, "a.py", text, line).read(words).after.decode()
 

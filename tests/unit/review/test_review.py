@@ -230,6 +230,7 @@ def test_a_removed_name_is_still_used_elsewhere_if_it_is_imported_from_where_it_
         ("src/db.js", "src/app.js", "const { gone: a } = require('./db.js');\n\nprint(a(1));\n", [1]),
         ("src/db.js", "src/app.js", "const { a, gone } = require('db2');\n\nprint(gone(a));\n", []),
         ("src/a.js", "src/app.js", "const { a, gone } = require('lodash');\n\nprint(gone(a));\n", []),
+        ("src/db.js", "bin/app", "#!/usr/bin/env node\nimport { db } from 'lodash';\n\nprint(gone(db));\n", []),
         ("pkg/date.py", "pkg/app.py", "from lib import date, gone\n\nprint(gone(date))\n", []),
         ("web/db.py", "web/x/app.py", "from ..db import gone\n\nprint(gone())\n", [1, 3]),
         ("web/x/db.py", "web/x/app.py", "from ..db import gone\n\nprint(gone())\n", []),
