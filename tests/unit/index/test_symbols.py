@@ -100,6 +100,9 @@ def test_every_name_that_is_declared_is_defined(path: str, text: str, names: str
         ("static BOOL next(int a) {}", "next"),
         ("MY_TYPE next(int a) {}", "next"),
         ("MY_TYPE Widget::draw(int a) {}", "Widget.draw"),
+        ("struct POINT next(int a) {}", "next"),
+        ("static enum STATUS next(int a) {}", "next"),
+        ("newtype MYCALL next(int a) {}", "next"),
     ],
 )
 def test_macros_do_not_hide_functions(text: str, name: str) -> None:

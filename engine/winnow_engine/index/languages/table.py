@@ -83,7 +83,8 @@ _MACROS = re.compile(
     rb"(?=(?:class|struct|union|enum|template|namespace|public|protected|private)\b)"
     rb"|^[ \t]*+(?:(?:static|inline|virtual|friend|extern)[ \t]++)*+((?:[A-Z][A-Z0-9]*+_[A-Z0-9_]++[ \t]++){1,3}+)"
     rb"(?=[\w:][\w:<>,*& \t]{0,120}(?:[ \t*&]|::)~?\w++[ \t]?\()"
-    rb"|^[ \t]*+(?:(?:static|inline|virtual|friend|extern|const|constexpr)[ \t]++)*+(?!return|else|new|case|typedef)"
+    rb"|^[ \t]*+(?:(?:static|inline|virtual|friend|extern|const|constexpr)[ \t]++)*+"
+    rb"(?!(?:return|else|new|case|typedef|struct|union|enum|class)\b)"
     rb"\w[\w:<>,]{0,120}[ \t*&]++([A-Z][A-Z0-9_]{3,}+[ \t]++)(?=~?\w[\w:~]{0,120}[ \t]?\()"
     rb"|\)[ \t]*+(?:const\b[ \t]*+)?([A-Z][A-Z0-9]*+_[A-Z0-9_]++(?:\([^()\n]{0,200}\))?)(?=\s*+\{)",
     re.MULTILINE,
