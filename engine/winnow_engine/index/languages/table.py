@@ -35,9 +35,9 @@ def _queries(name: str) -> Mapping[str, Any]:
 
 
 def _written_out(query: str) -> str:
-    """A query with each NAME of a line `; NAME = pattern` replaced by the last pattern that it is given."""
+    """A query with its names written out by its lines `; NAME = pattern`; a child's line overrides its parent's."""
     for name, pattern in reversed(dict(re.findall(r"(?m)^; ([A-Z]+) = (.+)", query)).items()):
-        query = query.replace(name, pattern)
+        query = re.sub(rf"\b{name}\b", pattern.replace("\\", r"\\"), query)
     return query
 
 
