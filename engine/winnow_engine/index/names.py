@@ -105,9 +105,10 @@ class SymbolTable:
 
     def resembling(self, name: str) -> Set[str]:
         """Defined names that begin with a name of six letters or more in any spelling, else those a typo away."""
-        sought = folded(name)
+        if len(sought := folded(name)) < _SHORTEST_RUN:
+            return set()
         likely = {one: folded(one) for one in self._spellings.names() if one[:1].lower() == sought[:1]}
-        for alike in (str.startswith, _is_typo) if len(sought) >= _SHORTEST_RUN else ():
+        for alike in (str.startswith, _is_typo):
             if found := {one for one, other in likely.items() if alike(other, sought) and one in self._definitions}:
                 return found
         return set()
@@ -162,9 +163,12 @@ def _mixes_cases(name: str) -> bool:
 
 def _is_typo(one: str, other: str) -> bool:
     """True if a letter is missing, added or another, or two neighbours have changed places."""
+    if abs(len(one) - len(other)) > 1:
+        return False
     start = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     one, other = one[start:], other[start:]
-    return other in (one[1:], one[1::-1] + one[2:]) or other[1:] in (one, one[1:])
+    missing, added, another = other == one[1:], other[1:] == one, other[1:] == one[1:]
+    return missing or added or another or other == one[1::-1] + one[2:]
 
 
 def _looks_like_code(name: str) -> bool:

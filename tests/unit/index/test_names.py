@@ -43,6 +43,12 @@ def test_a_word_is_completed_by_names_that_hold_it(word: str, names: list[str]) 
     assert list(TABLE.completing(word)) == names
 
 
+@pytest.mark.parametrize("name", ["", "Prser"])
+def test_a_short_name_is_sought_in_no_other(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.delattr(Spellings, "names")
+    assert not TABLE.resembling(name)
+
+
 def test_users_of_rare_names_count_more() -> None:
     users = TABLE.users({"parse_args", "invoke"})
     assert users[2] == pytest.approx(1 + 2**-0.5)
