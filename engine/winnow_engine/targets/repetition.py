@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from winnow_engine.core import TextSink
-from winnow_engine.prompting.markdown import fence_after
 from winnow_engine.targets.base import Generation
 
 _END = re.compile(r"\n|[.!?](?=\s)|[。！？]")  # of a sentence or line
 _MARKER = re.compile(r"^[ \t>]*(?:[-*•+]\s+|\d+[.)]\s+)?")  # of a list item
 _BEGUN_MARKER = re.compile(r"[ \t>]*(?:[-*•+]|\d+[.)]?)?")
 _LEADS = re.compile(r"#|.*[:：][*_]*$")  # a heading, or what ends in a colon
+_FENCE = re.compile(r"`{3,}[^`]*$")  # begins a block of code or ends one, whatever its length: small models mix them up
 _SPACE = re.compile(r"\s+")
 _FEWEST_WORDS, _FEWEST_LETTERS = 5, 12  # of a sentence that is not said twice by chance; letters where none is a space
 _LONGEST_CYCLE, _COPIES = 8, 4  # lines, and how often they or a run come one after the other
@@ -36,7 +36,7 @@ class RepetitionGuard:
         self._said: set[str] = set()
         self._lines: list[str] = []  # and sentences, of the block or the text around blocks
         self._sentence, self._shown = "", 0  # the one that is being said, and how much of it was passed on
-        self._fence, self.repeated = "", False  # that opened the block of code
+        self._in_code = self.repeated = False
         self._lead = ""  # what leads to the next sentence, and the block so far if that is one
 
     def feed(self, piece: str) -> None:
@@ -66,25 +66,25 @@ class RepetitionGuard:
 
     def _finish(self, length: int) -> None:
         """Judge the sentence that ends there, and pass it on."""
-        fence, said = fence_after(self._sentence[:length], self._fence), _folded(self._sentence[:length])
-        told = set[str]() if fence else {said, self._lead + said}
-        if fence == self._fence:
-            self._lines.append(said)
-        else:
-            self._lines = []
+        said = _folded(self._sentence[:length])
+        if _FENCE.match(said):
+            self._in_code, self._lines = not self._in_code, []
             self._pass_on(length)  # also of the last block, if that ends the answer
+        else:
+            self._lines.append(said)
+        told = set[str]() if self._in_code else {said, self._lead + said}
         if self._in_circles() or told & self._said:
             return self._stop()
-        if fence or _LEADS.match(said):
-            self._lead += f"{said} " if self._lead or not fence else ""
+        if self._in_code or _LEADS.match(said):
+            self._lead += f"{said} " if self._lead or not self._in_code else ""
         elif said:
             self._lead = ""
             self._said.update(filter(_says_something, told))
         self._pass_on(length)
-        self._fence, self._sentence, self._shown = fence, self._sentence[length:], 0
+        self._sentence, self._shown = self._sentence[length:], 0
 
     def _may_repeat(self) -> bool:
-        if self._fence:
+        if self._in_code:
             return False
         said = _folded(self._sentence)
         return bool(_BEGUN_MARKER.fullmatch(self._sentence)) or any(one.startswith(said) for one in self._said)

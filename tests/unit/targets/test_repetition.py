@@ -26,6 +26,9 @@ ONCE = "`parse` reads the header of a file. It raises an error if there is none.
     [
         (f"{ONCE} `parse` reads the header of a file. And on it goes", ONCE),
         (f"{ONCE}\n\n- It raises an error if there is none.\n", f"{ONCE}\n\n"),
+        (f"````sh\nls\n```\n{ONCE} {ONCE}", f"````sh\nls\n```\n{ONCE}"),
+        (f"```sh\nls\n``` That is it.\n{ONCE}\n{ONCE}", f"```sh\nls\n``` That is it.\n{ONCE}\n"),
+        (f"```md\n```sh\nls\n```\n```\n{ONCE} {ONCE}", f"```md\n```sh\nls\n```\n```\n{ONCE}"),
         ("1. one two three four five\n2. six seven eight nine ten\n3. one two three four five\n", None),
         (
             "检查折扣是否已经过期的函数。然后返回。检查折扣是否已经过期的函数。",
@@ -47,17 +50,14 @@ CODE = f"```python\n{BLOCK * 3}```\n"
 @pytest.mark.parametrize(
     "text",
     [
-        ONCE,
         f"{ONCE} It raises an error if there is nothing.",
-        "It is a, b. It is c. It is a, b.",
         CODE,
         f"{ONCE}\n```\n`parse` reads the header of a file.\n```",
         "- `a`: the name of the file to be read\n- `b`: the name of the file to be read\n",
         f"```ls``` first:\n```\n{ONCE}\n{ONCE}\n```",
         f"{LED}x = parse(a)\n```\n{LED}y = parse(b)\n```\n",
         "### How it is used in code\nBy hand.\n### How it is used in code\nBy `main`.\n",
-        "no end",
-        "See a.py. See b.py. See a.py! Yes? No. Yes?",
+        "It is a, b. It is c. It is a, b. See a.py. See b.py. See a.py! Yes? No. Yes? No end",
         f"```c\n/* {'-' * 300} */\nint zeros[] = {{{'0, ' * 100}}};\n```\n",
         f"| a{' ' * 80}| b |\n| {'-' * 90} | {'- ' * 90}|\n",
     ],
