@@ -91,11 +91,13 @@ def defining(question: Question, workspace: Workspace) -> list[int]:
         if units := _definitions(f"{owner}.{name}", 0, workspace, within=owner):
             return [*units]
     text = _BESIDE_KIND.sub(lambda name: _quoted(name, workspace), workspace.symbols.spaced(question.text))
-    said = [_BARE.fullmatch(text) or _WHERE_DEFINED.fullmatch(text), *map(_BARE.fullmatch, _SENTENCES.split(text))]
-    bare = list(dict.fromkeys(found[1] for found in said if found))
+    whole = _BARE.fullmatch(text) or _WHERE_DEFINED.fullmatch(text)
+    said = filter(None, (whole, *map(_BARE.fullmatch, _SENTENCES.split(text))))
+    bare = list(dict.fromkeys(found[1] for found in said))
     names, most = (bare, _MOST_OF_BARE) if bare else (_subjects(text), _MOST_OF_SUBJECT)
     found = dict.fromkeys(unit for name in names for unit in _definitions(name, most, workspace))
-    return [*found] or _units_of_file(question.text, workspace) or _resembling(text, bare, workspace)
+    begun = [name for name in bare if whole or _IN_CODE_FORM.fullmatch(name)]
+    return [*found] or _units_of_file(question.text, workspace) or _resembling(text, begun, workspace)
 
 
 def _members(text: str) -> list[tuple[str, str]]:
@@ -177,7 +179,7 @@ def _definitions(name: str, most: int, workspace: Workspace, within: str = "") -
 
 
 def _resembling(text: str, bare: Sequence[str], workspace: Workspace) -> list[int]:
-    """The units, not of tests, that define what a bare name begins or mistypes, or two to four words together spell."""
+    """The units outside tests that define what two to four words spell, or a name that the one bare name resembles."""
     names: Iterable[str] = ()
     *_, last = re.split(r"\W", bare[0] if len(bare) == 1 else "")
     if (words := _WORDS.fullmatch(text)) and not names_nothing_else(text):

@@ -181,6 +181,8 @@ RESEMBLING = {
         ("Read header-line?", "Header.read_header_line"),
         ("readHeader", "Header.read_header_line"),
         ("Header.readHeadLine", ""),
+        ("Headed\nThe pool hangs when a worker dies.", ""),
+        ("readHeader()\nWhy does it fail?", "Header.read_header_line"),
         ("read_haeder_line", "Header.read_header_line"),
         ("readHederLine()", "Header.read_header_line"),
         ("readHeaderXLine", "Header.read_header_line"),
