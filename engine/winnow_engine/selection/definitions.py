@@ -88,7 +88,7 @@ def defining(question: Question, workspace: Workspace) -> list[int]:
     if question.places or len(question.text) > _LONGEST:
         return list(question.places)
     for owner, name in _members(question.text):
-        if units := _definitions(f"{owner}.{name}", 0, workspace, within=owner):
+        if units := _definitions(name if for_path(owner) else f"{owner}.{name}", 0, workspace, within=owner):
             return [*units]
     text = _BESIDE_KIND.sub(lambda name: _quoted(name, workspace), workspace.symbols.spaced(question.text))
     whole = _BARE.fullmatch(text) or _WHERE_DEFINED.fullmatch(text)
@@ -103,15 +103,10 @@ def defining(question: Question, workspace: Workspace) -> list[int]:
 def _members(text: str) -> list[tuple[str, str]]:
     """Owners and names that a text may mean: "take in core.py", "take method of Pool", "core.py:take", "Pool take"."""
     if found := _IN.fullmatch(text):
-        return [(_module(found[2]), found[1])]
+        return [(found[2], found[1])]
     if found := _BESIDE.fullmatch(text):
-        return [(_module(found[1] or found[2]), found[3]), *([(found[3], found[1])] if found[1] else ())]
+        return [(found[1] or found[2], found[3]), *([(found[3], found[1])] if found[1] else ())]
     return []
-
-
-def _module(owner: str) -> str:
-    """A class as it is named, a file as a module with a dot before and behind it."""
-    return f"{module_of(owner)}/".replace("/", ".") if for_path(owner) else owner
 
 
 def _units_of_file(text: str, workspace: Workspace) -> list[int]:
@@ -156,7 +151,7 @@ def _subjects(text: str) -> list[str]:
 def _definitions(name: str, most: int, workspace: Workspace, within: str = "") -> Sequence[int]:
     """The units that define a name, else those of classes that declare it; of too many, those in no class, or none.
 
-    A qualified name may have any number. Only units `within` its owner count, be that a class or a file's module.
+    A qualified name may have any number. Only units `within` its owner count, be that a class or a file.
     """
     *owner, last = re.split(r"\.|::|#|->|\\", name)
     symbols, kinds = workspace.symbols, workspace.unit_kinds
@@ -167,8 +162,9 @@ def _definitions(name: str, most: int, workspace: Workspace, within: str = "") -
     of_owner = [[unit for unit in units if full[unit].endswith(end)] for end in ends for units in (defined, declared)]
     tests = {unit for unit in full if is_test(workspace.units[unit][0].path)}
     outside = [[unit for unit in units if unit not in tests] for units in (defined, declared)]
-    if within.endswith("."):
-        of_owner[0] = [unit for unit in defined if within.lower() in full[unit]]
+    if for_path(within):
+        paths = ((unit, workspace.units[unit][0].path) for unit in (of_owner[0] if owner else defined))
+        of_owner = [[unit for unit, path in paths if f"/{path}".lower().endswith(f"/{within}".lower())]]
     units = next(filter(None, of_owner[:1] if within else (*of_owner, *outside, defined, declared)), [])
     units = [unit for unit in units if kinds[unit] != _IMPORTS]
     units = _those([unit not in tests for unit in units], units)

@@ -161,6 +161,32 @@ def test_a_member_is_declared_by_its_class(tmp_path: Path, text: str, places: st
     assert {f"{file.path.rpartition('/')[2]}:{unit.name}" for file, unit in units} == {*places.split()}
 
 
+IN_FILES = {
+    "src/app/users.py": "def take():\n    pass\n",
+    "server/app.py": "def run():\n    pass\n",
+    "lib/core.py": "class Cache:\n    def open(self):\n        pass\n\n\nclass Pool:\n    def open(self):\n"
+    "        pass\n\n\ndef open():\n    pass\n",
+    "lib/core.ts": "function open() {}\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("take in app.py", ""),
+        ("take in app/users.py", "take"),
+        ("Cache.open in core.py", "Cache.open"),
+        ("lib/core.py:Pool.open", "Pool.open"),
+        ("open in Core.py", "Cache.open Pool.open open"),
+    ],
+)
+def test_a_member_is_in_the_very_file(tmp_path: Path, text: str, names: str) -> None:
+    workspace = written(IN_FILES, tmp_path)
+    units = [workspace.units[unit] for unit in defining(Question(text), workspace)]
+    assert [unit.name for _, unit in units] == names.split()
+    assert "lib/core.ts" not in {file.path for file, _ in units}
+
+
 def test_a_method_of_a_class_may_have_any_number_of_forms(tmp_path: Path) -> None:
     forms = "\n".join(f"  void put({kind} one) {{\n  }}" for kind in "abcdefghijklmnopq")
     workspace = written({"Many.java": f"class Many {{\n{forms}\n}}\n", "One.java": forms}, tmp_path)
