@@ -30,31 +30,31 @@ SPANS = (Span("src/core.py", 1, 3, 20, 1.0, UnitKind.FUNCTION, "Group.resolve"),
     [
         ("See src/core.py:2.", [Citation("src/core.py", 2, 2)]),
         ("See `core.py:2-3` there", [Citation("src/core.py", 2, 3)]),
-        ("src/core.py:5–7", [Citation("src/core.py", 5, 7)]),
+        ("src/core.py:5–7, core.py línea 2 a 4", [Citation("src/core.py", n, n + 2) for n in (5, 2)]),
         ("utils.py:3 could be two files, gone.py:1 is none", []),
         ("src/core.py:99999 is past the end, src/core.py:0 before it", []),
         ("at src.utils.Sum$1.<init>(utils.py:3)", [Citation("src/utils.py", 3, 3)]),
-        ("(Makefile:2)", [Citation("Makefile", 2, 2)]),
-        ("```\n2     found = lookup(name)\n    return found or None\n```", [Citation("src/core.py", 2, 3)]),
-        ("```ls``` first:\n```\n    found = lookup(name)\n```", [Citation("src/core.py", 2, 2)]),
-        ("See src.core.resolve:2.", [Citation("src/core.py", 2, 2)]),
-        ("```\n   10 found = lookup(name)\n```", [Citation("src/core.py", 2, 2)]),
+        ("(Makefile:2), see src.core.resolve:2.", [Citation(path, 2, 2) for path in ("Makefile", "src/core.py")]),
+        ("```\n2     found = lookup(name)\n   10 return found or None\n```", [Citation("src/core.py", 2, 3)]),
+        ("```ls``` first:\n```python\n  found = lookup(name)\n```", [Citation("src/core.py", 2, 2)]),
         ("In core.py line 10 a 3-tuple is built", [Citation("src/core.py", 10, 10)]),
-        ("core.py:10 ~2 ms each", [Citation("src/core.py", 10, 10)]),
-        ("core.py:10 ~ 20 ms", [Citation("src/core.py", 10, 10)]),
-        ("core.py line 10 a 20 ms delay", [Citation("src/core.py", 10, 10)]),
-        ("core.py L10 a 2", [Citation("src/core.py", 10, 10)]),
+        ("core.py:10 ~2 ms each, core.py:11 ~ 20 ms", [Citation("src/core.py", n, n) for n in (10, 11)]),
+        ("core.py line 10 a 20 ms delay, core.py L11 a 2", [Citation("src/core.py", n, n) for n in (10, 11)]),
         ("À la ligne 10 de core.py, core.py ligne 11 a 20 ms", [Citation("src/core.py", n, n) for n in (10, 11)]),
-        ("core.py línea 2 a 4", [Citation("src/core.py", 2, 4)]),
         ("`Group.resolve` does it", [Citation("src/core.py", 1, 3)]),
         ("it calls resolve(name)", [Citation("src/core.py", 1, 3)]),
         ("to resolve it", []),
-        ("```python\n  found = lookup(name)\n  return found or None\n```", [Citation("src/core.py", 2, 3)]),
         ("src/core.py:1-3, see `resolve`, src/core.py:2", [Citation("src/core.py", 1, 3)]),
     ],
 )
 def test_citations(answer: str, expected: list[Citation]) -> None:
     assert list(cite(answer, WORKSPACE, SPANS)) == expected
+
+
+def test_the_line_that_opens_a_block_is_no_quotation() -> None:
+    workspace = Workspace((IndexedFile.of("a.md", "a.md", b"```typescript\n"),))
+    span = Span("a.md", 1, 1, 4, 1.0, UnitKind.SECTION)
+    assert not list(cite("```typescript\nx\n```", workspace, [span]))
 
 
 @pytest.mark.parametrize(
