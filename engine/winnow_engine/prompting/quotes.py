@@ -33,7 +33,7 @@ def quotes_in(answer: str, shown: Sequence[tuple[Span, str]], change: Change | N
         before, fence = fence, fence_after(line, fence)
         quoted.append(_places_of(line, places) if before and fence else {})
     while at < len(quoted):
-        run = max((_run(quoted[at:], place) for place in quoted[at]), key=_length, default=None)
+        run = max((_run(quoted, at, place) for place in quoted[at]), key=_length, default=None)
         if run is not None:
             yield run
         at += 1 if run is None else _length(run)
@@ -67,11 +67,11 @@ def runs_of_words(text: str) -> set[tuple[str, ...]]:
     return {tuple(words[at : at + _REPEATED_WORDS]) for at in range(len(words) - _REPEATED_WORDS + 1)}
 
 
-def _run(quoted: Sequence[Mapping[Citation, None]], place: Citation) -> Citation:
-    """The lines from `place` on that are quoted one after the other."""
+def _run(quoted: Sequence[Mapping[Citation, None]], at: int, place: Citation) -> Citation:
+    """The lines from `place`, quoted at index `at`, that are quoted one after the other."""
     end = place.start_line
-    for places in quoted[1:]:
-        if Citation(place.path, end + 1, end + 1, place.commit) not in places:
+    for index in range(at + 1, len(quoted)):
+        if Citation(place.path, end + 1, end + 1, place.commit) not in quoted[index]:
             break
         end += 1
     return Citation(place.path, place.start_line, end, place.commit)
