@@ -88,7 +88,7 @@ def defining(question: Question, workspace: Workspace) -> list[int]:
     if question.places or len(question.text) > _LONGEST:
         return list(question.places)
     for owner, name in _members(question.text):
-        if units := _definitions(name if for_path(owner) else f"{owner}.{name}", 0, workspace, within=owner):
+        if units := _definitions(name if for_path(owner) else f"{owner}.{name}", _MOST_OF_BARE, workspace, owner):
             return [*units]
     text = _BESIDE_KIND.sub(lambda name: _quoted(name, workspace), workspace.symbols.spaced(question.text))
     whole = _BARE.fullmatch(text) or _WHERE_DEFINED.fullmatch(text)
@@ -149,9 +149,9 @@ def _subjects(text: str) -> list[str]:
 
 
 def _definitions(name: str, most: int, workspace: Workspace, within: str = "") -> Sequence[int]:
-    """The units that define a name, else those of classes that declare it; of too many, those in no class, or none.
+    """The units that define a name, else those of classes that declare it; of over `most`, those in no class, or none.
 
-    A qualified name may have any number. Only units `within` its owner count, be that a class or a file.
+    Of a qualified name that only one file has all are meant. `within` names a class or file to which all must belong.
     """
     *owner, last = re.split(r"\.|::|#|->|\\", name)
     symbols, kinds = workspace.symbols, workspace.unit_kinds
@@ -171,7 +171,9 @@ def _definitions(name: str, most: int, workspace: Workspace, within: str = "") -
     units = _those([_is_named(unit, last, workspace) for unit in units], units)
     units = _those(np.isin(kinds[units], [CLASS, *_CALLABLE]).tolist(), units)
     alone = _those(["." not in workspace.units[unit][1].name for unit in units], units)
-    return units if any(of_owner) else next((found for found in (units, alone) if len(found) <= most), ())
+    if any(of_owner) and len({*workspace.files_of(units).tolist()}) == 1:
+        return units
+    return next((found for found in (units, alone) if len(found) <= most), ())
 
 
 def _resembling(text: str, bare: Sequence[str], workspace: Workspace) -> list[int]:

@@ -194,6 +194,12 @@ def test_a_method_of_a_class_may_have_any_number_of_forms(tmp_path: Path) -> Non
     assert len(defining(Question("Many.put"), workspace)) == 17
 
 
+@pytest.mark.parametrize("text", ["views.index", "index in views.py", "Where is views.index defined?", "views index"])
+def test_no_definition_in_one_of_many_files_is_meant(tmp_path: Path, text: str) -> None:
+    workspace = written({f"app{n}/views.py": "def index():\n    pass\n" for n in range(17)}, tmp_path)
+    assert not defining(Question(text), workspace)
+
+
 RESEMBLING = {
     "lines.py": "class Header:\n    def read_header_line(self):\n        pass\n\n\ndef unit_tests():\n    pass\n",
     "tests/a.py": "def large_file():\n    pass\n",
