@@ -55,8 +55,8 @@ def named_folders(names: Mapping[Path, str]) -> Iterator[Folder]:
 
 def is_everything(folder: Path) -> bool:
     """True for the user's home or the whole disk, where some clients start servers when no folder is open."""
-    resolved = folder.resolve()
-    return resolved == Path(resolved.anchor) or ((own := home()) is not None and resolved == own.resolve())
+    real = Path(os.path.realpath(folder))  # raises nothing
+    return real == Path(real.anchor) or ((own := home()) is not None and real == own.resolve())
 
 
 def directory_prefix(folders: Sequence[Folder], directory: Path, follow: bool = True) -> str | None:

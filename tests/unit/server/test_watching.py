@@ -96,12 +96,13 @@ async def test_folders_are_followed_as_they_come_and_go(watched: Watched, tmp_pa
     await watched.noticed(tmp_path / "a" / "b")
 
 
-async def test_a_home_is_not_watched_and_a_folder_that_is_not_there_does_not_stop_the_others(
+async def test_a_home_is_not_watched_and_folders_that_are_not_there_do_not_stop_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     (repository := tmp_path / "a").mkdir()
-    watched = Watched(tmp_path / "gone", tmp_path, repository)
+    (circle := tmp_path / "circle").symlink_to("circle")
+    watched = Watched(tmp_path / "gone", circle, tmp_path, repository)
     await watched.watches(1)
     (repository / "a.py").write_text("x")
     await watched.noticed(repository / "a.py")
