@@ -6,7 +6,7 @@ import signal
 import struct
 from collections.abc import Callable
 from contextlib import nullcontext
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from types import SimpleNamespace
 from typing import Literal
 
@@ -139,6 +139,14 @@ def test_agents_are_given_the_program_beside_python(name: str, monkeypatch: pyte
 def test_uris_are_paths_of_the_system(on: On, name: str, uri: str, path: str) -> None:
     on(name)
     assert file_path(uri).as_posix() == path
+
+
+@pytest.mark.parametrize(("folder", "found"), [("c:/users/me", True), ("C:/", True), ("P:/", False), ("//a/b/", False)])
+def test_a_disk_is_everything_if_the_home_is_on_it(folder: str, found: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.path.realpath", str)
+    monkeypatch.setattr("winnow_lsp.host.roots.Path", PureWindowsPath)
+    monkeypatch.setattr("winnow_lsp.host.roots.home", lambda: PureWindowsPath("C:/Users/Me"))
+    assert is_everything(PureWindowsPath(folder)) == found
 
 
 @pytest.mark.parametrize(

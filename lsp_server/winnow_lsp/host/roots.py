@@ -54,9 +54,9 @@ def named_folders(names: Mapping[Path, str]) -> Iterator[Folder]:
 
 
 def is_everything(folder: Path) -> bool:
-    """True for the user's home or the whole disk, where some clients start servers when no folder is open."""
-    real = Path(os.path.realpath(folder))  # raises nothing
-    return real == Path(real.anchor) or ((own := home()) is not None and real == own.resolve())
+    """True for the user's home or the disk that it is on, where some clients start servers when no folder is open."""
+    real, own = (Path(os.path.realpath(place)) for place in (folder, home() or Path(os.sep)))  # raises nothing
+    return real in (own, Path(own.anchor))
 
 
 def directory_prefix(folders: Sequence[Folder], directory: Path, follow: bool = True) -> str | None:
