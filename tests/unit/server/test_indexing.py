@@ -11,6 +11,7 @@ from lsprotocol import types
 from winnow_engine.core import Cancellation, Progress, ignore
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.selection.ranking import SelectionStats
 from winnow_lsp.host.queue import Queue
 from winnow_lsp.server.render.progress_bars import ProgressBars
 from winnow_lsp.server.render.status import IndexState
@@ -106,5 +107,17 @@ async def test_indexing_stops_where_it_is_off_on_battery_and_in_a_home(indexer, 
     indexer._editor.settings.index_automatic = "off" if where == "off" else "idle"
     indexer._editor.folders.roots = (Path(where).expanduser(),)
     indexer.start()
-    while indexer.state.working:
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(PATIENCE_S):
+        while indexer.state.working:
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("asked", [True, False])
+async def test_a_home_is_indexed_once_somebody_asks_and_beside_another_folder(indexer, assistant, asked: bool) -> None:
+    indexer._editor.settings.index_automatic = "idle"
+    indexer._editor.folders.roots = (Path.home(),) if asked else (Path.home(), Path("a"))
+    indexer.start()
+    if asked:
+        assert not indexer.state.working
+        indexer.answered(frozenset(), SelectionStats(2, 1, 1))
+    assert await asyncio.to_thread(assistant.started.wait, PATIENCE_S)

@@ -42,6 +42,7 @@ class Indexer:
         self._loop = asyncio.get_running_loop()
         self.stale: set[str] = set()
         self.runs: list[asyncio.Task[Any]] = []  # one works, more wait for their turn
+        self._asked = False
         self._error: str | None = None
         self._progress = Progress("index", 0, 0)
         self._task: asyncio.Task[None] | None = None
@@ -55,13 +56,11 @@ class Indexer:
 
     def changed(self, uris: Iterable[str]) -> None:
         """Note files that have changed, on disk or in the editor."""
-        found = set(uris)
-        if not found:
-            return
-        self.stale |= found
-        self._changed()
-        self._quiet_at = self._loop.time() + _SETTLE_S
-        self._begin_unless_running()
+        if found := set(uris):
+            self.stale |= found
+            self._changed()
+            self._quiet_at = self._loop.time() + _SETTLE_S
+            self._begin_unless_running()
 
     def start(self) -> None:
         """Index now, from the beginning if that was under way; only stop where nothing is to be indexed unasked."""
@@ -73,6 +72,7 @@ class Indexer:
 
     def answered(self, seen: frozenset[str], selection: SelectionStats) -> None:
         """Note a question that saw these changes. The index is completed if it took a first look only."""
+        self._asked = True
         if selection.complete:
             self.fresh(seen)
         else:
@@ -129,10 +129,10 @@ class Indexer:
             self._begin()
 
     def _begin(self) -> None:
-        """Index soon, if that is wanted unasked: on battery, and in a home, each question encodes what it needs."""
-        wanted = self._editor.settings.index_automatic
-        spares = wanted == "idle" and (on_battery() or any(map(is_everything, self._editor.folders.roots)))
-        if wanted != "off" and not spares:
+        """Index soon, unless the settings or the battery forbid it, or the only folder is a home nobody asked about."""
+        wanted, roots = self._editor.settings.index_automatic, self._editor.folders.roots
+        in_use = self._asked or not all(map(is_everything, roots))
+        if wanted == "always" or (wanted == "idle" and in_use and not on_battery()):
             self._task = asyncio.create_task(self._follow())
             self._task.add_done_callback(lambda _: self._changed())
 
