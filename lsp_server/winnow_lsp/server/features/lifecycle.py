@@ -92,9 +92,8 @@ async def _configure(server: WinnowServer, pushed: object) -> None:
 
 async def _pulled(server: WinnowServer) -> object:
     items = types.ConfigurationParams([types.ConfigurationItem(section=SECTION)])
-    asking = server.workspace_configuration_async(items)
     try:
-        answers = await asyncio.wait_for(asking, _ANSWER_TIMEOUT_S)
+        answers = await asyncio.wait_for(server.workspace_configuration_async(items), _ANSWER_TIMEOUT_S)
     except (TimeoutError, JsonRpcException) as error:
         reason = f": {error}" if str(error) else ""
         server.tell(types.MessageType.Warning, f"Winnow: the editor did not send its settings{reason}")
