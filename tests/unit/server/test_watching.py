@@ -35,7 +35,7 @@ class Watched:
             client_capabilities=types.ClientCapabilities(),
             window_log_message=lambda params: self.told.append(params.message),
         )
-        self.settings = SimpleNamespace(files=FileRules())
+        self.settings = SimpleNamespace(files=FileRules(), index_automatic="idle")
         editor = SimpleNamespace(folders=folders, settings=self.settings)
         self.changed: set[str] = set()
         self._expected: set[str] = set()
@@ -106,6 +106,8 @@ async def test_a_home_is_not_watched_and_folders_that_are_not_there_do_not_stop_
     await watched.watches(1)
     (repository / "a.py").write_text("x")
     await watched.noticed(repository / "a.py")
+    watched.settings.index_automatic = "always"
+    await watched.watches(2)
     watched.watcher.close()
 
 

@@ -4,7 +4,7 @@ Never through both, which would count every change twice. Either way this only m
 question finds out by itself what has changed.
 
 On Linux all programs of a user share a number of watches, and each folder takes one: so only folders that count are
-watched there, each without those in it, and no home. Where none is left, the folders are looked at again and again.
+watched there, each by itself; a home only for an `always` index. Where no watch is left, the folders are polled.
 """
 
 from __future__ import annotations
@@ -146,8 +146,9 @@ class FileWatcher:
         """Watch the folders as they are now; call it again when they, or the rules, change."""
         if not self._by_client:
             self.close()
-            roots = tuple(root for root in self._editor.folders.roots if not is_everything(root))
-            self._task = asyncio.create_task(self._follow(roots, self._editor.settings.files))
+            folders, settings = self._editor.folders, self._editor.settings
+            roots = [root for root in folders.roots if settings.index_automatic == "always" or not is_everything(root)]
+            self._task = asyncio.create_task(self._follow(roots, settings.files))
         elif not self._registered:  # one pattern stands for all folders, those to come too
             self._registered = True
             watcher = types.FileSystemWatcher(glob_pattern="**/*")
