@@ -98,7 +98,7 @@ class StrictProtocol(LanguageServerProtocol):
     def structure_message(self, data: dict[str, Any]) -> Any:
         """A message as its type. Raises cattrs' own errors, which say what is wrong with it."""
         known = self.get_message_type(data.get("method", ""))
-        data = {"params": None, **data} if "method" in data else data  # they may be left out, whatever lsprotocol wants
+        data = {"params": None, **data} if "method" in data else data  # lsprotocol wants params, which may be left out
         return super().structure_message(data) if known is None else self._converter.structure(data, known)
 
     @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
