@@ -135,8 +135,9 @@ def watches_single_folders() -> bool:
 
 
 def path_of_uri(host: str, path: str) -> str:
-    """The path in a `file:` URI as this system writes it: on Windows /C:/x is C:/x, and /x of a host //host/x."""
-    return path if is_unix() else path[1:] if re.match("/[A-Za-z]:", path) else f"//{host}{path}" if host else path
+    """The path in a `file:` URI as this system writes it. On Windows /C:/x is C:/x, and /x on another host //host/x."""
+    place = path if host in ("", "localhost") else f"//{host}{path}"
+    return path if is_unix() else re.sub("^//?(?=[A-Za-z]:)", "", place)
 
 
 def crash(code: int) -> str | None:

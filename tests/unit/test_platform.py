@@ -130,6 +130,8 @@ def test_agents_are_given_the_program_beside_python(name: str, monkeypatch: pyte
         ("win32", "file:///C:/a%20b/x.py", "C:/a b/x.py"),
         ("win32", "file:///c%3A/x.py", "c:/x.py"),
         ("win32", "file:///cx/y.py", "/cx/y.py"),
+        ("win32", "file://C:/x.py", "C:/x.py"),
+        ("win32", "file://localhost/tmp/x.py", "/tmp/x.py"),
         ("win32", "file://wsl%24/Debian/x.py", "//wsl$/Debian/x.py"),
         ("linux", "file://here/tmp/x.py", "/tmp/x.py"),
         ("darwin", "file:///C:/x.py", "/C:/x.py"),
