@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from winnow_engine.targets.base import Generation
 _END = re.compile(r"\n|[.!?](?=\s)|[。！？]")  # of a sentence or line
 _MARKER = re.compile(r"^[ \t>]*(?:[-*•+]\s+|\d+[.)]\s+)?")  # of a list item
 _BEGUN_MARKER = re.compile(r"[ \t>]*(?:[-*•+]|\d+[.)]?)?")
-_LEADS = re.compile(r"#|.*[:：][*_]*$")  # a heading, or what ends in a colon
+_LEADS = re.compile(r"#{1,6} |.*[:：][*_]*$")  # a heading or lead-in, which may come _COPIES times
 _FENCE = re.compile(r"`{3,}[^`]*$")  # begins a block of code or ends one, whatever its length: small models mix them up
 _SPACE = re.compile(r"\s+")
 _FEWEST_WORDS, _FEWEST_LETTERS = 5, 12  # of a sentence that is not said twice by chance; letters where none is a space
@@ -26,18 +27,19 @@ REPEATED = "the answer ends where it began to repeat itself"
 class RepetitionGuard:
     """Passes the text of an answer on until it repeats itself; then `on_repeated` is called, and nothing more passes.
 
-    A sentence or list item is held back as long as it might be one that was said before. Code, short sentences, and
-    what leads to something else may come again, but not the same few lines four times in a row.
+    A sentence or list item is held back as long as it might be one that was said before. Code and short sentences may
+    come again, but not the same few lines four times in a row, and a heading or lead-in before something new.
     """
 
     def __init__(self, on_text: TextSink, on_repeated: Callable[[], None]) -> None:
         self._on_text, self._on_repeated = on_text, on_repeated
         self._passed: list[str] = []
-        self._said: set[str] = set()
+        self._said = Counter[str]()
         self._lines: list[str] = []  # and sentences, of the block or the text around blocks
         self._sentence, self._shown = "", 0  # the one that is being said, and how much of it was passed on
         self._in_code = self.repeated = False
-        self._lead = ""  # what leads to the next sentence, and the block so far if that is one
+        self._lead: list[str] = []  # headings and lead-ins before a sentence or block, and the block's lines so far
+        self._held = ""  # a heading or lead-in that comes again, until something new follows
 
     def feed(self, piece: str) -> None:
         """Take in the next piece of the answer."""
@@ -54,6 +56,7 @@ class RepetitionGuard:
         if not self.repeated and self._sentence:
             self._finish(len(self._sentence))
         if not self.repeated:
+            self._pass_on(len(self._sentence))
             return generation
         notices = (*generation.notices, REPEATED)
         return replace(generation, text="".join(self._passed).rstrip(), finish="stop", notices=notices)
@@ -68,40 +71,39 @@ class RepetitionGuard:
         """Judge the sentence that ends there, and pass it on."""
         said = _folded(self._sentence[:length])
         if _FENCE.match(said):
-            self._in_code, self._lines = not self._in_code, []
+            said, self._in_code, self._lines = "```", not self._in_code, []
             self._pass_on(length)  # also of the last block, if that ends the answer
         else:
             self._lines.append(said)
-        told = set[str]() if self._in_code else {said, self._lead + said}
-        if self._in_circles() or told & self._said:
+        leads = not self._in_code and _LEADS.match(said) and said not in self._lead and self._said[said] < _COPIES
+        told = set[str]() if self._in_code or not said else {said, " ".join([*self._lead, said])}
+        if self._in_circles() or (not leads and told & self._said.keys()):
             return self._stop()
-        if self._in_code or _LEADS.match(said):
-            self._lead += f"{said} " if self._lead or not self._in_code else ""
+        if not (leads and said in self._said) and (said or not self._held):
+            self._pass_on(length)
+        self._held += self._sentence[self._shown : length]
+        self._said.update(filter(_says_something, told))
+        if self._in_code or leads:
+            self._lead += [said] if self._lead or (leads and _says_something(said)) else []
         elif said:
-            self._lead = ""
-            self._said.update(filter(_says_something, told))
-        self._pass_on(length)
+            self._lead = []
         self._sentence, self._shown = self._sentence[length:], 0
 
     def _may_repeat(self) -> bool:
-        if self._in_code:
-            return False
-        said = _folded(self._sentence)
-        return bool(_BEGUN_MARKER.fullmatch(self._sentence)) or any(one.startswith(said) for one in self._said)
+        said, begun = _folded(self._sentence), _BEGUN_MARKER.fullmatch(self._sentence)
+        return not self._in_code and (begun is not None or any(one.startswith(said) for one in self._said))
 
     def _in_circles(self) -> bool:
         """True if the last lines came four times in a row."""
-        for length in range(1, _LONGEST_CYCLE + 1):
-            last = self._lines[-length:]
-            if len("".join(last)) >= _FEWEST_LETTERS and self._lines[-length * _COPIES :] == last * _COPIES:
-                return True
-        return False
+        cycles = (self._lines[-length:] for length in range(1, _LONGEST_CYCLE + 1))
+        repeated = (one for one in cycles if self._lines[-len(one) * _COPIES :] == one * _COPIES)
+        return any(len("".join(one)) >= _FEWEST_LETTERS for one in repeated)
 
     def _pass_on(self, length: int) -> None:
-        if new := self._sentence[self._shown : length]:
+        if new := self._held + self._sentence[self._shown : length]:
             self._passed.append(new)
             self._on_text(new)
-            self._shown = length
+            self._held, self._shown = "", length
 
     def _stop(self) -> None:
         self.repeated = True

@@ -56,7 +56,8 @@ CODE = f"```python\n{BLOCK * 3}```\n"
         "- `a`: the name of the file to be read\n- `b`: the name of the file to be read\n",
         f"```ls``` first:\n```\n{ONCE}\n{ONCE}\n```",
         f"{LED}x = parse(a)\n```\n{LED}y = parse(b)\n```\n",
-        "### How it is used in code\nBy hand.\n### How it is used in code\nBy `main`.\n",
+        "### How it is used in code\nBy hand.\n### How it is used in code\nBy `main`.\n### How it is used in code\n",
+        "Run:\n```sh\nnpm run build\n```\n**Returns:**\nA list of strings.\n" * 2,
         "It is a, b. It is c. It is a, b. See a.py. See b.py. See a.py! Yes? No. Yes? No end",
         f"```c\n/* {'-' * 300} */\nint zeros[] = {{{'0, ' * 100}}};\n```\n",
         f"| a{' ' * 80}| b |\n| {'-' * 90} | {'- ' * 90}|\n",
@@ -72,9 +73,18 @@ def test_code_that_goes_round_in_circles_ends_in_its_fourth_round(before: str) -
     assert (said.count("def f"), stopped) == (4, True)
 
 
-def test_what_leads_to_the_same_again_ends_the_answer() -> None:
-    said, stopped = heard(f"{LED}x = parse(a)\n```\n" * 3)
-    assert (said, stopped) == (f"{LED}x = parse(a)\n```\n" * 2, True)
+@pytest.mark.parametrize(
+    ("parts", "kept"),
+    [
+        ([f"{LED}x = parse(a)\n```\n"] * 3, 2),
+        ([f"{LED}x = parse({n})\n```\n" for n in range(9)], 4),
+        ([f"## How it is used in code\n\n{ONCE}\n\n"] * 2, 1),
+        ([f"- The task {n % 10} has these steps:\n" for n in range(20)], 10),
+        ([f"#{n % 10} is the issue that shows this.\n" for n in range(20)], 10),
+    ],
+)
+def test_headings_and_lead_ins_do_not_come_again_without_end(parts: list[str], kept: int) -> None:
+    assert heard("".join(parts)) == ("".join(parts[:kept]), True)
 
 
 def test_a_sentence_without_an_end_that_goes_round_is_ended() -> None:
