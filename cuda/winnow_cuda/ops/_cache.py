@@ -24,7 +24,7 @@ from numba.core import caching, config
 from numba.core.caching import CacheImpl, IndexDataCacheFile, _CacheLocator
 
 compiled: Callable[..., Callable[..., Any]] = partial(numba.njit, nogil=True, cache=True, no_cfunc_wrapper=True)
-"""Decorates a function that Numba compiles. C calls none of them, and a way in from there takes time to compile."""
+"""Has Numba compile a function. `no_cfunc_wrapper` saves the time to compile an entry point for C, which calls none."""
 
 _OPS = Path(__file__).parent
 _NAME = "winnow-"

@@ -17,10 +17,10 @@ from winnow_engine.index.workspace import Workspace
 _NAME = r"[^\W\d]\w*(?:(?:\.|::|#|->)[^\W\d]\w*)*"
 _MARKED = re.compile(rf"`(?P<marked>{_NAME})(?P<call>\([^`]*\))?`")
 _CODE = re.compile(r"`[^`\n]+`")
-_LETTER = rf"[^\W{UNSPACED}]"  # beside Chinese and the like a bare name ends, as in `调用parse_header时`
+_CHAR = rf"[^\W{UNSPACED}]"  # of a bare name, which ends beside Chinese and the like, as in `调用parse_header时`
 _BARE = re.compile(
-    rf"(?<!{_LETTER})(?<![./\\@$-])(?P<name>(?!\d){_LETTER}+(?:(?:\.|::|#|->)(?!\d){_LETTER}+)*)"
-    rf"(?P<call>\((?!e?s\))[^()\n]{{0,200}}\))?(?!{_LETTER}|[/\\-]|\.{_LETTER})"
+    rf"(?<!{_CHAR})(?<![./\\@$-])(?P<name>(?!\d){_CHAR}+(?:(?:\.|::|#|->)(?!\d){_CHAR}+)*)"
+    rf"(?P<call>\((?!e?s\))[^()\n]{{0,200}}\))?(?!{_CHAR}|[/\\-]|\.{_CHAR})"
 )
 _HUMPS = re.compile(r"[a-z\d][A-Z]|[A-Z]{2}(?!s\b)[a-z]|[^\W_]_[^\W_]|^_+[^\W_]")
 _PART = re.compile(r"\.|::|#|->")

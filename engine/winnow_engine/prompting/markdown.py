@@ -44,7 +44,7 @@ def _fence(text: str) -> str:
 
 
 def fence_after(line: str, fence: str) -> str:
-    """The fence of the block that is open after a line, `fence` before it: one as long, and alone, closes it."""
+    """The fence open after `line`, given the one before, "" for none. A run as long, alone on its line, closes it."""
     run = match["run"] if (match := _RUN.match(line)) else ""
     closes = run.startswith(fence) and line.strip("> \t\r\n") == run
     return run if not fence else "" if closes else fence

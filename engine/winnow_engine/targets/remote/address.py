@@ -16,7 +16,7 @@ from winnow_engine.errors import TargetAddressError
 
 KEY_VARIABLE = "WINNOW_TARGET_KEY"
 PLAIN_VARIABLE = "WINNOW_PLAIN_HTTP_HOSTS"
-HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # by what servers print that listen on all addresses
+HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # a server that listens on all addresses prints 0.0.0.0 or ::
 
 _URL = re.compile(r"https?://", re.IGNORECASE)
 
