@@ -89,7 +89,7 @@ class SymbolTable:
 
     def defining(self, name: str) -> Sequence[int]:
         """Units that define a name, in order."""
-        return [int(unit) for unit in self._definitions.of(name)[0]]
+        return list[int](self._definitions.of(name)[0].tolist())
 
     def completing(self, word: str) -> Iterator[str]:
         """Defined names that hold a word in any case: those that begin with it first, then the shortest."""
@@ -115,7 +115,7 @@ class SymbolTable:
 
     def using_name(self, name: str) -> Sequence[int]:
         """Units that use a name, in order, whatever it means there."""
-        return [int(unit) for unit in self._users.of(name)[0]]
+        return list[int](self._users.of(name)[0].tolist())
 
     def rarity(self, names: Set[str]) -> float:
         """1 / √(units that define it) of the name that fewest units define; 0 if none is defined."""

@@ -112,6 +112,11 @@ class Workspace:
         return placed(self.slices, "units")[:, 0].astype(np.int8)
 
     @cached_property
+    def have_headers(self) -> NDArray[np.bool_]:
+        """Mask of units that stand under a header, such as a class's, bool [U]."""
+        return np.asarray(placed(self.slices, "units")[:, 5] >= 0)
+
+    @cached_property
     def file_table(self) -> FileTable:
         """Facts about every file that do not depend on a question."""
         paths, keys = [file.path for file in self.files], [file.key for file in self.files]

@@ -13,7 +13,7 @@ import numpy as np
 
 from winnow_engine.core import UnitKind
 from winnow_engine.index.languages import for_path
-from winnow_engine.index.name_rules import is_test, module_of
+from winnow_engine.index.name_rules import module_of
 from winnow_engine.index.names import folded
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
@@ -149,31 +149,53 @@ def _subjects(text: str) -> list[str]:
 
 
 def _definitions(name: str, most: int, workspace: Workspace, within: str = "") -> Sequence[int]:
-    """The units that define a name, else those of classes that declare it; of over `most`, those in no class, or none.
+    """The units that define a name, else those of classes that declare it, within a class or file if one is given.
 
-    Of a qualified name that only one file has all are meant. `within` names a class or file to which all must belong.
+    Of more than `most`, those in no class count, or none; but a qualified name may have any number in one file.
     """
     *owner, last = re.split(r"\.|::|#|->|\\", name)
     symbols, kinds = workspace.symbols, workspace.unit_kinds
     defined = [unit for known in symbols.spelled(name) or symbols.spelled(last) for unit in symbols.defining(known)]
-    declared = _declaring(last, workspace)
-    full = {unit: _full_name(unit, last, workspace) for unit in (*defined, *declared)}
-    ends = [".".join(["", *owner[at:], last]).lower() for at in range(len(owner))]
-    of_owner = [[unit for unit in units if full[unit].endswith(end)] for end in ends for units in (defined, declared)]
-    tests = {unit for unit in full if is_test(workspace.units[unit][0].path)}
-    outside = [[unit for unit in units if unit not in tests] for units in (defined, declared)]
     if for_path(within):
-        paths = ((unit, workspace.units[unit][0].path) for unit in (of_owner[0] if owner else defined))
-        of_owner = [[unit for unit, path in paths if f"/{path}".lower().endswith(f"/{within}".lower())]]
-    units = next(filter(None, of_owner[:1] if within else (*of_owner, *outside, defined, declared)), [])
+        defined = _in_file(within, defined, workspace)
+    outside = _outside_tests(defined, workspace)
+    declared = [] if within or (outside and not owner) else _declaring(last, workspace)
+    ends = [".".join(["", *owner[at:], last]).lower() for at in range(1 if within else len(owner))]
+    owned = _ending(ends, last, (*defined, *declared), workspace) if owner else defined if within else []
+    owned = _those(np.isin(owned, defined).tolist(), owned)
+    units = owned if owned or within else outside or _of_few(declared, defined, most, workspace)
     units = [unit for unit in units if kinds[unit] != _IMPORTS]
-    units = _those([unit not in tests for unit in units], units)
-    units = _those([_is_named(unit, last, workspace) for unit in units], units)
+    units = _outside_tests(units, workspace) or units
+    units = _those([_is_named(workspace.units[unit][1].name, last) for unit in units], units)
     units = _those(np.isin(kinds[units], [CLASS, *_CALLABLE]).tolist(), units)
-    alone = _those(["." not in workspace.units[unit][1].name for unit in units], units)
-    if any(of_owner) and len({*workspace.files_of(units).tolist()}) == 1:
+    if owned and len({*workspace.files_of(units).tolist()}) == 1:
         return units
+    alone = _those(["." not in workspace.units[unit][1].name for unit in units], units)
     return next((found for found in (units, alone) if len(found) <= most), ())
+
+
+def _in_file(end: str, units: Sequence[int], workspace: Workspace) -> list[int]:
+    """The units of files whose paths end so, in any case."""
+    paths = (f"/{workspace.files[number].path}".lower() for number in workspace.files_of(units).tolist())
+    return [unit for unit, path in zip(units, paths, strict=True) if path.endswith(f"/{end}".lower())]
+
+
+def _outside_tests(units: Sequence[int], workspace: Workspace) -> list[int]:
+    in_tests = workspace.file_table.are_tests[workspace.files_of(units)].tolist()
+    return [unit for unit, test in zip(units, in_tests, strict=True) if not test]
+
+
+def _ending(ends: Sequence[str], last: str, units: Iterable[int], workspace: Workspace) -> list[int]:
+    """The units whose full names have the first of some ends, each an end of the one before, that any has."""
+    full = {unit: _full_name(unit, last, ends[0], workspace) for unit in units}
+    return next(filter(None, ([unit for unit in full if full[unit].endswith(end)] for end in ends)), [])
+
+
+def _of_few(declared: list[int], defined: list[int], most: int, workspace: Workspace) -> list[int]:
+    """The classes outside tests that declare a name, none of over `most`; if there is none, tests' definitions."""
+    likely = _outside_tests(declared, workspace) or ([] if defined else declared)
+    likely = _those((workspace.unit_kinds[likely] == CLASS).tolist(), likely)
+    return likely or defined if len(likely) <= most else []
 
 
 def _resembling(text: str, bare: Sequence[str], workspace: Workspace) -> list[int]:
@@ -185,28 +207,30 @@ def _resembling(text: str, bare: Sequence[str], workspace: Workspace) -> list[in
     elif not (last.isalpha() and last.islower()):
         names = workspace.symbols.resembling(last)
     found = {unit for name in names for unit in _definitions(name, _MOST_OF_SUBJECT, workspace)}
-    units = [unit for unit in sorted(found) if not is_test(workspace.units[unit][0].path)]
+    units = _outside_tests(sorted(found), workspace)
     return units if len(units) <= _MOST_OF_SUBJECT else []
 
 
 def _declaring(name: str, workspace: Workspace) -> list[int]:
     """The units of classes, but for methods, that use a name: a class declares its fields, an enum its cases."""
     users = np.array(workspace.symbols.using_name(name), np.int64)
-    kinds = workspace.unit_kinds[users]
-    others = (unit for unit in users[kinds == _LOOSE].tolist() if workspace.units[unit][1].parent is not None)
-    return [*users[kinds == CLASS].tolist(), *others]
+    kinds, inside = workspace.unit_kinds[users], workspace.have_headers[users]
+    return [*users[kinds == CLASS].tolist(), *users[(kinds == _LOOSE) & inside].tolist()]
 
 
-def _full_name(unit: int, last: str, workspace: Workspace) -> str:
-    """`.pool.core.pool.take` of `take` in class Pool of pool/core.py. In Kotlin a class has what its companion has."""
+def _full_name(unit: int, last: str, end: str, workspace: Workspace) -> str:
+    """`.pool.core.pool.take` of `take` in class Pool of pool/core.py; without the path if its class is not in `end`.
+
+    In Kotlin a class has what its companion has.
+    """
     file, found = workspace.units[unit]
-    member = "" if _is_named(unit, last, workspace) else f"/{last}"
-    whole = f"{module_of(file.path)}/{found.name}{member}".replace("//", "/").replace("/", ".")
-    return whole.lower().replace(".companion.", ".")
+    name = found.name if _is_named(found.name, last) else f"{found.name}.{last}".lstrip(".")
+    name = f".{name}".lower().replace(".companion.", ".")
+    return f"{module_of(file.path).replace('/', '.').lower() if end.endswith(name) else ''}{name}"
 
 
-def _is_named(unit: int, last: str, workspace: Workspace) -> bool:
-    return folded(workspace.units[unit][1].name.rpartition(".")[2]) in (folded(last), folded(last).removesuffix("s"))
+def _is_named(name: str, last: str) -> bool:
+    return folded(name.rpartition(".")[2]) in (folded(last), folded(last).removesuffix("s"))
 
 
 def _those(wanted: Sequence[bool], units: list[int]) -> list[int]:

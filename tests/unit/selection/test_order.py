@@ -200,6 +200,13 @@ def test_no_definition_in_one_of_many_files_is_meant(tmp_path: Path, text: str) 
     assert not defining(Question(text), workspace)
 
 
+@pytest.mark.parametrize("text", ["name", "How does `name` work?", "name in config", "user name"])
+def test_no_file_is_looked_into_for_a_name_that_many_classes_declare(tmp_path: Path, text: str) -> None:
+    workspace = written({f"C{n}.java": f"class C{n} {{\n  String name;\n}}\n" for n in range(17)}, tmp_path)
+    assert not defining(Question(text), workspace)
+    assert not any("units" in vars(file) for file in workspace.files)
+
+
 RESEMBLING = {
     "lines.py": "class Header:\n    def read_header_line(self):\n        pass\n\n\ndef unit_tests():\n    pass\n",
     "tests/a.py": "def large_file():\n    pass\n",
