@@ -167,8 +167,9 @@ def _is_typo(one: str, other: str) -> bool:
         return False
     start = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     one, other = one[start:], other[start:]
-    missing, added, another = other == one[1:], other[1:] == one, other[1:] == one[1:]
-    return missing or added or another or other == one[1::-1] + one[2:]
+    missing, added = other == one[1:], other[1:] == one
+    another, swapped = other[1:] == one[1:], other == one[1::-1] + one[2:]
+    return missing or added or another or swapped
 
 
 def _looks_like_code(name: str) -> bool:
