@@ -38,6 +38,15 @@ async def test_two_changes_are_offered_to_editors_that_take_edits(editing, file:
     assert len(await plain.text_document_code_action_async(params)) == 4
 
 
+async def test_a_script_without_a_suffix_can_be_documented(editing, file: Path) -> None:
+    client, script = await editing(), file.with_name("tool")
+    script.write_text("#!/bin/sh\n\nadd() {\n  echo 1\n}\n")
+    params = types.CodeActionParams(
+        types.TextDocumentIdentifier(script.as_uri()), PROBLEM.range, types.CodeActionContext([])
+    )
+    assert "Document this" in {one.title for one in await client.text_document_code_action_async(params)}
+
+
 @pytest.mark.parametrize("editor", ["vscode", "neovim", "eglot"])
 async def test_a_fix_is_shown_and_made(editing, hostile: Hostile, file: Path, editor: str) -> None:
     client = await editing(editor)

@@ -12,12 +12,12 @@ from winnow_engine.core import UnitKind
 from winnow_engine.editing.request import EditKind, check_size
 from winnow_engine.errors import NotApplicableError
 from winnow_engine.git.repository import top_above
-from winnow_engine.index.languages import for_path
+from winnow_engine.index.languages import for_file
 from winnow_lsp.host.roots import file_path
 from winnow_lsp.server.features.commands import EDIT, EXPLAIN
 from winnow_lsp.server.render.results import EditSupport
 from winnow_lsp.server.server import WinnowServer
-from winnow_lsp.server.session.editor import text_now, units_of
+from winnow_lsp.server.session.editor import Text, text_now, units_of
 from winnow_lsp.server.wire.messages import Topic
 
 KIND, PROBLEM_KIND, CHANGE_KIND = "winnow.explain", "quickfix.winnow", "refactor.rewrite.winnow"
@@ -43,7 +43,7 @@ def register(server: WinnowServer) -> None:
             return []
         dated = top_above(file_path(uri).parent)  # a file seems to have a history
         topics = {topic: title for topic, title in _TITLES.items() if topic is not Topic.WHY or dated}
-        actions = [*_actions(params, topics), *await _changes(server, params, text.digest)]
+        actions = [*_actions(params, topics), *await _changes(server, params, text)]
         return [action for action in actions if _is_wanted(action, params.context.only)]
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
@@ -64,7 +64,7 @@ def _actions(params: types.CodeActionParams, topics: Mapping[Topic, str]) -> Ite
         yield _action(title, KIND, EXPLAIN, _argument(params.text_document, params.range, topic))
 
 
-async def _changes(server: WinnowServer, params: types.CodeActionParams, digest: str) -> list[types.CodeAction]:
+async def _changes(server: WinnowServer, params: types.CodeActionParams, text: Text) -> list[types.CodeAction]:
     """Changes of the code as it is now, for clients that take edits and targets that are large enough."""
     if not EditSupport.of(server.client_capabilities).applies:
         return []
@@ -73,19 +73,19 @@ async def _changes(server: WinnowServer, params: types.CodeActionParams, digest:
         await asyncio.to_thread(check_size, server.editor.settings.models)
     except NotApplicableError:
         return []
-    return list(_change_actions(params, digest))
+    return list(_change_actions(params, text))
 
 
-def _change_actions(params: types.CodeActionParams, digest: str) -> Iterator[types.CodeAction]:
+def _change_actions(params: types.CodeActionParams, text: Text) -> Iterator[types.CodeAction]:
     def argument(at: types.Range, change: EditKind, *problems: str) -> dict[str, Any]:
         listed = {"diagnostics": [{"message": problem} for problem in problems]} if problems else {}
         place = {"textDocument": {"uri": params.text_document.uri}, "range": at}
-        return {**place, "change": change.value, "digest": digest, **listed}
+        return {**place, "change": change.value, "digest": text.digest, **listed}
 
     for problem in params.context.diagnostics:
         fix = argument(problem.range, EditKind.FIX, problem.message)
         yield _action(f"Fix this problem: {problem.message}", PROBLEM_KIND, EDIT, fix, problem)
-    language = for_path(params.text_document.uri)
+    language = for_file(params.text_document.uri, text.data)
     if language and language.documentation:
         yield _action("Document this", CHANGE_KIND, EDIT, argument(params.range, EditKind.DOCUMENT))
 
