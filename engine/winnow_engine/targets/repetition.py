@@ -8,17 +8,22 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from winnow_engine.core import TextSink
+from winnow_engine.index.words import UNSPACED
 from winnow_engine.targets.base import Generation
 
 _END = re.compile(r"\n|[.!?](?=\s)|[。！？]")  # of a sentence or line
 _MARKER = re.compile(r"^[ \t>]*(?:[-*•+]\s+|\d+[.)]\s+)?")  # of a list item
 _BEGUN_MARKER = re.compile(r"[ \t>]*(?:[-*•+]|\d+[.)]?)?")
-_LEADS = re.compile(r"#{1,6} |.*[:：][*_]*$")  # a heading or lead-in, which may come _COPIES times
-_FENCE = re.compile(r"`{3,}[^`]*$")  # begins a block of code or ends one, whatever its length: small models mix them up
+_LEADS = re.compile(r"#{1,6} |.*[:：][*_]*$")  # a heading or lead-in
+# Begins a block of code or ends one, whatever its length, as small models mix them up; also behind a lead-in.
+_FENCE = re.compile(r"`{3,}[^`]*$|(?:(?!```).)* (`{3,}[\w+#.-]*$)")
+_OPENS = re.compile(r"`{3,} ?[\w+#.-]+")  # within a block begins one in it
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 _SPACE = re.compile(r"\s+")
 _FEWEST_WORDS, _FEWEST_LETTERS = 5, 12  # of a sentence that is not said twice by chance; letters where none is a space
 _LONGEST_CYCLE, _COPIES = 8, 4  # lines, and how often they or a run come one after the other
 _SHORTEST_RUN, _LONGEST_RUN = 12, 160  # characters of what comes so often within one sentence
+_MOST_LEADS = 16  # how often one may come
 _SHORTEST_RULE = 100  # of one that may be a rule, the padding of a table or a row of zeros
 REPEATED = "the answer ends where it began to repeat itself"
 """The notice of an answer that the guard ended."""
@@ -37,7 +42,7 @@ class RepetitionGuard:
         self._said = Counter[str]()
         self._lines: list[str] = []  # and sentences, of the block or the text around blocks
         self._sentence, self._shown = "", 0  # the one that is being said, and how much of it was passed on
-        self._in_code = self.repeated = False
+        self._depth, self.repeated = 0, False  # blocks of code that it is in
         self._lead: list[str] = []  # headings and lead-ins before a sentence or block, and the block's lines so far
         self._held = ""  # a heading or lead-in that comes again, until something new follows
 
@@ -70,20 +75,20 @@ class RepetitionGuard:
     def _finish(self, length: int) -> None:
         """Judge the sentence that ends there, and pass it on."""
         said = _folded(self._sentence[:length])
-        if _FENCE.match(said):
-            said, self._in_code, self._lines = "```", not self._in_code, []
+        if fence := _FENCE.match(said):
+            self._depth += 1 if not self._depth or _OPENS.fullmatch(fence[1] or said) else -1
+            said = "```"
             self._pass_on(length)  # also of the last block, if that ends the answer
-        else:
-            self._lines.append(said)
-        leads = not self._in_code and _LEADS.match(said) and said not in self._lead and self._said[said] < _COPIES
-        told = set[str]() if self._in_code or not said else {said, " ".join([*self._lead, said])}
+        self._lines.append(said)
+        leads = not self._depth and _LEADS.match(said) and said not in self._lead and self._said[said] < _MOST_LEADS
+        told = set[str]() if self._depth or not said else {said, " ".join([*self._lead, said])}
         if self._in_circles() or (not leads and told & self._said.keys()):
             return self._stop()
         if not (leads and said in self._said) and (said or not self._held):
             self._pass_on(length)
         self._held += self._sentence[self._shown : length]
         self._said.update(filter(_says_something, told))
-        if self._in_code or leads:
+        if self._depth or leads:
             self._lead += [said] if self._lead or (leads and _says_something(said)) else []
         elif said:
             self._lead = []
@@ -91,7 +96,7 @@ class RepetitionGuard:
 
     def _may_repeat(self) -> bool:
         said, begun = _folded(self._sentence), _BEGUN_MARKER.fullmatch(self._sentence)
-        return not self._in_code and (begun is not None or any(one.startswith(said) for one in self._said))
+        return not self._depth and (begun is not None or any(one.startswith(said) for one in self._said))
 
     def _in_circles(self) -> bool:
         """True if the last lines came four times in a row."""
@@ -121,4 +126,4 @@ def _folded(sentence: str) -> str:
 
 
 def _says_something(said: str) -> bool:
-    return len(said.split()) >= _FEWEST_WORDS or (not said.isascii() and len(said) >= _FEWEST_LETTERS)
+    return len(said.split()) >= _FEWEST_WORDS or (len(said) >= _FEWEST_LETTERS and _UNSPACED.search(said) is not None)

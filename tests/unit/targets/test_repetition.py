@@ -44,6 +44,7 @@ def test_the_copy_of_a_sentence_or_item_ends_the_answer_unseen(text: str, kept: 
 
 BLOCK = "def f():\n    return compute(value)\n\n"
 LED = "**Here is how it is used:**\n\n```\n"
+JS = f"```js\n{ONCE}\n```\n"
 CODE = f"```python\n{BLOCK * 3}```\n"
 
 
@@ -56,6 +57,8 @@ CODE = f"```python\n{BLOCK * 3}```\n"
         "- `a`: the name of the file to be read\n- `b`: the name of the file to be read\n",
         f"```ls``` first:\n```\n{ONCE}\n{ONCE}\n```",
         f"{LED}x = parse(a)\n```\n{LED}y = parse(b)\n```\n",
+        f"**Fix:** {JS}Or:\n{JS}````md\n{JS}And:\n{JS}````\n",
+        "".join(f"**Rückgabewert:**\nA list of {n}.\n" for n in range(9)),
         "### How it is used in code\nBy hand.\n### How it is used in code\nBy `main`.\n### How it is used in code\n",
         "Run:\n```sh\nnpm run build\n```\n**Returns:**\nA list of strings.\n" * 2,
         "It is a, b. It is c. It is a, b. See a.py. See b.py. See a.py! Yes? No. Yes? No end",
@@ -73,11 +76,17 @@ def test_code_that_goes_round_in_circles_ends_in_its_fourth_round(before: str) -
     assert (said.count("def f"), stopped) == (4, True)
 
 
+@pytest.mark.parametrize("round_", ["```py\nx = parse(a)\n", "Or:\n```py\nx = parse(a)\n```\n\n"])
+def test_blocks_that_come_again_and_again_end_in_their_fourth_round(round_: str) -> None:
+    said, stopped = heard(round_ * 9)
+    assert (said.count("```py"), stopped) == (4, True)
+
+
 @pytest.mark.parametrize(
     ("parts", "kept"),
     [
         ([f"{LED}x = parse(a)\n```\n"] * 3, 2),
-        ([f"{LED}x = parse({n})\n```\n" for n in range(9)], 4),
+        ([f"{LED}x = parse({n})\n```\n" for n in range(20)], 16),
         ([f"## How it is used in code\n\n{ONCE}\n\n"] * 2, 1),
         ([f"- The task {n % 10} has these steps:\n" for n in range(20)], 10),
         ([f"#{n % 10} is the issue that shows this.\n" for n in range(20)], 10),
