@@ -171,7 +171,7 @@ def _definitions(name: str, most: int, workspace: Workspace, within: str = "") -
     if owned and len({*workspace.files_of(units).tolist()}) == 1:
         return units
     alone = _those(["." not in workspace.units[unit][1].name for unit in units], units)
-    return next((found for found in (units, alone) if len(found) <= most), ())
+    return next((found for found in (units, alone) if len(found) <= (_MOST_OF_BARE if owned else most)), ())
 
 
 def _in_file(end: str, units: Sequence[int], workspace: Workspace) -> list[int]:

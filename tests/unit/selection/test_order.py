@@ -200,6 +200,11 @@ def test_no_definition_in_one_of_many_files_is_meant(tmp_path: Path, text: str) 
     assert not defining(Question(text), workspace)
 
 
+def test_all_definitions_of_a_qualified_name_in_a_few_files_are_meant(tmp_path: Path) -> None:
+    workspace = written({f"app{n}/views.py": "def index():\n    pass\n" for n in range(5)}, tmp_path)
+    assert len(defining(Question("How does `views.index` work?"), workspace)) == 5
+
+
 @pytest.mark.parametrize("text", ["name", "How does `name` work?", "name in config", "user name"])
 def test_no_file_is_looked_into_for_a_name_that_many_classes_declare(tmp_path: Path, text: str) -> None:
     workspace = written({f"C{n}.java": f"class C{n} {{\n  String name;\n}}\n" for n in range(17)}, tmp_path)
