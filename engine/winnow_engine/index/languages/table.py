@@ -81,7 +81,7 @@ _MACROS = re.compile(
     rb"|\b(?:public|protected|private)\s+(Q_SLOTS|slots)\b|^[ \t]*((?:Q_SIGNALS|signals)[ \t]*:)"
     rb"|^((?:[ \t]*+[A-Z][A-Z0-9_]{2,}+(?:\([^\n]{0,200}\))?[ \t]*+\n\s*+){1,9}+)"
     rb"(?=(?:class|struct|union|enum|template|namespace|public|protected|private)\b)"
-    rb"|^[ \t]*+(?:(?:static|inline|virtual|friend|extern)[ \t]++)*+((?:[A-Z][A-Z0-9]*+_[A-Z0-9_]++[ \t]++){1,3}+)"
+    rb"|^[ \t]*+(?:(?:static|inline|virtual|friend|extern)[ \t]++)*+((?:[A-Z][A-Z0-9]*+_[A-Z0-9_]++[ \t]++){1,3})"
     rb"(?=[\w:][\w:<>,*& \t]{0,120}(?:[ \t*&]|::)~?\w++[ \t]?\()"
     rb"|^[ \t]*+(?:(?:static|inline|virtual|friend|extern|const|constexpr)[ \t]++)*+"
     rb"(?!(?:return|else|new|case|typedef|struct|union|enum|class)\b)"
