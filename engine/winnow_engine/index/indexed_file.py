@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Unit, counted
 from winnow_engine.errors import PositionError
-from winnow_engine.index.languages import for_file, for_path
+from winnow_engine.index.languages import for_file
 from winnow_engine.index.languages.base import Language
 from winnow_engine.index.lines import Lines
 from winnow_engine.index.records import analysed, analysis_of, units_key
@@ -58,10 +58,10 @@ class IndexedFile:
         """The file's bytes."""
         return self.content.read()
 
-    @property
+    @cached_property
     def language(self) -> Language | None:
-        """Its language, None if none has it. The file is read only if its name does not tell."""
-        return for_path(self.path) or for_file(self.path, self.data)
+        """Its language, None if none has it."""
+        return for_file(self.path, self.data)
 
     @cached_property
     def analysis(self) -> FileAnalysis:
