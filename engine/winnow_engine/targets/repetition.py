@@ -13,6 +13,7 @@ from winnow_engine.targets.base import Generation
 
 _END = re.compile(r"\n|[.!?](?=\s)|[。！？]")  # of a sentence or line
 _MARKER = re.compile(r"^[ \t>]*(?:[-*•+]\s+|\d+[.)]\s+)?")  # of a list item
+_ITEM = re.compile(r"[ \t>]*(?:[-*•+]|\d+[.)])\s")
 _BEGUN_MARKER = re.compile(r"[ \t>]*(?:[-*•+]|\d+[.)]?)?")
 _LEADS = re.compile(r"#{1,6} |.*[:：][*_]*$")  # a heading or lead-in
 # Begins a block of code or ends one, whatever its length, as small models mix them up; also behind a lead-in.
@@ -24,6 +25,7 @@ _FEWEST_WORDS, _FEWEST_LETTERS = 5, 12  # of a sentence that is not said twice b
 _LONGEST_CYCLE, _COPIES = 8, 4  # lines, and how often they or a run come one after the other
 _SHORTEST_RUN, _LONGEST_RUN = 12, 160  # characters of what comes so often within one sentence
 _MOST_LEADS = 16  # how often one may come
+_MOST_PLACES = 8  # how often an item or block may come before it ends an answer, below whatever line
 _SHORTEST_RULE = 100  # of one that may be a rule, the padding of a table or a row of zeros
 REPEATED = "the answer ends where it began to repeat itself"
 """The notice of an answer that the guard ended."""
@@ -33,7 +35,8 @@ class RepetitionGuard:
     """Passes the text of an answer on until it repeats itself; then `on_repeated` is called, and nothing more passes.
 
     A sentence or list item is held back as long as it might be one that was said before. Code and short sentences may
-    come again, but not the same few lines four times in a row, and a heading or lead-in before something new.
+    come again, but not the same few lines four times in a row, a heading or lead-in before something new, and an item
+    or block below another line.
     """
 
     def __init__(self, on_text: TextSink, on_repeated: Callable[[], None]) -> None:
@@ -42,8 +45,11 @@ class RepetitionGuard:
         self._said = Counter[str]()
         self._lines: list[str] = []  # and sentences, of the block or the text around blocks
         self._sentence, self._shown = "", 0  # the one that is being said, and how much of it was passed on
-        self._depth, self.repeated = 0, False  # blocks of code that it is in
-        self._lead: list[str] = []  # headings and lead-ins before a sentence or block, and the block's lines so far
+        self._open: list[str] = []  # the fences of the blocks of code that it is in
+        self._block: list[str] = []  # the lines of these so far
+        self._lead: list[str] = []  # headings and lead-ins before a sentence or block
+        self._above: list[str] = []  # the last two lines that began no item
+        self.repeated = False
         self._held = ""  # a heading or lead-in that comes again, until something new follows
 
     def feed(self, piece: str) -> None:
@@ -76,27 +82,45 @@ class RepetitionGuard:
         """Judge the sentence that ends there, and pass it on."""
         said = _folded(self._sentence[:length])
         if fence := _FENCE.match(said):
-            self._depth += 1 if not self._depth or _OPENS.fullmatch(fence[1] or said) else -1
+            self._turn(fence[1] or said)
             said = "```"
             self._pass_on(length)  # also of the last block, if that ends the answer
         self._lines.append(said)
-        leads = not self._depth and _LEADS.match(said) and said not in self._lead and self._said[said] < _MOST_LEADS
-        told = set[str]() if self._depth or not said else {said, " ".join([*self._lead, said])}
-        if self._in_circles() or (not leads and told & self._said.keys()):
+        self._block.append(said)
+        if not self._open:
+            said, self._block = " ".join(self._block), []
+        leads = not self._open and _LEADS.match(said) and said not in self._lead and self._said[said] < _MOST_LEADS
+        item = not _LEADS.match(said) and _ITEM.match(self._sentence)
+        above = self._above if item and _says_something(said) else []
+        most = _MOST_PLACES if fence or above else 1
+        told = {"\n".join([said, *above]): 1, " ".join([*self._lead, said]): 1, said: most}
+        if self._open or not said:
+            told = {}
+        if self._in_circles() or (not leads and any(self._said[one] >= often for one, often in told.items())):
             return self._stop()
         if not (leads and said in self._said) and (said or not self._held):
             self._pass_on(length)
         self._held += self._sentence[self._shown : length]
-        self._said.update(filter(_says_something, told))
-        if self._depth or leads:
-            self._lead += [said] if self._lead or (leads and _says_something(said)) else []
-        elif said:
+        for one in filter(_says_something, told):
+            self._said[one] += 1 if leads or most > 1 else _MOST_PLACES
+        if told and (leads or not (fence or item or self._sentence[0].isspace())):
+            self._above = [*self._above[-1:], said]
+        if leads:
+            self._lead += [said] if self._lead or _says_something(said) else []
+        elif told:
             self._lead = []
         self._sentence, self._shown = self._sentence[length:], 0
 
+    def _turn(self, fence: str) -> None:
+        """Begin a block of code or end one, in which none of its own language can begin."""
+        if self._open and (fence == self._open[-1] or not _OPENS.fullmatch(fence)):
+            self._open.pop()
+        else:
+            self._open.append(fence)
+
     def _may_repeat(self) -> bool:
         said, begun = _folded(self._sentence), _BEGUN_MARKER.fullmatch(self._sentence)
-        return not self._depth and (begun is not None or any(one.startswith(said) for one in self._said))
+        return not self._open and (begun is not None or any(one.startswith(said) for one in self._said))
 
     def _in_circles(self) -> bool:
         """True if the last lines came four times in a row."""

@@ -29,6 +29,9 @@ ONCE = "`parse` reads the header of a file. It raises an error if there is none.
         (f"````sh\nls\n```\n{ONCE} {ONCE}", f"````sh\nls\n```\n{ONCE}"),
         (f"```sh\nls\n``` That is it.\n{ONCE}\n{ONCE}", f"```sh\nls\n``` That is it.\n{ONCE}\n"),
         (f"```md\n```sh\nls\n```\n```\n{ONCE} {ONCE}", f"```md\n```sh\nls\n```\n```\n{ONCE}"),
+        (f"```sh\nls\n```sh\n{ONCE}\n{ONCE}", f"```sh\nls\n```sh\n{ONCE}\n"),
+        (f"{ONCE}\n## Steps\n- {ONCE}", f"{ONCE}\n## Steps\n"),
+        (f"## Steps\n- {ONCE}\n- {ONCE}", f"## Steps\n- {ONCE}\n"),
         ("1. one two three four five\n2. six seven eight nine ten\n3. one two three four five\n", None),
         (
             "检查折扣是否已经过期的函数。然后返回。检查折扣是否已经过期的函数。",
@@ -52,6 +55,8 @@ CODE = f"```python\n{BLOCK * 3}```\n"
     "text",
     [
         f"{ONCE} It raises an error if there is nothing.",
+        "".join(f"## {name}\n\n**Methods:**\n- `a`: b\n- returns None on bad input\n\n" for name in ("Eins", "Zwei")),
+        "".join(f"- `{name}`:\n  - returns None on bad input\n" for name in ("Eins", "Zwei", "Drei")),
         CODE,
         f"{ONCE}\n```\n`parse` reads the header of a file.\n```",
         "- `a`: the name of the file to be read\n- `b`: the name of the file to be read\n",
@@ -94,6 +99,14 @@ def test_blocks_that_come_again_and_again_end_in_their_fourth_round(round_: str)
 )
 def test_headings_and_lead_ins_do_not_come_again_without_end(parts: list[str], kept: int) -> None:
     assert heard("".join(parts)) == ("".join(parts[:kept]), True)
+
+
+@pytest.mark.parametrize(
+    ("part", "shown"), [("- prints what was read before\n", 8), ("```\nprint(parse(a), b)\nparse(b).c\n```\n", 9)]
+)
+def test_an_item_or_block_does_not_come_again_without_end_below_other_headings(part: str, shown: int) -> None:
+    said, stopped = heard("".join(f"## Use {n}\n\n{part}" for n in range(20)))
+    assert (said.count("print"), stopped) == (shown, True)
 
 
 def test_a_sentence_without_an_end_that_goes_round_is_ended() -> None:
