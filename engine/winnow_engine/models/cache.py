@@ -9,7 +9,6 @@ from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 
-from winnow_engine.core import Cancellation
 from winnow_engine.errors import ModelDamagedError, ModelError, ModelNotFoundError, UnsupportedModelError
 from winnow_engine.models import registry
 from winnow_engine.models.gguf_header import GgufHeader, read_header
@@ -17,8 +16,6 @@ from winnow_engine.models.names import PREFIX, HubName, is_later_part, parts_of,
 from winnow_engine.models.registry import ModelFile, RegisteredModel
 from winnow_engine.models.target_table import known_targets, source_of
 from winnow_engine.platform import expanded, is_file, user_folder
-
-_HASH_BLOCK = 4 << 20
 
 
 class FileState(StrEnum):
@@ -216,16 +213,12 @@ def verify(directory: Path) -> list[tuple[RegisteredModel, FileState]]:
     """The state of every registered model, by size, header and SHA-256. Reads whole files (about 1 s per GB)."""
     states = {model: quick_state(model, directory) for model in registry.MODELS}
     for model, state in states.items():
-        if state is FileState.OK and file_sha256(directory / model.file, Cancellation()) != model.sha256:
+        if state is FileState.OK and file_sha256(directory / model.file) != model.sha256:
             states[model] = FileState.DAMAGED
     return list(states.items())
 
 
-def file_sha256(file: Path, cancellation: Cancellation) -> str:
-    """The file's SHA-256 as hexadecimal digits; raises CancelledError between blocks."""
-    digest = hashlib.sha256()
+def file_sha256(file: Path) -> str:
+    """The file's SHA-256 as hexadecimal digits."""
     with file.open("rb") as stream:
-        while block := stream.read(_HASH_BLOCK):
-            cancellation.check()
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()

