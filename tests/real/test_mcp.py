@@ -364,5 +364,5 @@ async def test_a_token_guards_the_tools_over_http(user: User, monkeypatch: pytes
         begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}
         headers = {"Authorization": "Bearer secret", "Accept": "application/json, text/event-stream"}
         proxied = await client.post(address, json=begin, headers={**headers, "Host": "winnow.example.org"})
-    assert refused.status_code == 401
+    assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
     assert proxied.status_code == 200, proxied.text

@@ -146,8 +146,7 @@ async def _guarded(endpoint: Endpoint, dialect: Dialect, request: Request) -> Re
         return Response(status_code=_LEFT)
     except Exception as error:
         told = _told(error)
-        headers = {"WWW-Authenticate": "Bearer"} if told.status == 401 else None
-        return JSONResponse(dialect.error(told), told.status, headers)
+        return JSONResponse(dialect.error(told), told.status, told.headers)
 
 
 async def _models(_dialect: Dialect, request: Request) -> Response:

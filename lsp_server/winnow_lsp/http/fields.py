@@ -36,6 +36,7 @@ class ApiError(Exception):
     ) -> None:
         super().__init__(message)
         self.status, self.param, self.code, self.details = status, param, code, details
+        self.headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
         self.anthropic = anthropic or message  # the message in Anthropic's API: clients look for that API's own words
 
     @property

@@ -267,6 +267,6 @@ class _Guarded:
             try:
                 self._guard.check(Request(scope))
             except ApiError as error:
-                await JSONResponse(error.document, error.status)(scope, receive, send)
+                await JSONResponse(error.document, error.status, error.headers)(scope, receive, send)
                 return
         await self._application(scope, receive, send)
