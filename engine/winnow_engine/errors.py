@@ -108,7 +108,9 @@ class TargetUnreachableError(TargetError):
 
 
 class TargetRefusedError(TargetError):
-    """The target's server does not accept the key, or wants one."""
+    """The target's server does not accept the key, or wants one; `forbidden` if it may do so for this request only."""
+
+    forbidden = False
 
 
 class TargetTimeoutError(TargetError):

@@ -35,9 +35,11 @@ def failure(address: Address, status: int, body: bytes, location: str = "") -> W
     if _TOO_LONG.search(said):
         return BudgetError(f"prompt and answer do not fit the target's context: {address.host} says: {said}")
     if status in (401, 403):
-        return TargetRefusedError(
+        refused = TargetRefusedError(
             f"{address.host} refused access ({status}: {said}): put a valid key into {KEY_VARIABLE}"
         )
+        refused.forbidden = status == 403
+        return refused
     if status == 404:
         return ModelNotFoundError(
             f"{address.host} has no such model or API at {address.base} ({said}): check the target's URL and model"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from winnow_engine.errors import ModelNotFoundError, TargetProtocolError, WinnowError
+from winnow_engine.errors import ModelNotFoundError, TargetProtocolError, TargetRefusedError, WinnowError
 from winnow_engine.targets.remote.client import Client
 from winnow_engine.targets.remote.ollama import is_ollama
 from winnow_engine.targets.text_stream import MARKERS, Markers, opened_at_end
@@ -21,10 +21,12 @@ async def find_model(client: Client, wanted: str | None) -> tuple[str, int | Non
     """Name and context in tokens, if told, of the `wanted` or only model. ModelNotFoundError, as `Client`."""
     try:
         listed = await client.get(f"{client.address.base}/models")
-    except ModelNotFoundError:
-        if not wanted:
+    except (ModelNotFoundError, TargetRefusedError) as error:  # some gateways do not list what they have
+        if isinstance(error, TargetRefusedError) and not error.forbidden:
             raise
-        return wanted, None  # some gateways do not list what they have
+        if not wanted:
+            raise type(error)(f"{error}; a model that is not listed goes into the URL behind #") from error
+        return wanted, None
     found = _models(listed, client.address.host)
     if wanted:  # Ollama lists a model with its tag, `latest` if none is said
         name = next((one for one in (wanted, f"{wanted}:latest", wanted.removesuffix(":latest")) if one in found), None)

@@ -280,6 +280,17 @@ def test_the_only_model_is_taken_and_one_of_several_must_be_named(hostile: Hosti
             opened(hostile, name)
 
 
+@pytest.mark.parametrize("status", [403, 404])
+def test_a_server_may_keep_the_list_of_its_models_to_itself(hostile: Hostile, status: int) -> None:
+    hostile.models = lambda talk: talk.json({"error": {"message": "missing scope"}}, status)
+    assert ask(opened(hostile, "a/b")).text == "Hello"
+    with pytest.raises(WinnowError, match=r"missing scope.*behind #"):
+        opened(hostile)
+    hostile.models = lambda talk: talk.json({}, 401)
+    with pytest.raises(TargetRefusedError):
+        opened(hostile, "a/b")
+
+
 BAD_LISTS: dict[str, tuple[Answer, type[WinnowError]]] = {
     "no key": (lambda t: t.json({"error": "key?"}, 403), TargetRefusedError),
     "no API": (lambda t: t.json({}, 404), ModelNotFoundError),
