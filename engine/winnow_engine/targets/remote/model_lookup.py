@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +34,7 @@ async def find_model(client: Client, wanted: str | None) -> tuple[str, int | Non
     else:
         name = next(iter(found)) if len(found) == 1 else None
     if name:
-        return name, context_of_entry(found[name]) or await _running_context(client)
+        return name, context_of_entry(found[name]) or await _running_context(client, name)
     if wanted and (routed := found.get(wanted.rpartition(":")[0])):  # a gateway's model by one of its providers
         return wanted, context_of_entry(routed)
     problem = f"has no model {wanted}" if wanted else f"has {len(found)} models"
@@ -53,18 +54,20 @@ def _models(document: Any, host: str) -> dict[str, dict[str, Any]]:
 
 
 def context_of_entry(entry: dict[str, Any]) -> int | None:
-    """The context in a model's entry: `max_model_len` of vLLM and SGLang, `meta.n_ctx` of llama-server."""
-    meta = entry.get("meta")
-    return _positive(entry.get("max_model_len")) or _positive(meta.get("n_ctx") if isinstance(meta, dict) else None)
+    """The context in a model's entry, as vLLM and SGLang, LM Studio or llama-server tell it."""
+    meta, named = entry.get("meta"), (entry.get("max_model_len"), entry.get("loaded_context_length"))
+    return next(filter(None, map(_positive, (*named, meta.get("n_ctx") if isinstance(meta, dict) else None))), None)
 
 
-async def _running_context(client: Client) -> int | None:
-    """The context that llama-server runs with. Other servers lack this page."""
-    try:
-        properties = await client.get(f"{client.address.root}/props")
-    except WinnowError:
-        return None
-    return context_of_properties(properties)
+async def _running_context(client: Client, model: str) -> int | None:
+    """The context that llama-server or LM Studio runs with. Other servers lack these pages."""
+    with suppress(WinnowError):
+        if context := context_of_properties(await client.get(f"{client.address.root}/props")):
+            return context
+    with suppress(WinnowError):
+        loaded = _models(await client.get(f"{client.address.root}/api/v0/models"), client.address.host)
+        return context_of_entry(loaded.get(model, {}))
+    return None
 
 
 def context_of_properties(properties: Any) -> int | None:

@@ -315,6 +315,12 @@ def test_a_bad_list_of_models_has_a_name(hostile: Hostile, name: str) -> None:
     assert type(raised.value) is kind
 
 
+LM_STUDIO = (
+    {"error": "Unexpected endpoint or method. (GET /props)"},
+    {"data": [{"id": "m", "state": "loaded", "max_context_length": 131072, "loaded_context_length": 16384}]},
+)
+
+
 @pytest.mark.parametrize(
     ("entry", "pages", "limit"),
     [
@@ -322,6 +328,7 @@ def test_a_bad_list_of_models_has_a_name(hostile: Hostile, name: str) -> None:
         ({"meta": {"n_ctx": 8192, "n_ctx_train": 131072}}, {}, 8192),
         ({"meta": {"n_ctx_train": 131072}}, {"/props": {"default_generation_settings": {"n_ctx": 2048}}}, 2048),
         ({}, {"/props": {"default_generation_settings": {"n_ctx": "many"}}}, 4096),
+        ({}, {"/props": LM_STUDIO[0], "/api/v0/models": LM_STUDIO[1]}, 16384),
         ({}, {}, 4096),
         ({"max_model_len": True}, {}, 4096),
     ],
