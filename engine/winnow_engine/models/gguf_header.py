@@ -21,7 +21,7 @@ from pathlib import Path
 from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType, GGUFValueType
 
 from winnow_engine.errors import ModelDamagedError, ModelNotFoundError, UnsupportedModelError
-from winnow_engine.models.names import parts_of
+from winnow_engine.models.names import is_later_part, parts_of
 
 Scalar = int | float | bool | str
 
@@ -76,6 +76,8 @@ def model_bytes(path: Path) -> int:
 @lru_cache(maxsize=64)
 def _read(path: Path, *_version: int) -> GgufHeader:
     """As `read_header`. A question asks for the same headers several times, and `auto` for those of all models."""
+    if is_later_part(path.name):
+        raise UnsupportedModelError(f"{path} is a later part of a model; give its first, {parts_of(path)[0].name}")
     values, tensors = _read_file(path)
     for later in parts_of(path)[1:]:
         tensors |= _read_file(later)[1]
@@ -183,7 +185,8 @@ class _Cursor:
 def _parse(cursor: _Cursor) -> tuple[dict[str, Scalar], dict[str, TensorInfo]]:
     version = cursor.integer(GGUFValueType.UINT32)
     if version not in _VERSIONS:
-        raise UnsupportedModelError(f"{cursor.path} has GGUF version {version}; Winnow reads 2 and 3")
+        found = "is for big-endian processors" if version >> 24 in _VERSIONS else f"has GGUF version {version}"
+        raise UnsupportedModelError(f"{cursor.path} {found}; Winnow reads versions 2 and 3, little-endian")
     tensor_count = cursor.integer(GGUFValueType.UINT64)
     value_count = cursor.integer(GGUFValueType.UINT64)
     values = _values(cursor, value_count)

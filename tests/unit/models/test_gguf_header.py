@@ -107,10 +107,16 @@ def test_garbage_is_damaged(garbage: bytes, tmp_path: Path) -> None:
         read_header(file)
 
 
-def test_another_version_is_unsupported(model: Path) -> None:
-    model.write_bytes(b"GGUF" + struct.pack("<I", 7) + model.read_bytes()[8:])
-    with pytest.raises(UnsupportedModelError, match="version 7"):
+@pytest.mark.parametrize(("version", "says"), [(b"\7\0\0\0", "GGUF version 7;"), (b"\0\0\0\3", "is for big-endian")])
+def test_another_version_is_unsupported(model: Path, version: bytes, says: str) -> None:
+    model.write_bytes(b"GGUF" + version + model.read_bytes()[8:])
+    with pytest.raises(UnsupportedModelError, match=says):
         read_header(model)
+
+
+def test_a_later_part_alone_is_answered_with_the_first(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedModelError, match=r"its first, m-00001-of-00003\.gguf"):
+        read_header(write(tmp_path / "m-00002-of-00003.gguf", block_count=None))
 
 
 def test_an_unknown_tensor_type_is_unsupported(tmp_path: Path) -> None:
