@@ -165,7 +165,7 @@ def folders_of(options: Mapping[str, Any]) -> tuple[Folder, ...]:
 def _repository() -> Path:
     """The repository around the working directory, unless another user's (`/tmp/.git`); else that directory."""
     here = Path.cwd()
-    if here == Path(here.anchor):
+    if here == Path(here.anchor) and is_everything(here):
         raise click.UsageError(f"{here} is the whole disk: name a repository with -w")
     level = top_above(here) or here
     if level == here or is_everything(level) or (level / ".git").stat().st_uid not in (user(), here.stat().st_uid):

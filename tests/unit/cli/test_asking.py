@@ -3,7 +3,7 @@
 import os
 import subprocess
 from contextlib import closing
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 import click
@@ -154,6 +154,20 @@ def test_the_repository_is_the_workspace_from_a_folder_that_counts_in_it(
     monkeypatch.setattr("winnow_lsp.cli.options.user", lambda: os.getuid() + 1)
     monkeypatch.setattr(Path, "stat", _owned_by_another(top / ".git"))
     assert workspace(top / "src", monkeypatch) == top / "src"
+
+
+def test_a_disk_without_the_home_is_a_workspace(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = "P:/"
+    windows = type("Path", (PureWindowsPath,), {"cwd": classmethod(lambda cls: cls(folder))})
+    monkeypatch.setattr("os.path.realpath", str)
+    for module in ("cli.options", "host.roots"):
+        monkeypatch.setattr(f"winnow_lsp.{module}.Path", windows)
+    monkeypatch.setattr("winnow_lsp.host.roots.home", lambda: windows("C:/Users/Me"))
+    monkeypatch.setattr("winnow_lsp.cli.options.top_above", lambda _: None)
+    assert spans.make_context("spans", ["Where?"]).params["workspace"] == ("P:\\",)
+    folder = "C:/"
+    with pytest.raises(click.UsageError, match="whole disk"):
+        spans.make_context("spans", ["Where?"])
 
 
 def _owned_by_another(path: Path) -> Any:
