@@ -9,6 +9,7 @@ FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)
 """A line that begins a block of code, or ends it."""
 MARKER = re.compile(r"[ \t>]*(?:(?:[-*•+]|\d+[.)])[ \t]+)?")  # of a quotation or list item
 _RUN = re.compile(rf"{MARKER.pattern}(?P<run>`{{3,}}+(?=[^`]*$)|~{{3,}})")
+_LED_RUN = re.compile(r"(?P<run>`{3,}+)[\w+#.-]*\s*$")  # as models also write: "**Fix:** ```python"
 _LEAD = re.compile(r"\A(?:[-*#]+(?:\s+|\Z))+")
 _WRAPPED = re.compile(  # with apostrophes and inner pairs of the same mark, as in `"Fix the "name" field"`
     r"""(?P<mark>\*{1,3}|[`"'])"""
@@ -45,7 +46,8 @@ def _fence(text: str) -> str:
 
 def fence_after(line: str, fence: str) -> str:
     """The fence open after `line`, given the one before, "" for none. A run as long, alone on its line, closes it."""
-    run = match["run"] if (match := _RUN.match(line)) else ""
+    match = _RUN.match(line) or (None if fence else _LED_RUN.match(line, max(line.find("```"), 0)))
+    run = match["run"] if match else ""
     closes = run.startswith(fence) and line.strip("> \t\r\n") == run
     return run if not fence else "" if closes else fence
 

@@ -30,8 +30,7 @@ def quotes_in(answer: str, shown: Sequence[tuple[Span, str]], change: Change | N
     places = _by_line(_removed(change)) | _by_line(_lines(shown))
     quoted, fence, at = list[Mapping[Citation, None]](), "", 0
     for line in text_lines(answer):
-        begin = 0 if fence else max(line.rfind(" ```"), 0)  # models also write "**Fix:** ```python"
-        before, fence = fence, fence_after(line[begin:], fence)
+        before, fence = fence, fence_after(line, fence)
         quoted.append(_places_of(line, places) if before and fence else {})
     while at < len(quoted):
         run = max((_run(quoted, at, place) for place in quoted[at]), key=_length, default=None)

@@ -56,8 +56,8 @@ class SentenceSplitter:
     def _found(self, line_ended: bool) -> Iterator[tuple[int, int]]:
         line, begin = self._line, self._start
         fence = fence_after(line, self._fence)
-        if not (fence or self._fence or _OTHER_BLOCK.match(line)):
-            for start, end in _sentences(line, self._done, line_ended):
+        if not (self._fence or _OTHER_BLOCK.match(line)):
+            for start, end in _sentences(line.partition(fence)[0] if fence else line, self._done, line_ended):
                 self._done = end
                 yield begin + start, begin + end
         if line_ended:

@@ -17,7 +17,7 @@ _ITEM = re.compile(r"[ \t>]*(?:[-*•+]|\d+[.)])\s")
 _BEGUN_MARKER = re.compile(r"[ \t>]*(?:[-*•+]|\d+[.)]?)?")
 _LEADS = re.compile(r"#{1,6} |.*[:：][*_]*$")  # a heading or lead-in
 # Begins a block of code or ends one, whatever its length, as small models mix them up; also behind a lead-in.
-_FENCE = re.compile(r"`{3,}[^`]*$|(?:(?!```).)* (`{3,}[\w+#.-]*$)")
+_FENCE = re.compile(r"`{3,}[^`]*$|(?:(?!```).)*(`{3,}[\w+#.-]*$)")
 _OPENS = re.compile(r"`{3,} ?[\w+#.-]+")  # within a block begins one in it
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _SPACE = re.compile(r"\s+")

@@ -36,6 +36,7 @@ SPANS = (Span("src/core.py", 1, 3, 20, 1.0, UnitKind.FUNCTION, "Group.resolve"),
         ("at src.utils.Sum$1.<init>(utils.py:3)", [Citation("src/utils.py", 3, 3)]),
         ("(Makefile:2), see src.core.resolve:2.", [Citation(path, 2, 2) for path in ("Makefile", "src/core.py")]),
         ("**Fix:** ```\n2     found = lookup(name)\n   10 return found or None\n```", [Citation("src/core.py", 2, 3)]),
+        ("see:```ts\n  found = lookup(name)\n```", [Citation("src/core.py", 2, 2)]),
         ("```ls``` first:\n```python\n  found = lookup(name)\n```", [Citation("src/core.py", 2, 2)]),
         ("In core.py line 10 a 3-tuple is built", [Citation("src/core.py", 10, 10)]),
         ("core.py:10 ~2 ms each, core.py:11 ~ 20 ms", [Citation("src/core.py", n, n) for n in (10, 11)]),
@@ -251,10 +252,11 @@ def shop(question: str = "") -> Attribution:
     return Attribution(Workspace(files), spans, question)
 
 
-ANSWER = "Sure! The `a.b` does X (e.g. y). It `foo. bar` runs.\n\n"
+ANSWER = "Sure! See this:```py\ncode. No.\n```\nThe `a.b` does X (e.g. y). It `foo. bar` runs.\n\n"
 ANSWER += "1. First do `x`.\n- No end\n```py\ncode. No.\n```\n## A. B\n| `a` | It is b |\n检查折扣。然后返回。\nDone"
 SENTENCES = [
     "Sure!",
+    "See this:",
     "The `a.b` does X (e.g. y).",
     "It `foo. bar` runs.",
     "First do `x`.",
@@ -282,6 +284,7 @@ def test_sentences_are_found_as_they_end_however_the_text_is_cut(step: int) -> N
         ("- ```py\n  It is code here.\n  ```\n- Prose.", 1),
         ("```py\n```js\nIt is code here.\n```\nProse.", 1),
         ("```not a fence``` but prose.\nProse.", 2),
+        ("It is so. See here:```ts\nIt is code here.\n```\nProse.", 3),
         ("```\n" + "It is never closed.\n" * 500, 0),
         (" " * 200_000 + "Prose.", 1),
         ("هل هذا صحيح؟ نعم هو كذلك.", 2),

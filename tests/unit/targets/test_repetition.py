@@ -62,7 +62,7 @@ CODE = f"```python\n{BLOCK * 3}```\n"
         "- `a`: the name of the file to be read\n- `b`: the name of the file to be read\n",
         f"```ls``` first:\n```\n{ONCE}\n{ONCE}\n```",
         f"{LED}x = parse(a)\n```\n{LED}y = parse(b)\n```\n",
-        f"**Fix:** {JS}Or:\n{JS}````md\n{JS}And:\n{JS}````\n",
+        f"**Fix:** {JS}Or:{JS}````md\n{JS}And:\n{JS}````\n",
         "".join(f"**Rückgabewert:**\nA list of {n}.\n" for n in range(9)),
         "### How it is used in code\nBy hand.\n### How it is used in code\nBy `main`.\n### How it is used in code\n",
         "Run:\n```sh\nnpm run build\n```\n**Returns:**\nA list of strings.\n" * 2,
