@@ -1,5 +1,5 @@
 --- A server inside Neovim that answers only when a script tells it to.
-local M = { asked = {}, cancelled = {} }
+local M = { asked = {}, cancelled = {}, start_ms = 0 }
 
 local capabilities = { positionEncoding = "utf-8", textDocumentSync = 2 }
 local count = 0
@@ -52,9 +52,9 @@ function M._request(method, params, callback, replied)
   end
   if method == "initialize" then
     M.initialized = params
-    vim.schedule(function()
+    vim.defer_fn(function()
       reply(nil, { capabilities = capabilities })
-    end)
+    end, M.start_ms)
   elseif vim.startswith(method, "winnow/") or method == "workspace/executeCommand" then
     table.insert(M.asked, M._question(id, method, params, reply))
   end

@@ -492,10 +492,15 @@ local function dying()
   check("no other project's server is sent the conversation", #server.asked == asked and refused, messages)
   server.die(0, 9)
   vim.cmd.wincmd("p")
+  server.initialized, server.start_ms = nil, 300
   open("names.py")
   vim.cmd.edit()
-  attach()
+  eventually(function()
+    return server.initialized
+  end)
   vim.cmd("WinnowAsk from elsewhere?")
+  server.start_ms = 0
+  check("a question waits for a server that starts", server.last().params.question == "from elsewhere?", messages)
   brought = server.last().params.earlier
   check("the conversation goes on from the code too", #brought == 2 and brought[2].answer == "Here I am.", brought)
 end

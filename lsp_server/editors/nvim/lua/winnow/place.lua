@@ -12,6 +12,8 @@ local M = {}
 ---@field params table `textDocument` with `position` or `range`; empty if the server does not know the buffer
 ---@field mods vim.api.keyset.cmd.mods
 
+local START_MS = 20000
+
 local UNATTACHED = "winnow: NotAttachedError: no Winnow server is attached to this buffer. "
   .. 'Enable it with vim.lsp.enable("winnow") and open a file of a project (a directory with .git or another root '
   .. "marker, but not the home directory); :checkhealth winnow says more."
@@ -29,6 +31,18 @@ function M.client(bufnr)
     return not view or view:answers_to(client)
   end, vim.lsp.get_clients({ name = "winnow" }))
   return #all == 1 and all[1] or nil
+end
+
+--- The server for a buffer, once it has started.
+---@param bufnr integer
+---@return vim.lsp.Client?
+local function started(bufnr)
+  local client
+  vim.wait(START_MS, function()
+    client = M.client(bufnr)
+    return client or #vim.lsp.get_clients({ name = "winnow", bufnr = bufnr, _uninitialized = true }) == 0
+  end)
+  return client
 end
 
 --- A range of whole lines.
@@ -49,7 +63,7 @@ end
 ---@return winnow.Place?
 function M.find(where)
   local bufnr = vim.api.nvim_get_current_buf()
-  local client = M.client(bufnr)
+  local client = started(bufnr)
   if not client then
     vim.notify(UNATTACHED, vim.log.levels.ERROR)
     return
