@@ -25,7 +25,7 @@ def read_json(text: str | bytes | bytearray, **options: Any) -> Any:
         raise NotJsonError("it is nested too deeply") from error
 
 
-def json_object(text: str) -> dict[str, Any] | None:
+def json_object(text: str | bytes) -> dict[str, Any] | None:
     """The JSON object in a text, None if it is none; an empty text counts as an empty object."""
     try:
         found = read_json(text or "{}")

@@ -21,7 +21,7 @@ from threading import Event, Lock, Thread
 from typing import Any
 
 from winnow_engine.errors import NotJsonError
-from winnow_engine.untrusted import read_json
+from winnow_engine.untrusted import json_object, read_json
 from winnow_lsp.host.standard_output import pass_on, take_standard_output, write_whole
 
 NAME, TITLE = "winnow", "Winnow"
@@ -73,11 +73,8 @@ class Greeting:
 
     def answer(self, line: bytes) -> bytes | None:
         """The line that answers a request; None if the server has to."""
-        try:
-            message = read_json(line)
-        except NotJsonError:
-            return None
-        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0" or not _is_identity(message.get("id")):
+        message = json_object(line)
+        if message is None or message.get("jsonrpc") != "2.0" or not is_identity(message.get("id")):
             return None
         result = self._result(message.get("method"), message.get("params"), message["id"])
         if result is None:
@@ -137,7 +134,8 @@ def _stateless_client(params: Any) -> str | None:
     return None
 
 
-def _is_identity(value: object) -> bool:
+def is_identity(value: object) -> bool:
+    """True for what a request may have for its id."""
     return isinstance(value, int | str) and not isinstance(value, bool)
 
 
@@ -148,7 +146,7 @@ def _identities(line: bytes, *, requests: bool) -> set[int | str]:
     except NotJsonError:
         return set()
     messages = [one for one in (found if isinstance(found, list) else [found]) if isinstance(one, dict)]
-    return {one["id"] for one in messages if _is_identity(one.get("id")) and ("method" in one) is requests}
+    return {one["id"] for one in messages if is_identity(one.get("id")) and ("method" in one) is requests}
 
 
 class AgentRelay:

@@ -30,7 +30,7 @@ from winnow_engine.config import Config
 from winnow_engine.errors import CancelledError, NotJsonError, WinnowError
 from winnow_engine.index.workspace import Sources
 from winnow_engine.storage.store import Store, default_path
-from winnow_engine.untrusted import read_json
+from winnow_engine.untrusted import json_object, read_json
 from winnow_lsp.host.engines import Engines
 from winnow_lsp.host.settings import Settings
 from winnow_lsp.host.socket_path import LONGEST_LINE
@@ -38,7 +38,7 @@ from winnow_lsp.http.answering import Answering
 from winnow_lsp.http.fields import ApiError
 from winnow_lsp.http.guard import Guard, listening_socket, web_server
 from winnow_lsp.mcp.arguments import Arguments, read_arguments
-from winnow_lsp.mcp.relay import DISTRIBUTION, INSTRUCTIONS, NAME, TITLE, reads_text, tools
+from winnow_lsp.mcp.relay import DISTRIBUTION, INSTRUCTIONS, NAME, TITLE, is_identity, reads_text, tools
 from winnow_lsp.mcp.repository import AgentRepository, Reports
 from winnow_lsp.mcp.results import ToolResult
 from winnow_lsp.mcp.workspace import Workspaces
@@ -176,12 +176,8 @@ def _message(line: bytes) -> _Received:
 
 def _refusal(line: bytes, problem: ValidationError) -> bytes:
     """The answer to a request that the SDK cannot read, and would only log; nothing if it is no request."""
-    try:
-        found = read_json(line)
-    except NotJsonError:
-        return b""
-    identity = found.get("id") if isinstance(found, dict) and "method" in found else None
-    if not isinstance(identity, int | str) or isinstance(identity, bool):
+    found = json_object(line) or {}
+    if "method" not in found or not is_identity(identity := found.get("id")):
         return b""
     told = f"the request cannot be read: {problem.errors(include_url=False)[0]['msg']}"
     answer = {"jsonrpc": "2.0", "id": identity, "error": {"code": types.INVALID_REQUEST, "message": told}}

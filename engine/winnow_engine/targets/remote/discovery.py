@@ -19,7 +19,7 @@ import httpx
 from winnow_engine.targets.remote.address import HERE, is_loopback
 from winnow_engine.targets.remote.model_lookup import context_of_entry, context_of_properties
 from winnow_engine.targets.remote.ollama import elsewhere
-from winnow_engine.untrusted import read_json
+from winnow_engine.untrusted import json_object
 
 OLLAMA_VARIABLE = "OLLAMA_HOST"
 _OLLAMA = "127.0.0.1:11434"
@@ -115,10 +115,9 @@ async def _json(client: httpx.AsyncClient, host: str, page: str, wait_s: float) 
     """The JSON object on a page; {} for anything else."""
     try:
         async with asyncio.timeout(wait_s), client.stream("GET", f"http://{host}{page}") as response:
-            document = read_json(await _body(response)) if response.status_code == httpx.codes.OK else {}
+            return (json_object(await _body(response)) if response.status_code == httpx.codes.OK else None) or {}
     except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, OSError, ValueError):
         return {}
-    return document if isinstance(document, dict) else {}
 
 
 async def _body(response: httpx.Response) -> bytes:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
 
-from winnow_engine.errors import NotJsonError, TargetProtocolError
-from winnow_engine.untrusted import read_json
+from winnow_engine.errors import TargetProtocolError
+from winnow_engine.untrusted import json_object
 
 Framing = Callable[[AsyncIterator[bytes]], AsyncIterator[bytes]]
 """Yields a stream's documents from its bytes."""
@@ -52,10 +52,7 @@ def _dispatch(lines: list[bytes], data: list[bytes]) -> Iterator[bytes]:
 
 def _is_whole(data: list[bytes]) -> bool:
     text = b"\n".join(data)
-    try:
-        return text == DONE or isinstance(read_json(text), dict)
-    except NotJsonError:
-        return False
+    return bool(text) and (text == DONE or json_object(text) is not None)
 
 
 async def lines(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from winnow_engine.errors import ModelNotFoundError, TargetProtocolError, TargetRefusedError, WinnowError
+from winnow_engine.targets.remote.chunks import count_of
 from winnow_engine.targets.remote.client import Client
 from winnow_engine.targets.remote.ollama import is_ollama
 from winnow_engine.targets.text_stream import MARKERS, Markers, opened_at_end
@@ -55,8 +56,8 @@ def _models(document: Any, host: str) -> dict[str, dict[str, Any]]:
 
 def context_of_entry(entry: dict[str, Any]) -> int | None:
     """The context in a model's entry, as vLLM and SGLang, LM Studio or llama-server tell it."""
-    meta, named = entry.get("meta"), (entry.get("max_model_len"), entry.get("loaded_context_length"))
-    return next(filter(None, map(_positive, (*named, meta.get("n_ctx") if isinstance(meta, dict) else None))), None)
+    named = count_of(entry, "max_model_len") or count_of(entry, "loaded_context_length")
+    return named or count_of(entry.get("meta"), "n_ctx") or None
 
 
 async def _running_context(client: Client, model: str) -> int | None:
@@ -73,11 +74,7 @@ async def _running_context(client: Client, model: str) -> int | None:
 def context_of_properties(properties: Any) -> int | None:
     """The context in llama-server's `/props`."""
     settings = properties.get("default_generation_settings") if isinstance(properties, dict) else None
-    return _positive(settings.get("n_ctx")) if isinstance(settings, dict) else None
-
-
-def _positive(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+    return count_of(settings, "n_ctx") or None
 
 
 _PROBE = "hello"

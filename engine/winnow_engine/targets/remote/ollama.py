@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from winnow_engine.errors import NotJsonError, TargetAddressError, WinnowError
+from winnow_engine.errors import TargetAddressError, WinnowError
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import CallDelta, ToolCall, Tools
 from winnow_engine.targets.base import Request
@@ -21,7 +21,7 @@ from winnow_engine.targets.remote.chunks import Chunk, Usage, checked, count_of,
 from winnow_engine.targets.remote.client import Client
 from winnow_engine.targets.remote.framing import lines
 from winnow_engine.targets.remote.openai_api import Attempt, OpenAiApi, RemotePrompt
-from winnow_engine.untrusted import read_json
+from winnow_engine.untrusted import json_object
 
 # A context that changes makes Ollama load the model again, so it grows in steps and never shrinks.
 _LEAST_CONTEXT, _CONTEXT_STEP = 8192, 4096
@@ -142,11 +142,8 @@ def _message(message: Message, names: Mapping[str, str]) -> dict[str, Any]:
 
 def _call(call: ToolCall) -> dict[str, Any]:
     """A call, whose arguments Ollama wants as an object."""
-    try:
-        arguments = read_json(call.arguments)
-    except NotJsonError:
-        arguments = None
-    given = arguments if isinstance(arguments, dict) else {"arguments": call.arguments}
+    arguments = json_object(call.arguments) if call.arguments else None
+    given = {"arguments": call.arguments} if arguments is None else arguments
     return {"id": call.id, "function": {"name": call.name, "arguments": given}}
 
 
