@@ -22,7 +22,6 @@ from winnow_engine.platform import read_regular
 from winnow_engine.storage.folders import cache_folder, sync_folder
 from winnow_engine.targets.local.selfcheck import describe_exit
 from winnow_lsp.host.roots import file_path, is_everything
-from winnow_lsp.host.socket_path import Peer
 from winnow_lsp.host.user_files import read_settings_file, user_file
 from winnow_lsp.http.guard import KeyFile
 from winnow_lsp.mcp.setup import executable
@@ -86,7 +85,7 @@ class MacSocket:
 
 def test_macos_tells_who_is_at_the_other_end(on: On) -> None:
     on("darwin")
-    assert Peer.of(MacSocket()) == Peer(4242, 501)  # type: ignore[arg-type]
+    assert system.peer(MacSocket()) == (4242, 501)  # type: ignore[arg-type]
 
 
 def test_a_file_on_windows_has_no_owner_by_number(on: On, monkeypatch: pytest.MonkeyPatch) -> None:

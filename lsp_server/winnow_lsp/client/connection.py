@@ -27,11 +27,11 @@ from winnow_engine.core import (
     UnitKind,
 )
 from winnow_engine.errors import CancelledError, TargetError, WinnowError
-from winnow_engine.platform import has_private_sockets
+from winnow_engine.platform import has_private_sockets, peer, user
 from winnow_engine.question import Cursor, Question
 from winnow_lsp.host.reply import ON_THE_WIRE, Reply
 from winnow_lsp.host.roots import file_at, file_path, workspace_path
-from winnow_lsp.host.socket_path import Peer, ServerFiles, connect
+from winnow_lsp.host.socket_path import ServerFiles, connect
 
 _STARTING_POLL_S = 0.02
 _START_S = 60.0  # importing everything from a slow disk
@@ -57,7 +57,7 @@ def running(place: Path) -> tuple[socket.socket, int] | None:
         connected, process = connect(place)
     except (OSError, ValueError):
         return None
-    if has_private_sockets() and not Peer.of(connected).is_us:
+    if has_private_sockets() and peer(connected)[1] != user():
         connected.close()
         raise NoServerError(f"{place} belongs to another user")
     return connected, process

@@ -40,24 +40,6 @@ class UnsafeFolderError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Peer:
-    """The process at the other end of a socket."""
-
-    process: int
-    user: int
-
-    @classmethod
-    def of(cls, connection: socket.socket) -> Peer:
-        """The peer of a connected Unix socket, as the kernel knows it."""
-        return cls(*system.peer(connection))
-
-    @property
-    def is_us(self) -> bool:
-        """True for a process of the same user."""
-        return self.user == system.user()
-
-
-@dataclass(frozen=True, slots=True)
 class Port:
     """A port, the process that serves there, and a secret that is in its file, which only the user can read.
 
@@ -100,7 +82,7 @@ def connect(place: Path) -> tuple[socket.socket, int]:
     connection = socket.socket(socket.AF_INET if port else socket.AF_UNIX)
     try:
         port.greet(connection) if port else connection.connect(str(place))
-        return connection, port.process if port else Peer.of(connection).process
+        return connection, port.process if port else system.peer(connection)[0]
     except OSError:
         connection.close()
         raise

@@ -1,14 +1,20 @@
 """A client's end of a conversation: whole messages out of any chunks, and a server that goes away."""
 
+import asyncio
 import json
+import os
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import CancelledError
-from winnow_lsp.client.connection import Connection, ConnectionLostError
+from winnow_lsp.client import connection as asking
+from winnow_lsp.client.connection import Connection, ConnectionLostError, NoServerError, running
+from winnow_lsp.host.socket_path import listening
+from winnow_lsp.server.wire import transport
 
 
 @pytest.fixture
@@ -61,3 +67,20 @@ def test_a_server_that_ends_or_talks_nonsense_is_an_error(last: bytes, ends: tup
     server.close()
     with pytest.raises(ConnectionLostError):
         list(connection.messages())
+
+
+async def test_users_neither_ask_nor_answer_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with listening(place := tmp_path / "server.sock") as opened:
+        opened.listen()
+        found = running(place)
+        assert found is not None
+        with found[0]:
+            assert found[1] == os.getpid()
+            reader, writer = await asyncio.open_connection(sock=opened.accept()[0])
+            assert await transport._is_us(place, reader, writer)
+            for module in (asking, transport):
+                monkeypatch.setattr(module, "user", lambda: os.getuid() + 1)
+            assert not await transport._is_us(place, reader, writer)
+            writer.close()
+        with pytest.raises(NoServerError, match="belongs to another user"):
+            running(place)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from winnow_engine.platform import has_private_sockets
-from winnow_lsp.host.socket_path import Peer, UnsafeFolderError, server_files
+from winnow_engine.platform import has_private_sockets, peer
+from winnow_lsp.host.socket_path import UnsafeFolderError, server_files
 
 pytestmark = pytest.mark.skipif(not has_private_sockets(), reason="needs Unix sockets")
 
@@ -62,9 +62,7 @@ def test_a_folder_that_others_can_enter_or_a_link_is_refused(environment: dict[s
 def test_the_kernel_tells_who_is_at_the_other_end() -> None:
     one, other = socket.socketpair()
     with one, other:
-        assert Peer.of(one) == Peer(os.getpid(), os.getuid())
-        assert Peer.of(one).is_us
-        assert not Peer(os.getpid(), os.getuid() + 1).is_us
+        assert peer(one) == (os.getpid(), os.getuid())
 
 
 def test_other_commands_meet_elsewhere(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:

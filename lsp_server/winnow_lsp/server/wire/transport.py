@@ -17,8 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from winnow_engine.platform import has_private_sockets
-from winnow_lsp.host.socket_path import HANDSHAKE_S, LONGEST_LINE, Peer, Port, listening
+from winnow_engine.platform import has_private_sockets, peer, user
+from winnow_lsp.host.socket_path import HANDSHAKE_S, LONGEST_LINE, Port, listening
 from winnow_lsp.host.standard_output import bridged, take_standard_output
 from winnow_lsp.server.wire.protocol import StrictProtocol
 
@@ -147,7 +147,7 @@ async def serve_private(serves: Mapping[Path, Serve], idle_s: float) -> None:
 async def _is_us(place: Path, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
     """True for a client of the same user, which is told that this is the server whose port it has read."""
     if has_private_sockets():
-        return Peer.of(writer.get_extra_info("socket")).is_us
+        return peer(writer.get_extra_info("socket"))[1] == user()
     try:
         port = Port.of(place)
         async with asyncio.timeout(HANDSHAKE_S):
