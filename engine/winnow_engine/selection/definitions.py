@@ -17,6 +17,7 @@ from winnow_engine.index.name_rules import module_of
 from winnow_engine.index.names import folded
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
+from winnow_engine.selection.literals import flag_names, having_literal, having_message
 from winnow_engine.selection.overview_words import names_nothing_else, says_nothing, says_nothing_else
 from winnow_engine.selection.subquestions import subquestions_of
 
@@ -90,14 +91,25 @@ def defining(question: Question, workspace: Workspace) -> list[int]:
     for owner, name in _members(question.text):
         if units := _definitions(name if for_path(owner) else f"{owner}.{name}", _MOST_OF_BARE, workspace, owner):
             return [*units]
+    if units := _of_flag(question.text, workspace):
+        return units
     text = _BESIDE_KIND.sub(lambda name: _quoted(name, workspace), workspace.symbols.spaced(question.text))
     whole = _BARE.fullmatch(text) or _WHERE_DEFINED.fullmatch(text)
     said = filter(None, (whole, *map(_BARE.fullmatch, _SENTENCES.split(text))))
     bare = list(dict.fromkeys(found[1] for found in said))
     names, most = (bare, _MOST_OF_BARE) if bare else (_subjects(text), _MOST_OF_SUBJECT)
     found = dict.fromkeys(unit for name in names for unit in _definitions(name, most, workspace))
+    if units := [*found] or _units_of_file(question.text, workspace) or having_literal(question.text, workspace):
+        return units
     begun = [name for name in bare if whole or _IN_CODE_FORM.fullmatch(name)]
-    return [*found] or _units_of_file(question.text, workspace) or _resembling(text, begun, workspace)
+    return having_message(question.text, workspace) or _resembling(text, begun, workspace)
+
+
+def _of_flag(text: str, workspace: Workspace) -> list[int]:
+    """The units that have a flag as it is, if a text is one, or else define or declare what it is called in code."""
+    named = (_definitions(name, _MOST_OF_SUBJECT, workspace) for name in flag_names(text))
+    quoted = having_literal(text, workspace) if text.lstrip().startswith("-") else []
+    return quoted or [*next(filter(None, named), ())]
 
 
 def _members(text: str) -> list[tuple[str, str]]:

@@ -108,7 +108,8 @@ def _best_of_file(asked: ScoringInput) -> Scores:
 def _by_rule(question: Question, workspace: Workspace, sizes: NDArray[np.int32], tokens: int) -> list[int]:
     """The units that are kept whatever their score: at the cursor, of an overview, and definitions asked for."""
     asked = [*defining(question, workspace), *overview_units(workspace, question)]
-    found = fitting([n for n in asked if question.scope is None or n in question.scope.units], sizes, tokens)
+    asked = [n for n in asked if question.scope is None or n in question.scope.units]
+    found = [*(n for n in asked[:1] if sizes[n] <= tokens), *fitting(asked, sizes, tokens)]
     if question.cursor is None:
         return found
     focus = WorkspaceUnits(workspace, sizes, len).focus(question.cursor)

@@ -134,6 +134,12 @@ def test_the_definition_that_is_asked_about_is_kept_before_longer_code_that_uses
     assert [span.path for span in assistant.select(Sources((Folder(root),)), question, budget).spans] == ["rate.py"]
 
 
+def test_a_definition_that_takes_most_of_a_first_look_is_encoded(assistant: Assistant, root: Path) -> None:
+    long = "def add_all(values):\n" + "\n".join(f"    values.append({n})" for n in range(24))
+    write(root, {"all.py": f"{long}\n"})
+    assert "add_all" in names(ask(assistant, root, "add_all"))
+
+
 def test_only_code_of_the_paths_asked_about_is_encoded_and_kept(
     assistant: Assistant, root: Path, drafter: Words
 ) -> None:

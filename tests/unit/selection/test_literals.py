@@ -1,0 +1,70 @@
+"""Text that a question takes from code: what has it literally is meant."""
+
+from pathlib import Path
+
+import pytest
+
+from winnow_engine.question import Question
+from winnow_engine.selection.definitions import defining
+
+from ..conftest import written
+
+FILES = {
+    "src/cli.py": 'def options(parser):\n    parser.add_argument("--dry-run", help="change nothing")\n\n\n'
+    'def home():\n    return getenv("SHOP_HOME") or "~/.shoprc"\n\n\ndef log(home):\n    """SHOP_HOME is told."""\n',
+    "src/opts.rs": "struct Options {\n    allow_warnings: bool,\n}\n\nfn read() -> bool {\n    allow_warnings()\n}\n",
+    "src/opts.hs": 'options = [Option "e" ["exclude"] "leave out"]\n\ntold = "no --exclude here"\n',
+    "src/lines.py": 'def read(line):\n    """Read one line of the file."""\n'
+    '    raise ValueError(f"line {line} is not closed")\n'
+    '\n\ndef find(name):\n    log("Don\'t know what " + name + " means here")\n\n\ndef other(name):\n    pass\n',
+    "src/routes.go": 'package a\n\nfunc route() {\n\tget("/carts/:id/items", items)\n}\n\nfunc items() {}\n',
+    "src/read_only.py": "def change():\n    # a read-only file, as a rule\n    pass\n",
+    "docs/usage.md": "# Usage\n\n`--dry-run`, SHOP_HOME: line 5 is not closed\n",
+    "app.json": '{"env": {"SHOP_HOME": "x", "SHOP_ONLY": 1}}\n',
+    "tests/test_cli.py": 'def test_cli():\n    run("--dry-run", "SHOP_HOME", "line 5 is not closed", "SHOP_TEST")\n',
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("--dry-run", "cli.py:options"),
+        ("where is the --dry-run flag read?", "cli.py:options"),
+        ("--allow-warnings", "opts.rs:Options"),
+        ("--exclude", "opts.hs:options"),
+        ("--none-such", ""),
+        ("SHOP_HOME environment variable", "cli.py:home"),
+        ("SHOP_ONLY", "app.json:"),
+        ("SHOP_TEST", "test_cli.py:test_cli"),
+        ("where is .shoprc read", "cli.py:home"),
+        ("GET /carts/{id}/items", "routes.go:route"),
+        ("/carts/:cart/items", "routes.go:route"),
+        ("/carts/items", ""),
+        ("read-only file", ""),
+        ("line %d is not closed", "lines.py:read"),
+        ("Line 17 is not closed.", "lines.py:read"),
+        ("'line 17 is not closed'", "lines.py:read"),
+        ('Don\'t know what "Pool" means here', "lines.py:find"),
+        ("Don't know what Pool means", ""),
+        ("read one line of the file", ""),
+        ("is not", ""),
+        ("%s %s", ""),
+    ],
+)
+def test_code_that_has_a_text_literally_is_meant(tmp_path: Path, text: str, places: str) -> None:
+    workspace = written(FILES, tmp_path)
+    units = [workspace.units[unit] for unit in defining(Question(text), workspace)]
+    assert [f"{file.path.rpartition('/')[2]}:{unit.name}" for file, unit in units] == places.split()
+
+
+def test_what_much_code_has_is_meant_by_none(tmp_path: Path) -> None:
+    files = {f"a{n}.py": f'def run{n}():\n    log("the pool is empty now", "--dry-run")\n' for n in range(5)}
+    workspace = written(files, tmp_path)
+    assert not defining(Question("the pool is empty now"), workspace)
+    assert not defining(Question("--dry-run"), workspace)
+
+
+@pytest.mark.parametrize("text", ["%s a " * 120, "'a " * 160, "a" * 499, "/" * 499, "a." * 249, "--a-" * 120])
+def test_odd_texts_are_looked_for_in_linear_time(tmp_path: Path, text: str) -> None:
+    code = {"a.py": f"def long():\n    return '{'a ' * 2000}'\n\n\ndef aa():\n    return \"{'a.' * 2000}\"\n"}
+    assert not defining(Question(text), written(code, tmp_path))
