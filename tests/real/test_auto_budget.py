@@ -72,15 +72,14 @@ def test_a_slow_target_is_shown_less_and_the_answer_says_so(assistant: Assistant
     assert 0 < read <= answer.stats.stages["prefill"]  # that is to the first token
 
 
-def test_where_all_is_shown_nothing_was_kept_for_lack_of_patience(assistant: Assistant, tmp_path: Path) -> None:
-    workspace = tmp_path / "shop"
-    workspace.mkdir()
-    (workspace / "basket.py").write_text("def add(name):\n    return name\n")
-    asked = assistant.ask(
-        Sources((Folder(workspace),)), BROAD, Budget(patience_s=0.01), Sampling(max_tokens=1), lambda _: None
-    )
+def test_where_more_time_would_show_no_more_none_is_missed(assistant: Assistant, tmp_path: Path) -> None:
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop/Makefile").write_text("test:\n\tpytest\n")
+    (tmp_path / "shop/basket.py").write_text("def add(name):\n    return name\n" + "add(1)\n" * 2000)
+    sources, question = Sources((Folder(tmp_path / "shop"),)), Question("How do I run its tests?")
+    asked = assistant.ask(sources, question, Budget(patience_s=0.01), Sampling(max_tokens=1), lambda _: None)
     assert asked.stats.selection.budget_tokens == 800
-    assert not [notice for notice in asked.notices if "because the target reads about" in notice]
+    assert not [notice for notice in asked.notices if "which the target reads" in notice]
 
 
 def test_a_fast_one_is_shown_all_and_what_the_user_set_is_kept(assistant: Assistant, target: LlamaTarget) -> None:

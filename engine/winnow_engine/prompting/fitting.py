@@ -146,7 +146,7 @@ def _fresh(ranked: Ranked, limits: Limits) -> Fitted:
 def _notices(ranked: Ranked, limits: Limits, selection: Selection, wanted: int, left_out: int) -> Iterator[str]:
     """Notices of code and turns that were left out, and why."""
     useful, tokens = limits.useful(ranked), selection.stats.budget_tokens
-    if useful != wanted and selection.stats.kept_tokens < selection.stats.workspace_tokens:
+    if useful != wanted and ranked.select(useful).spans != selection.spans:
         seconds = f"{limits.budget.patience_s:g} s (`winnow.patience`)"
         yield f"kept up to {wanted:,} tokens of code instead of {useful:,}, which the target reads within {seconds}"
     if tokens < wanted:
