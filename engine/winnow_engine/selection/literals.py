@@ -46,10 +46,11 @@ def flag_names(text: str) -> list[str]:
 def having_literal(text: str, workspace: Workspace) -> list[int]:
     """The units of code that have the one flag, variable, key or route that a text is about, at most four.
 
-    Those with a string that begins with it go first, then code before data.
+    What is defined is none of these. Those with a string that begins with it go first, then code before data.
     """
     tokens = [token for token in _TOKEN.findall(text) if _IS_LITERAL.search(token)]
-    if len(tokens) != 1 or not says_nothing_else(_ROLE.sub("", text.replace(tokens[0], " "))):
+    alone = len(tokens) == 1 and says_nothing_else(_ROLE.sub("", text.replace(tokens[0], " ")))
+    if not alone or workspace.symbols.defining(tokens[0]):
         return []
     name, whole = tokens[0].lstrip("-"), _pattern(tokens[0])
     body = rf"(?:--?)?{_pattern(name)}" if tokens[0].startswith("-") else whole  # libraries for options add the dashes

@@ -18,6 +18,7 @@ FILES = {
     '    raise ValueError(f"line {line} is not closed")\n'
     '\n\ndef find(name):\n    log("Don\'t know what " + name + " means here")\n\n\ndef other(name):\n    pass\n',
     "src/routes.go": 'package a\n\nfunc route() {\n\tget("/carts/:id/items", items)\n}\n\nfunc items() {}\n',
+    "src/all.py": "def read_all():\n    pass\n\n\ndef more():\n    read_all()\n",
     "src/read_only.py": "def change():\n    # a read-only file, as a rule\n    pass\n",
     "docs/usage.md": "# Usage\n\n`--dry-run`, SHOP_HOME: line 5 is not closed\n",
     "app.json": '{"env": {"SHOP_HOME": "x", "SHOP_ONLY": 1}}\n',
@@ -41,6 +42,7 @@ FILES = {
         ("/carts/:cart/items", "routes.go:route"),
         ("/carts/items", ""),
         ("read-only file", ""),
+        ("where is `read_all` used?", ""),
         ("line %d is not closed", "lines.py:read"),
         ("Line 17 is not closed.", "lines.py:read"),
         ("'line 17 is not closed'", "lines.py:read"),
