@@ -27,6 +27,7 @@ _NAME = re.compile(  # `src/app.py`, `.github/ci.yml`, `routes/+page.ts`, `app/(
 # `core.py和lib/app.py的区别` has two parts, each up to a suffix. A name may begin behind any letter of such a script.
 _PART = re.compile(rf".+?\.[A-Za-z](?a:\w{{0,15}})(?=[{UNSPACED}]|$)")
 _BEGINNING = re.compile(rf"(?<=[{UNSPACED}])(?=\w|\.\w+(?:/|$)|\.{{1,2}}/)")
+_NO_LETTER = re.compile(r"[\W_]")
 _MOST_BEGINNINGS = 40  # in a part, the last ones
 
 
@@ -56,6 +57,17 @@ class FileTable:
         found: dict[str, list[int]] = defaultdict(list)
         for number, path in enumerate(self.paths):
             found[path.rpartition("/")[2]].append(number)
+        return found
+
+    @cached_property
+    def by_words(self) -> Mapping[str, Sequence[int]]:
+        """Numbers of files by the letters of their names: `pools/core.py` by `core`, `poolscore` and `corepool`."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for number, path in enumerate(self.paths):
+            folder, _, name = path.lower().rpartition("/")
+            stem, folder = name.lstrip("._").partition(".")[0], folder.rpartition("/")[2]
+            for words in {stem, folder + stem, stem + folder.removesuffix("s")}:
+                found[_NO_LETTER.sub("", words)].append(number)
         return found
 
     @cached_property

@@ -17,6 +17,7 @@ from winnow_engine.index.name_rules import module_of
 from winnow_engine.index.names import folded
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
+from winnow_engine.selection.file_roles import files_meant
 from winnow_engine.selection.literals import flag_names, having_literal, having_message
 from winnow_engine.selection.overview_words import names_nothing_else, says_nothing, says_nothing_else
 from winnow_engine.selection.subquestions import subquestions_of
@@ -102,7 +103,8 @@ def defining(question: Question, workspace: Workspace) -> list[int]:
     if units := [*found] or _units_of_file(question.text, workspace) or having_literal(question.text, workspace):
         return units
     begun = [name for name in bare if whole or _IN_CODE_FORM.fullmatch(name)]
-    return having_message(question.text, workspace) or _resembling(text, begun, workspace)
+    units = having_message(question.text, workspace) or _resembling(text, begun, workspace)
+    return units or _units_in(files_meant(question.text, workspace), workspace)
 
 
 def _of_flag(text: str, workspace: Workspace) -> list[int]:
@@ -137,8 +139,12 @@ def _units_of_file(text: str, workspace: Workspace) -> list[int]:
     near = [n for n, path in enumerate(paths) if named.fullmatch(path) or absolute.endswith(f"/{path}")]
     files = found.get(name) or [n for n in near if re.fullmatch(named.pattern, paths[n])] or near
     files = files if len(files) <= _MOST_SUBJECTS else [n for n in files if "/" not in paths[n]]
+    return _units_in(files, workspace) if len(files) <= _MOST_SUBJECTS else []
+
+
+def _units_in(files: Iterable[int], workspace: Workspace) -> list[int]:
     units = (range(*workspace.unit_starts[number : number + 2].tolist()) for number in files)
-    return [*chain.from_iterable(units)] if len(files) <= _MOST_SUBJECTS else []
+    return [*chain.from_iterable(units)]
 
 
 def _quoted(found: re.Match[str], workspace: Workspace) -> str:

@@ -1,0 +1,62 @@
+"""Files by what they are for, or by the words of their names: "ci workflow", "docker compose", "rubocop config"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from winnow_engine.index.bm25 import stems
+from winnow_engine.index.workspace import Workspace
+from winnow_engine.selection.overview_words import says_nothing_else
+
+_MOST_OF_ROLE, _MOST_OF_NAME = 16, 3
+_ROLES = {
+    r"ci|continuous integration|(?:github|gitlab) (?:actions?|workflows?|ci|pipelines?)|(?<=\w )workflows?": r"""
+        \.github/workflows/[^/]+|\.gitlab-ci\.ya?ml|\.travis\.ya?ml|\.circleci/config\.ya?ml|\.?appveyor\.ya?ml
+        |azure-pipelines\.ya?ml|jenkinsfile""",
+    r"docker(?:files?)?": r"(?:.*/)?(?:dockerfile(?:\.[\w-]+)?|[\w-]+\.dockerfile|(?:docker-)?compose\.ya?ml)",
+    r"change ?logs?|release notes": r"(?:.*/)?(?:change(?:s|logs?)|news|history|release[-_]?notes)(?:\.\w+)?",
+}
+_BY_ROLE = [(re.compile(rf"\b(?:{said})\b"), re.compile(path, re.VERBOSE)) for said, path in _ROLES.items()]
+_FILE = re.compile(r"\b(?:config(?:uration)?|settings|rules|targets|script|files?)\b")
+_WORDS = re.compile(r"\W*[^\W\d_]\w*(?:[ -]\w+){0,4}\W*")
+
+
+def files_meant(text: str, workspace: Workspace) -> list[int]:
+    """Numbers of the files that a text of at most five words means by their role or their names.
+
+    Those of tests only without others; none if there are too many.
+    """
+    if not _WORDS.fullmatch(text):
+        return []
+    said, table = text.lower(), workspace.file_table
+    tests = {n for n in table.are_tests.nonzero()[0].tolist() if not table.paths[n].startswith(".")}
+    for files, most in ((_of_role(said, workspace), _MOST_OF_ROLE), (_of_name(said, workspace), _MOST_OF_NAME)):
+        if files := [n for n in files if n not in tests] or files:
+            return files if len(files) <= most else []
+    return []
+
+
+def _of_role(said: str, workspace: Workspace) -> list[int]:
+    """Files of a role whose paths have all words, else those that say more than the role."""
+    paths = workspace.file_table.paths
+    for role, path in _BY_ROLE:
+        if role.search(said):
+            files = {n: {*stems(one)} for n, one in enumerate(paths) if path.fullmatch(one.lower())}
+            more = {word for word in stems(_FILE.sub("", role.sub("", said, 1))) if not says_nothing_else(word)}
+            for words in ({*stems(said)}, more):
+                if found := [n for n in files if words <= files[n]]:
+                    return found
+    return []
+
+
+def _of_name(said: str, workspace: Workspace) -> list[int]:
+    """Files that are named so, perhaps with their folder; of one word before "config" or the like, no code."""
+    table, about = workspace.file_table, _FILE.sub("", said)
+    for words in dict.fromkeys((said, about)):
+        files: Iterable[int] = table.by_words.get(re.sub(r"\W", "", words), ())
+        if len(words.split()) == 1:
+            files = [n for n in files if words != said and not (table.define[n] and "." in table.paths[n])]
+        if files:
+            return [*files]
+    return []

@@ -1,0 +1,49 @@
+"""Files that are meant by what they are for, or by the words of their names."""
+
+from pathlib import Path
+
+import pytest
+
+from winnow_engine.question import Question
+from winnow_engine.selection.definitions import defining
+
+from ..conftest import written
+
+PATHS = """.circleci/config.yml .github/workflows/ci.yml .github/workflows/linux-tests.yml .rubocop.yml
+    .rubocop_todo.yml CHANGES Makefile docker-compose.yml docker/Dockerfile eslint.config.js misc/bash-completion
+    mkdocs.yml src/parser.py src/themes/dark.css src/workflow.py test/Dockerfile tests/mkdocs.yml"""
+
+
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("github actions", ".github/workflows/ci.yml .github/workflows/linux-tests.yml .circleci/config.yml"),
+        ("ci workflow", ".github/workflows/ci.yml"),
+        ("CI", ".github/workflows/ci.yml"),
+        ("linux test workflow", ".github/workflows/linux-tests.yml"),
+        ("workflow engine", ""),
+        ("circleci config", ".circleci/config.yml"),
+        ("Docker build?", "docker/Dockerfile docker-compose.yml"),
+        ("docker compose", "docker-compose.yml"),
+        ("docker registry", ""),
+        ("release notes", "CHANGES"),
+        ("makefile targets", "Makefile"),
+        ("rubocop config", ".rubocop.yml"),
+        ("eslint configuration", "eslint.config.js"),
+        ("mkdocs config", "mkdocs.yml"),
+        ("bash completion script", "misc/bash-completion"),
+        ("dark theme", "src/themes/dark.css"),
+        ("parser settings", ""),
+        ("mkdocs", ""),
+        ("how does the dark theme look on wide screens?", ""),
+    ],
+)
+def test_a_file_is_meant_by_what_it_is_for(tmp_path: Path, text: str, paths: str) -> None:
+    code = {"src/parser.py": "def parse():\n    pass\n", "src/workflow.py": "def run():\n    pass\n"}
+    workspace = written(dict.fromkeys(PATHS.split(), "text: 1\n") | code, tmp_path)
+    assert {workspace.units[unit][0].path for unit in defining(Question(text), workspace)} == {*paths.split()}
+
+
+def test_of_too_many_files_of_a_name_none_is_meant(tmp_path: Path) -> None:
+    workspace = written({f"p{n}/docker-bake.hcl": "a = 1\n" for n in range(4)}, tmp_path)
+    assert not defining(Question("docker bake"), workspace)
