@@ -34,9 +34,7 @@ KERNELS = [
 ]
 HOPPER = [
     *(gemm_hopper(kind, tile) for kind in EPILOGUES for tile in (TALL, NARROW)),
-    attention_hopper(64, False, 128, 2),
-    attention_hopper(64, True, 128, 1),
-    *(attention_hopper(128, sparse, 128, 1) for sparse in (False, True)),
+    *(attention_hopper(dim, sparse) for dim in (64, 128) for sparse in (False, True)),
 ]
 
 

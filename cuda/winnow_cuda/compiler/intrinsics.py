@@ -116,14 +116,9 @@ cp_async_16 = _instruction("cp.async.cg.shared.global [$0], [$1], 16, $2;", type
 """(shared address, global address, bytes): copies 16 bytes when bytes is 16, writes 16 zeros when it is 0."""
 cp_async_commit = _instruction("cp.async.commit_group;", types.void)
 
-
-def _cp_async_wait(pending: int) -> Any:
-    return _instruction(f"cp.async.wait_group {pending};", types.void)
-
-
-cp_async_wait_0, cp_async_wait_1, cp_async_wait_2 = _cp_async_wait(0), _cp_async_wait(1), _cp_async_wait(2)
-CP_ASYNC_WAIT = (cp_async_wait_0, cp_async_wait_1, cp_async_wait_2)
+CP_ASYNC_WAIT = [_instruction(f"cp.async.wait_group {pending};", types.void) for pending in range(3)]
 """By how many of the youngest groups may still be under way."""
+cp_async_wait_0, cp_async_wait_1, cp_async_wait_2 = CP_ASYNC_WAIT
 
 pack_half = _instruction("cvt.rn.satfinite.f16x2.f32 $0, $2, $1;", _U32, _F32, _F32, pure=True)
 """(low, high) → two float16 in one register; values beyond ±65504 become ±65504."""

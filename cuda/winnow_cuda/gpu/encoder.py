@@ -12,15 +12,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from winnow_cuda.compiler.kernel import Kernel
 from winnow_cuda.device import Device, DeviceArray, OutOfDeviceMemoryError
 from winnow_cuda.gpu.products import Products
 from winnow_cuda.gpu.readout import DeviceHead, DeviceReadout, joined_keys
-from winnow_cuda.gpu.sparse_attention import SparseAttention
+from winnow_cuda.gpu.sparse_attention import SparseAttention, attention_for
 from winnow_cuda.gpu.weights import DeviceLayer, upload_embedding, upload_layer
 from winnow_cuda.ops.elementwise import rope_table
-from winnow_cuda.ops.gpu.attention import attention, query_tiles, scale_log2
-from winnow_cuda.ops.gpu.attention_hopper import attention_hopper
+from winnow_cuda.ops.gpu.attention import query_tiles, scale_log2
 from winnow_cuda.ops.gpu.elementwise import ROWS, THREADS, embedding, rms_norm, rope
 from winnow_cuda.shapes import Batch, Encoded, Float32, Int32, Keys, TransformerShape, Weights
 
@@ -221,8 +219,8 @@ class GpuEncoder:
         shape = self._shape
         k, v, row = shape.q_width, shape.q_width + shape.kv_width, qkv.shape[1]
         self._device.launch(
-            segment_attention_for(self._device.capability, shape.head_dim), (run.tiles.shape[0], shape.heads), qkv,
-            qkv.offset(k), qkv.offset(v), out, prefix.offset(k), prefix.offset(v), run.prefix_rows, run.tiles,
+            attention_for(self._device.capability, shape.head_dim, sparse=False), (run.tiles.shape[0], shape.heads),
+            qkv, qkv.offset(k), qkv.offset(v), out, prefix.offset(k), prefix.offset(v), run.prefix_rows, run.tiles,
             self._none, self._none, 0, row, shape.q_width, shape.group, scale_log2(shape.head_dim),
         )  # fmt: skip
 
@@ -258,13 +256,6 @@ def supports(shape: TransformerShape) -> str | None:
     if shape.width % 64 or shape.q_width % 64 or shape.ffn_width % 64:
         return "matrices whose columns are no multiple of 64"
     return None
-
-
-def segment_attention_for(capability: tuple[int, int], head_dim: int) -> Kernel:
-    """The kernel of segment attention for a device."""
-    if capability == (9, 0):
-        return attention_hopper(head_dim, False, 128, 2 if head_dim == 64 else 1)
-    return attention(head_dim, False)
 
 
 def _halved(batch: Batch) -> tuple[Batch, Batch]:

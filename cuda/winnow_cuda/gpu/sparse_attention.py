@@ -44,13 +44,11 @@ class SparseAttention:
             self._rule.sink, self._rule.window, self._rule.last,
         )  # fmt: skip
         device.launch(
-            block_attention_for(device.capability, shape.head_dim), by_head, qkv, keys, values, out, qkv, qkv, 0,
-            self._tiles, self._chosen, self._counts, blocks, row, shape.q_width, shape.group, scale,
+            attention_for(device.capability, shape.head_dim, sparse=True), by_head, qkv, keys, values, out, qkv, qkv,
+            0, self._tiles, self._chosen, self._counts, blocks, row, shape.q_width, shape.group, scale,
         )  # fmt: skip
 
 
-def block_attention_for(capability: tuple[int, int], head_dim: int) -> Kernel:
-    """The kernel of block-sparse attention for a device."""
-    if capability == (9, 0):
-        return attention_hopper(head_dim, True, 128, 1)
-    return attention(head_dim, True)
+def attention_for(capability: tuple[int, int], head_dim: int, *, sparse: bool) -> Kernel:
+    """The kernel of attention for a device, over chosen blocks or all."""
+    return (attention_hopper if capability == (9, 0) else attention)(head_dim, sparse)

@@ -12,8 +12,7 @@ import numpy as np
 
 from winnow_cuda.compiler.kernel import Kernel
 from winnow_cuda.device import DeviceArray
-from winnow_cuda.gpu.encoder import segment_attention_for
-from winnow_cuda.gpu.sparse_attention import block_attention_for
+from winnow_cuda.gpu.sparse_attention import attention_for
 from winnow_cuda.ops.attention import BLOCK, segment_attention
 from winnow_cuda.ops.elementwise import rms_norm, rope, rope_table, swiglu
 from winnow_cuda.ops.gpu import elementwise as elementwise_op
@@ -129,7 +128,7 @@ class EncoderOps(RandomData):
         offsets = np.arange(0, TOKENS + 1, length)
         tiles = self.device.upload(query_tiles(offsets))
         k, v = heads * dim, (heads + kv) * dim
-        kernel = segment_attention_for(self.device.capability, dim)
+        kernel = attention_for(self.device.capability, dim, sparse=False)
 
         def run() -> None:
             self.device.launch(
@@ -180,7 +179,7 @@ class EncoderOps(RandomData):
         starts = np.arange(blocks, dtype=np.int32) * BLOCK
         tiles = device.upload(np.stack([starts, 0 * starts, 0 * starts + tokens, 0 * starts], 1))
         out = device.empty((tokens, heads * dim), HALF)
-        kernel = block_attention_for(device.capability, dim)
+        kernel = attention_for(device.capability, dim, sparse=True)
 
         def attend() -> None:
             device.launch(

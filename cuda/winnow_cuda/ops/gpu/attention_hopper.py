@@ -30,19 +30,19 @@ from winnow_cuda.ops.gpu.attention import NEVER, PARAMETERS, ROWS, key_copier, k
 from winnow_cuda.ops.gpu.gemm_hopper import K_MAJOR, aligned, descriptor
 
 _ROW, _ATOM = 128, 1024
-_THREADS = 256
+_KEYS, _THREADS = 128, 256  # of a tile, of a block
 
 
 @cache
-def attention_hopper(head_dim: int, sparse: bool, keys: int = 128, blocks_per_sm: int = 1) -> Kernel:
-    """As `attention`, with tiles of `keys` keys (64 or 128)."""
-    k_steps, key_tiles, column_tiles = head_dim // 16, keys // 8, head_dim // 8
-    s_held, o_held, p_held = key_tiles * 4, column_tiles * 4, keys // 4
-    half_bytes, tile_bytes, query_bytes = keys * _ROW, keys * head_dim * 2, ROWS * head_dim * 2
-    copy_queries, copy_keys = key_copier(ROWS, head_dim, _THREADS), key_copier(keys, head_dim, _THREADS)
-    tile_count, first_key = key_walk(sparse, keys)
+def attention_hopper(head_dim: int, sparse: bool) -> Kernel:
+    """As `attention`, with tiles of 128 keys."""
+    k_steps, key_tiles, column_tiles = head_dim // 16, _KEYS // 8, head_dim // 8
+    s_held, o_held, p_held = key_tiles * 4, column_tiles * 4, _KEYS // 4
+    half_bytes, tile_bytes, query_bytes = _KEYS * _ROW, _KEYS * head_dim * 2, ROWS * head_dim * 2
+    copy_queries, copy_keys = key_copier(ROWS, head_dim, _THREADS), key_copier(_KEYS, head_dim, _THREADS)
+    tile_count, first_key = key_walk(sparse, _KEYS)
     hide, soften, store = softmax(1, key_tiles, column_tiles)
-    score, mix = warpgroup_product(keys, False, False), warpgroup_product(head_dim, True, True)
+    score, mix = warpgroup_product(_KEYS, False, False), warpgroup_product(head_dim, True, True)
     scores_done, sums_done = warpgroup_wait(0, s_held), warpgroup_wait(0, o_held)
     # Values: 64-column halves `half_bytes` apart, groups of 8 keys 1,024 bytes apart.
     n_major = (1 << 62) | (_ATOM >> 4 << 32) | (half_bytes >> 4 << 16)
@@ -104,13 +104,13 @@ def attention_hopper(head_dim: int, sparse: bool, keys: int = 128, blocks_per_sm
                 score(s, 0, a, uint64(k + uint64(along + c // 4 * (half_bytes >> 4))), int32(c > 0))
             wgmma_commit()
             scores_done(s, 0)
-            if now + int32(keys) > visible:
+            if now + int32(_KEYS) > visible:
                 hide(s, now, visible + int32(1) + local, lane)
             soften(s, o, high, total, scale)
             for j in range(p_held):
                 p[j] = pack_half(s[2 * j], s[2 * j + 1])
             wgmma_fence()
-            for c in range(keys // 16):
+            for c in range(_KEYS // 16):
                 mix(o, 0, p, 4 * c, uint64(v + uint64(c * (16 * _ROW >> 4))), int32(1))
             wgmma_commit()
             sums_done(o, 0)
@@ -119,5 +119,5 @@ def attention_hopper(head_dim: int, sparse: bool, keys: int = 128, blocks_per_sm
         store(out, o, total, row, local, rows, head * int32(head_dim), out_stride, lane)
 
     name = "block_attention_hopper" if sparse else "segment_attention_hopper"
-    shared = query_bytes + 4 * tile_bytes + _ATOM
-    return Kernel(name, body, PARAMETERS, _THREADS, blocks_per_sm, shared, "a", (head_dim, keys, blocks_per_sm))
+    shared, blocks_per_sm = query_bytes + 4 * tile_bytes + _ATOM, 2 if head_dim == 64 and not sparse else 1
+    return Kernel(name, body, PARAMETERS, _THREADS, blocks_per_sm, shared, "a", (head_dim,))
