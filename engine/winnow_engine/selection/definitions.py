@@ -179,7 +179,11 @@ def _definitions(name: str, most: int, workspace: Workspace, within: str = "") -
     outside = _outside_tests(defined, workspace)
     declared = [] if within or (outside and not owner) else _declaring(last, workspace)
     ends = [".".join(["", *owner[at:], last]).lower() for at in range(1 if within else len(owner))]
-    owned = _ending(ends, last, (*defined, *declared), workspace) if owner else defined if within else []
+    owned = defined if within else []
+    if owner:  # a file that defines it is where most members are
+        classes = [unit for known in symbols.spelled(owner[-1]) for unit in symbols.defining(known)]
+        near = np.array(declared, np.int64)[np.isin(workspace.files_of(declared), workspace.files_of(classes))].tolist()
+        owned = next(filter(None, (_ending(ends, last, (*defined, *some), workspace) for some in (near, declared))), [])
     owned = _those(np.isin(owned, defined).tolist(), owned)
     units = owned if owned or within else outside or _of_few(declared, defined, most, workspace)
     units = [unit for unit in units if kinds[unit] != _IMPORTS]

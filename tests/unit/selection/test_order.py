@@ -212,6 +212,12 @@ def test_no_file_is_looked_into_for_a_name_that_many_classes_declare(tmp_path: P
     assert not any("units" in vars(file) for file in workspace.files)
 
 
+def test_one_file_is_looked_into_for_a_member_that_many_classes_declare(tmp_path: Path) -> None:
+    workspace = written({f"C{n}.java": f"class C{n} {{\n  String name;\n}}\n" for n in range(17)}, tmp_path)
+    assert [workspace.units[unit][1].name for unit in defining(Question("c7.name"), workspace)] == ["C7"]
+    assert [file.path for file in workspace.files if "units" in vars(file)] == ["C7.java"]
+
+
 RESEMBLING = {
     "lines.py": "class Header:\n    def read_header_line(self):\n        pass\n\n\ndef unit_tests():\n    pass\n",
     "tests/a.py": "def large_file():\n    pass\n",
