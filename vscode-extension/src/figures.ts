@@ -17,7 +17,7 @@ const NAMES: Record<string, string> = {
 export function stages({ stages: seconds }: Stats): Stage[] {
   const total = Object.values(seconds).reduce((sum, one) => sum + one, 0);
   const shown = Object.entries(seconds).filter(([, one]) => one >= 0.0005);
-  return shown.map(([name, one]) => ({ name: NAMES[name] ?? words(name), seconds: one, share: one / total }));
+  return shown.map(([name, one]) => ({ name: NAMES[name] ?? capitalized(name.replaceAll('_', ' ')), seconds: one, share: one / total }));
 }
 
 export function count(value: number): string {
@@ -64,6 +64,6 @@ export function progressShare(message: string): number | undefined {
   return done !== undefined && total !== undefined && total > 0 ? Math.min(1, done / total) : undefined;
 }
 
-function words(name: string): string {
-  return name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ');
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -229,7 +229,5 @@ async function browse(address: string): Promise<void> {
 }
 
 async function sureToForgetAll(): Promise<boolean> {
-  const yes = 'Delete All';
-  const answer = await vscode.window.showWarningMessage('Delete all questions and answers of this workspace?', { modal: true }, yes);
-  return answer === yes;
+  return (await vscode.window.showWarningMessage('Delete all questions and answers of this workspace?', { modal: true }, 'Delete All')) === 'Delete All';
 }

@@ -41,7 +41,7 @@ export class Proposals implements vscode.Disposable, vscode.TextDocumentContentP
       vscode.workspace.registerTextDocumentContentProvider(REJECTED, this),
       vscode.window.tabGroups.onDidChangeTabs(({ closed }) => { for (const tab of closed) void this.closed(tab); }),
       command('acceptChange', (proposal) => this.accept(proposal)),
-      command('discardChange', (proposal) => this.discard(proposal)),
+      command('discardChange', (proposal) => this.close(proposal)),
       command('proposeAgain', (proposal) => this.again(proposal)),
     );
     void closeTabs((uri) => !this.open.has(uri.toString())); // of an earlier window: their text is gone
@@ -87,14 +87,11 @@ export class Proposals implements vscode.Disposable, vscode.TextDocumentContentP
     const selection = edits[0] && new vscode.Range(edits[0].range.start, edits[0].range.start);
     await vscode.commands.executeCommand('vscode.diff', file, uri, tabTitle(title, file.path, rejected !== undefined), { preview: false, selection });
     if (rejected === undefined) return;
-    const again = 'Again';
-    const choice = await vscode.window.showWarningMessage(`Winnow does not offer to make this change: ${rejected}.`, again);
-    if (choice === again) await this.again(proposal);
+    if ((await vscode.window.showWarningMessage(`Winnow does not offer to make this change: ${rejected}.`, 'Again')) === 'Again') await this.again(proposal);
   }
 
   private async failed(wanted: EditParams, why: string): Promise<void> {
-    const again = 'Again';
-    if ((await vscode.window.showErrorMessage(`Winnow: ${why}`, again)) === again) await this.propose(next(wanted));
+    if ((await vscode.window.showErrorMessage(`Winnow: ${why}`, 'Again')) === 'Again') await this.propose(next(wanted));
   }
 
   private async accept(proposal: Proposal): Promise<void> {
@@ -111,13 +108,8 @@ export class Proposals implements vscode.Disposable, vscode.TextDocumentContentP
   }
 
   private async outdated(proposal: Proposal): Promise<void> {
-    const again = 'Again';
-    const choice = await vscode.window.showWarningMessage(`Winnow: ${relativePath(proposal.file.toString())} has changed since this was proposed; nothing was changed.`, again);
-    if (choice === again) await this.again(proposal);
-  }
-
-  private async discard(proposal: Proposal): Promise<void> {
-    await this.close(proposal);
+    const said = `Winnow: ${relativePath(proposal.file.toString())} has changed since this was proposed; nothing was changed.`;
+    if ((await vscode.window.showWarningMessage(said, 'Again')) === 'Again') await this.again(proposal);
   }
 
   /** Another proposal takes the place of this one, which stays if there is none. */
@@ -136,9 +128,7 @@ export class Proposals implements vscode.Disposable, vscode.TextDocumentContentP
   private async closed(tab: vscode.Tab): Promise<void> {
     const proposal = this.open.get(proposedIn(tab)?.toString() ?? '');
     if (proposal === undefined || isShown(proposal.uri)) return; // the tab has moved
-    const show = 'Show It Again';
-    const choice = await vscode.window.showInformationMessage(`Winnow: “${tab.label}” was not made.`, show);
-    if (choice === show) await this.show(proposal);
+    if ((await vscode.window.showInformationMessage(`Winnow: “${tab.label}” was not made.`, 'Show It Again')) === 'Show It Again') await this.show(proposal);
     else this.open.delete(proposal.uri.toString());
   }
 

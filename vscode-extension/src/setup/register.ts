@@ -57,8 +57,7 @@ async function chooseProgram(): Promise<void> {
   if (file === undefined) return;
   const why = await whyNotWinnow(file.fsPath);
   if (why === undefined) return use(file.fsPath);
-  const again = 'Choose Another…';
-  if ((await vscode.window.showErrorMessage(`Winnow: ${why}`, again)) === again) await chooseProgram();
+  if ((await vscode.window.showErrorMessage(`Winnow: ${why}`, 'Choose Another…')) === 'Choose Another…') await chooseProgram();
 }
 
 async function use(program: string): Promise<void> {

@@ -1,5 +1,5 @@
 /** The text of the status bar item and its details. */
-import { count, counted, megabytes } from '../figures';
+import { capitalized, count, counted, megabytes } from '../figures';
 import type { Status } from '../server/protocol';
 import { explain, type ServerState } from '../server/state';
 
@@ -31,7 +31,7 @@ export function describe(state: ServerState, status: Status | undefined): Descri
 
 function detailOf({ state, message, index }: Status): string {
   if (state === 'indexing' && index.total > 0) return `Ask now: ${count(index.done)} of ${counted(index.total, 'file')} indexed`;
-  return message.charAt(0).toUpperCase() + message.slice(1);
+  return capitalized(message);
 }
 
 function textOf({ state, message, index }: Status): string {

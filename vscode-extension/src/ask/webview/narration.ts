@@ -1,3 +1,4 @@
+import { counted } from '../../figures';
 import type { Announcer } from './announcer';
 import { spoken } from './markdown/spoken';
 import type { PageEvent, PageState } from './state';
@@ -12,7 +13,7 @@ export function narrate(before: PageState, after: PageState, event: PageEvent, a
       if (event.message && stage(event.message) !== stage(before.running?.progress ?? '')) announcer.add(`${event.message}.`);
       break;
     case 'kept':
-      if (event.links.length > 0) announcer.add(`${event.links.length === 1 ? '1 place' : `${event.links.length} places`} found${event.provisional ? ' so far' : ''}.`);
+      if (event.links.length > 0) announcer.add(`${counted(event.links.length, 'place')} found${event.provisional ? ' so far' : ''}.`);
       break;
     case 'delta':
       announcer.add(freshParagraphs(before.running?.answer ?? '', after.running?.answer ?? ''));
@@ -45,6 +46,5 @@ function wholePart(text: string): number {
 function ending(said: string, { outcome, answer, error, links }: Extract<PageEvent, { type: 'finished' }>['exchange']): string {
   if (outcome === 'failed') return `Failed: ${error ?? ''}`;
   if (outcome === 'cancelled') return 'Stopped.';
-  const sources = links.length === 1 ? '1 source' : `${links.length} sources`;
-  return `${spoken(answer.slice(wholePart(said)))} End of the answer, ${sources}.`;
+  return `${spoken(answer.slice(wholePart(said)))} End of the answer, ${counted(links.length, 'source')}.`;
 }

@@ -1,4 +1,4 @@
-import { progressShare, thoughtFor } from '../../../figures';
+import { capitalized, progressShare, thoughtFor } from '../../../figures';
 import type { KeptLink, Place, SentenceInfo, ShownExchange, Thinking } from '../../contract';
 import { h, prose, svg } from '../dom';
 import { Footnotes } from '../footnotes';
@@ -125,10 +125,6 @@ function problems({ outcome, error, answer, finish }: ShownExchange): Node[] {
 
 function note(kind: 'info' | 'warning' | 'error', text: string): Node {
   return h('p', { class: `note ${kind}`, role: kind === 'error' ? 'alert' : undefined }, svg(kind), h('span', {}, ...prose(text)));
-}
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** The server's remark, where it does not interrupt. */
