@@ -6,18 +6,19 @@ Code that has it literally is the answer, whatever other code has the same words
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
 import numpy as np
 
 from winnow_engine.core import UnitKind
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.selection.candidates import best
 from winnow_engine.selection.overview_words import says_nothing_else
 
 _MOST, _MOST_SEARCHED = 4, 200  # units that have a text: of more, none is meant; units that are read
-_FEWEST_WORDS, _FEWEST_LETTERS = 4, 10  # of a message; two words are enough beside a placeholder
+_MOST_LIKELY = 64  # units that may have a message
+_FEWEST_WORDS, _LEAST_SHARE = 4, 0.6  # of a message
 _PROSE = [list(UnitKind).index(kind) for kind in (UnitKind.SECTION, UnitKind.BLOCK)]
 _TOKEN = re.compile(
     r"(?<![\w`\"'-])[`\"']?((?:--?|[/.])?\w[\w{}<>$:-]*(?:[./]+[\w{}<>$:-]+)*)[`\"']?(?![\w-])", re.ASCII
@@ -31,9 +32,17 @@ _ROLE = re.compile(
 _PLACEHOLDER = re.compile(
     r"%[-+ #0]*\d*(?:\.\d+)?(?:l{0,2}[diux]|[sdvqwfcrp@])|[$#]?\{[^{}]*\}|\$\w+|<[\w -]+>|(?<=/):\w+"
 )
-_VALUE = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|(?<![\w%])[\w./-]*\d[\w./-]*")  # of a placeholder in what was printed
-_QUOTED = re.compile(r"^\s*([\"'`])(.*)\1\s*$", re.DOTALL)
-_STRING = re.compile(r"(?<![\w\"'`])[A-Za-z@$]{0,2}[\"'`](?![\"'`])")  # its beginning; not of a docstring
+_FILLED = re.compile(r"[%$<>{}'\"`:=]|\b\d")  # a message with placeholders, or with what stood for them
+_QUESTION = re.compile(r"(?i)\W*(?:how|what|where|which|why|who|when|explain|show|find|list)\b|.*\?\s*$")
+_WORD = re.compile(r"[^\W\d]\w*")
+_LITERAL = re.compile(
+    r"(?<![\w\"'`])[A-Za-z@$]{0,2}"
+    r"(?:\"((?:[^\"\\]|\\.){1,400})\"(?!\")|'((?:[^'\\]|\\.){1,400})'(?!')|`((?:[^`\\]|\\.){1,400})`(?!`))"
+)
+_BROKEN = re.compile(  # one string on two lines
+    r"[\"'`][ \t]*(?:[+.&\\]+[ \t]*)?\r?\n[ \t]*(?:[+.&]+[ \t]*)?[A-Za-z@$]{0,2}[\"'`]"
+)
+_ESCAPE = re.compile(r"\\[a-z]")
 
 
 def flag_names(text: str) -> list[str]:
@@ -64,36 +73,46 @@ def having_literal(text: str, workspace: Workspace) -> list[int]:
 
 
 def having_message(text: str, workspace: Workspace) -> list[int]:
-    """The units of code with a string that holds a text, whatever stands for its placeholders, at most four."""
-    text, found = _QUOTED.sub(r"\2", text).strip().rstrip(".!"), list[int]()
-    if text.endswith("?"):
+    """The units of code with the strings that most of a text is made of, whatever stands between them, at most four."""
+    said = _WORD.findall(_PLACEHOLDER.sub(" ", text.lower()))
+    if _QUESTION.match(text) or len(said) < (2 if _FILLED.search(text) else _FEWEST_WORDS):
         return []
-    for asked in dict.fromkeys((text, _VALUE.sub("%s", text))):
-        parts = [" ".join(part.split()) for part in _PLACEHOLDER.split(asked)]
-        said = " ".join(filter(None, parts))
-        enough = len(said.split()) >= (_FEWEST_WORDS if len(parts) == 1 else 2)
-        if enough and sum(map(str.isalpha, said)) >= _FEWEST_LETTERS:
-            found = found or _few(_code_with(said, partial(_has_string, parts), workspace))
-    return found
+    likely = np.sort(best(workspace.lexical.score(text), _MOST_LIKELY))
+    likely = likely[~np.isin(workspace.unit_kinds[likely], _PROSE)]
+    shares = {unit: _told(code, said) for unit, code in _codes(likely.tolist(), workspace)}
+    found = [unit for unit, share in shares.items() if share and share == max(shares.values())]
+    tests = workspace.file_table.are_tests[workspace.files_of(found)].tolist()
+    return _few([unit for unit, test in zip(found, tests, strict=True) if not test] or found)
+
+
+def _told(code: str, said: Sequence[str]) -> int:
+    """Number of the words of a text that strings on neighbouring lines have in that order; 0 for too few.
+
+    Four words of one string are enough, else it takes three fifths of all words.
+    """
+    text, most, told, longest, at = _spaced(said), 0, 0, 0, 0
+    for line in _BROKEN.sub("", code).splitlines():
+        before = told
+        for literal in _LITERAL.finditer(line):
+            for part in _PLACEHOLDER.split(_ESCAPE.sub(" ", literal[1] or literal[2] or literal[3] or "")):
+                words = _WORD.findall(part.lower())
+                if words and text in _spaced(words):
+                    return len(said)
+                if words and (place := text.find(_spaced(words), at)) >= 0:
+                    told, longest, at = told + len(words), max(longest, len(words)), place + len(_spaced(words)) - 1
+        if longest >= _FEWEST_WORDS or (longest > 1 and told >= _LEAST_SHARE * len(said)):
+            most = max(most, told)
+        if told == before:
+            told = longest = at = 0
+    return most
+
+
+def _spaced(words: Sequence[str]) -> str:
+    return f" {' '.join(words)} "
 
 
 def _pattern(token: str) -> str:
     return r"[^\s/]*".join(map(re.escape, filter(None, _PLACEHOLDER.split(token))))
-
-
-def _has_string(parts: Sequence[str], code: str) -> bool:
-    """True if a line has these parts in order, in any case, behind the beginning of a string."""
-    lines = ((_STRING.search(line), line) for line in code.splitlines())
-    return any(start and _in_order(parts, line[start.end() :].lower()) for start, line in lines)
-
-
-def _in_order(parts: Sequence[str], text: str) -> bool:
-    at = 0
-    for part in parts:
-        if (place := text.find(part.lower(), at)) < 0:
-            return False
-        at = place + len(part)
-    return True
 
 
 def _code_with(text: str, has: Callable[[str], object], workspace: Workspace) -> list[int]:
@@ -107,12 +126,14 @@ def _code_with(text: str, has: Callable[[str], object], workspace: Workspace) ->
 
 
 def _having(has: Callable[[str], object], units: Sequence[int], workspace: Workspace) -> list[int]:
-    found = list[int]()
+    return [unit for unit, code in _codes(units, workspace) if has(code)]
+
+
+def _codes(units: Sequence[int], workspace: Workspace) -> Iterator[tuple[int, str]]:
+    """Units, in order, with their code. Each file is read once."""
     for number, of_file in groupby(units, key=lambda unit: workspace.files_of([unit])[0]):
         inside, file, start = [*of_file], workspace.files[number], workspace.unit_starts[number]
-        texts = file.texts([file.units[unit - start] for unit in inside])
-        found += [unit for unit, text in zip(inside, texts, strict=True) if has(text)]
-    return found
+        yield from zip(inside, file.texts([file.units[unit - start] for unit in inside]), strict=True)
 
 
 def _few(units: list[int]) -> list[int]:

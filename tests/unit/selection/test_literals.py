@@ -16,7 +16,8 @@ FILES = {
     "src/opts.hs": 'options = [Option "e" ["exclude"] "leave out"]\n\ntold = "no --exclude here"\n',
     "src/lines.py": 'def read(line):\n    """Read one line of the file."""\n'
     '    raise ValueError(f"line {line} is not closed")\n'
-    '\n\ndef find(name):\n    log("Don\'t know what " + name + " means here")\n\n\ndef other(name):\n    pass\n',
+    '\n\ndef find(name):\n    log("Don\'t know what " + name + " means here")\n\n\ndef other(name):\n'
+    '    log("the pool of " + name\n        + " must not be empty "\n        "once it was filled, but can be")\n',
     "src/routes.go": 'package a\n\nfunc route() {\n\tget("/carts/:id/items", items)\n}\n\nfunc items() {}\n',
     "src/all.py": "def read_all():\n    pass\n\n\ndef more():\n    read_all()\n",
     "src/read_only.py": "def change():\n    # a read-only file, as a rule\n    pass\n",
@@ -47,7 +48,10 @@ FILES = {
         ("Line 17 is not closed.", "lines.py:read"),
         ("'line 17 is not closed'", "lines.py:read"),
         ('Don\'t know what "Pool" means here', "lines.py:find"),
-        ("Don't know what Pool means", ""),
+        ("Error: don't know what shop.Pool means here", "lines.py:find"),
+        ("the pool of carts must not be empty once it was filled, but can be", "lines.py:other"),
+        ("the carts must not be empty", ""),
+        ("What must not be empty once it was filled?", ""),
         ("read one line of the file", ""),
         ("is not", ""),
         ("%s %s", ""),
