@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
 import numpy as np
+from numpy.typing import NDArray
 
 from winnow_engine.core import UnitKind
 from winnow_engine.index.workspace import Workspace
@@ -40,7 +41,7 @@ _LITERAL = re.compile(
     r"(?:\"((?:[^\"\\]|\\.){1,400})\"(?!\")|'((?:[^'\\]|\\.){1,400})'(?!')|`((?:[^`\\]|\\.){1,400})`(?!`))"
 )
 _BROKEN = re.compile(  # one string on two lines
-    r"[\"'`][ \t]*(?:[+.&\\]+[ \t]*)?\r?\n[ \t]*(?:[+.&]+[ \t]*)?[A-Za-z@$]{0,2}[\"'`]"
+    r"([\"'`])[ \t]*(?:[+.&\\]+[ \t]*)?\r?\n[ \t]*(?:[+.&]+[ \t]*)?[A-Za-z@$]{0,2}\1"
 )
 _ESCAPE = re.compile(r"\\[a-z]")
 
@@ -78,11 +79,9 @@ def having_message(text: str, workspace: Workspace) -> list[int]:
     if _QUESTION.match(text) or len(said) < (2 if _FILLED.search(text) else _FEWEST_WORDS):
         return []
     likely = np.sort(best(workspace.lexical.score(text), _MOST_LIKELY))
-    likely = likely[~np.isin(workspace.unit_kinds[likely], _PROSE)]
-    shares = {unit: _told(code, said) for unit, code in _codes(likely.tolist(), workspace)}
-    found = [unit for unit, share in shares.items() if share and share == max(shares.values())]
-    tests = workspace.file_table.are_tests[workspace.files_of(found)].tolist()
-    return _few([unit for unit, test in zip(found, tests, strict=True) if not test] or found)
+    told = {unit: _told(code, said) for unit, code in _codes(_outside_prose(likely, workspace).tolist(), workspace)}
+    found = _outside_tests([unit for unit in told if told[unit]], workspace)
+    return _few([unit for unit in found if told[unit] == max(told[one] for one in found)])
 
 
 def _told(code: str, said: Sequence[str]) -> int:
@@ -117,16 +116,20 @@ def _pattern(token: str) -> str:
 
 def _code_with(text: str, has: Callable[[str], object], workspace: Workspace) -> list[int]:
     """The units of code that have all words of a text, and of whose code `has` is true; tests only without others."""
-    units = workspace.lexical.having_all(text)
-    units = units[~np.isin(workspace.unit_kinds[units], _PROSE)]
+    units = _outside_prose(workspace.lexical.having_all(text), workspace)
     if len(units) > _MOST_SEARCHED:
         return []
-    tests = workspace.file_table.are_tests[workspace.files_of(units)]
-    return _having(has, units[~tests].tolist(), workspace) or _having(has, units[tests].tolist(), workspace)
+    return _outside_tests([unit for unit, code in _codes(units.tolist(), workspace) if has(code)], workspace)
 
 
-def _having(has: Callable[[str], object], units: Sequence[int], workspace: Workspace) -> list[int]:
-    return [unit for unit, code in _codes(units, workspace) if has(code)]
+def _outside_prose(units: NDArray[np.int64], workspace: Workspace) -> NDArray[np.int64]:
+    return units[~np.isin(workspace.unit_kinds[units], _PROSE)]
+
+
+def _outside_tests(units: list[int], workspace: Workspace) -> list[int]:
+    """The units outside tests; all if there is none."""
+    tests = workspace.file_table.are_tests[workspace.files_of(units)].tolist()
+    return [unit for unit, test in zip(units, tests, strict=True) if not test] or units
 
 
 def _codes(units: Sequence[int], workspace: Workspace) -> Iterator[tuple[int, str]]:

@@ -17,13 +17,15 @@ FILES = {
     "src/lines.py": 'def read(line):\n    """Read one line of the file."""\n'
     '    raise ValueError(f"line {line} is not closed")\n'
     '\n\ndef find(name):\n    log("Don\'t know what " + name + " means here")\n\n\ndef other(name):\n'
-    '    log("the pool of " + name\n        + " must not be empty "\n        "once it was filled, but can be")\n',
+    '    log("the pool of " + name\n        + " must not be empty "\n        "once it was filled, "\n'
+    "        'but can be')\n",
     "src/routes.go": 'package a\n\nfunc route() {\n\tget("/carts/:id/items", items)\n}\n\nfunc items() {}\n',
     "src/all.py": "def read_all():\n    pass\n\n\ndef more():\n    read_all()\n",
     "src/read_only.py": "def change():\n    # a read-only file, as a rule\n    pass\n",
     "docs/usage.md": "# Usage\n\n`--dry-run`, SHOP_HOME: line 5 is not closed\n",
     "app.json": '{"env": {"SHOP_HOME": "x", "SHOP_ONLY": 1}}\n',
-    "tests/test_cli.py": 'def test_cli():\n    run("--dry-run", "SHOP_HOME", "line 5 is not closed", "SHOP_TEST")\n',
+    "tests/test_cli.py": 'def test_cli():\n    run("--dry-run", "SHOP_HOME", "SHOP_TEST")\n'
+    '    assert told() == "line 5 is not closed, in all"\n',
 }
 
 
@@ -46,6 +48,7 @@ FILES = {
         ("where is `read_all` used?", ""),
         ("line %d is not closed", "lines.py:read"),
         ("Line 17 is not closed.", "lines.py:read"),
+        ("line 5 is not closed, in all", "lines.py:read"),
         ("'line 17 is not closed'", "lines.py:read"),
         ('Don\'t know what "Pool" means here', "lines.py:find"),
         ("Error: don't know what shop.Pool means here", "lines.py:find"),
