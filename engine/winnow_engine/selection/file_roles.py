@@ -12,8 +12,8 @@ from winnow_engine.selection.overview_words import says_nothing_else
 _MOST_OF_ROLE, _MOST_OF_NAME = 16, 3
 _ROLES = {
     r"ci|continuous integration|(?:github|gitlab) (?:actions?|workflows?|ci|pipelines?)|(?<=\w )workflows?": r"""
-        \.github/workflows/[^/]+|\.gitlab-ci\.ya?ml|\.travis\.ya?ml|\.circleci/config\.ya?ml|\.?appveyor\.ya?ml
-        |azure-pipelines\.ya?ml|jenkinsfile""",
+        (?:[^/]+/)?(?:\.github/workflows/[^/]+|\.gitlab-ci\.ya?ml|\.travis\.ya?ml|\.circleci/config\.ya?ml
+        |\.?appveyor\.ya?ml|azure-pipelines\.ya?ml|jenkinsfile)""",
     r"docker(?:files?)?": r"(?:.*/)?(?:dockerfile(?:\.[\w-]+)?|[\w-]+\.dockerfile|(?:docker-)?compose\.ya?ml)",
     r"change ?logs?|release notes": r"(?:.*/)?(?:change(?:s|logs?)|news|history|release[-_]?notes)(?:\.\w+)?",
 }
@@ -30,7 +30,7 @@ def files_meant(text: str, workspace: Workspace) -> list[int]:
     if not _WORDS.fullmatch(text):
         return []
     said, table = text.lower(), workspace.file_table
-    tests = {n for n in table.are_tests.nonzero()[0].tolist() if not table.paths[n].startswith(".")}
+    tests = {n for n in table.are_tests.nonzero()[0].tolist() if "/." not in f"/{table.paths[n]}"}
     for files, most in ((_of_role(said, workspace), _MOST_OF_ROLE), (_of_name(said, workspace), _MOST_OF_NAME)):
         if files := [n for n in files if n not in tests] or files:
             return files if len(files) <= most else []

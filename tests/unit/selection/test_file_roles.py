@@ -44,6 +44,14 @@ def test_a_file_is_meant_by_what_it_is_for(tmp_path: Path, text: str, paths: str
     assert {workspace.units[unit][0].path for unit in defining(Question(text), workspace)} == {*paths.split()}
 
 
+def test_a_workspace_may_have_several_folders(tmp_path: Path) -> None:
+    workspace = written(
+        dict.fromkeys(["app/.github/workflows/tests.yml", "app/ci.py", "lib/b.yml"], "a: 1\n"), tmp_path
+    )
+    units = [workspace.units[unit] for unit in defining(Question("github actions"), workspace)]
+    assert [file.path for file, _ in units] == ["app/.github/workflows/tests.yml"]
+
+
 def test_of_too_many_files_of_a_name_none_is_meant(tmp_path: Path) -> None:
     workspace = written({f"p{n}/docker-bake.hcl": "a = 1\n" for n in range(4)}, tmp_path)
     assert not defining(Question("docker bake"), workspace)
