@@ -153,20 +153,27 @@ def _conflicts(touched: Sequence[TouchedFile]) -> Iterator[Finding]:
 def _users(touched: Sequence[TouchedFile], workspace: Workspace) -> Mapping[str, Iterable[RemovedName]]:
     """Files by path, with the names they use that the change took the definition of and that nothing defines now.
 
-    Methods are left out: a base outside of the workspace may have them. So are names of functions of the language.
+    Methods are left out: a base outside of the workspace may have them. So are names of functions of the language, and
+    uses elsewhere of one that the change wrote into the file of its definition, as in `exports.name = other`.
     """
     before, found = defaultdict[str, set[str]](set), defaultdict[str, dict[str, RemovedName]](dict)
+    written = dict[str, set[str]]()
     for one in touched:
+        changed = one.units.file
+        lines = (changed.after_lines[line - 1] for hunk in changed.hunks for line in hunk.after)
+        written[changed.path] = _words(b"\n".join(lines))
         for name, unit in one.units.before.symbols.definitions:
             if one.units.before.units[unit].kind != UnitKind.METHOD:
-                before[name] |= {one.units.file.path, one.units.file.before_path or one.units.file.path}
+                before[name] |= {changed.path, changed.before_path or changed.path}
     after = {name for one in touched for name, _ in one.units.after.symbols.definitions}
     for name in sorted(before.keys() - after):
         removed, symbols = RemovedName(name, before[name]), workspace.symbols
+        passed_on = any(name in written.get(path, ()) for path in removed.paths)
         for number in symbols.using_name(name) if not len(symbols.defining(name)) else ():
             file, user = workspace.units[number]
             own = hasattr(builtins, name) and not written_in(file, {*IMPORTING_NAMES} - {"python"})
-            if not own and user.kind not in (UnitKind.SECTION, UnitKind.BLOCK):
+            elsewhere = passed_on and file.path not in removed.paths
+            if not (own or elsewhere) and user.kind not in (UnitKind.SECTION, UnitKind.BLOCK):
                 found[file.path][name] = removed
     return {path: names.values() for path, names in found.items()}
 

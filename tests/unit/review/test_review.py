@@ -259,6 +259,24 @@ def test_an_import_leads_to_the_file_that_it_names(
     assert [one.start_line for one in review_of(top).findings if one.path == path] == lines
 
 
+@pytest.mark.parametrize(
+    ("origin", "now", "path", "code"),
+    [
+        ("db.js", "exports.gone = require('./b').a;\n", "app.js", "const { gone } = require('./db');\n\ngone(1);\n"),
+        ("db.js", "module.exports = {\n  gone: 1,\n};\n", "app.js", "const { gone } = require('./db');\n\ngone(1);\n"),
+        ("db.ts", "export { gone } from 'lib';\n", "app.ts", "import { gone } from './db';\n\ngone(1);\n"),
+        ("db.py", "from lib import a as gone\n", "app.py", "from db import gone\n\ngone()\n"),
+    ],
+)
+def test_a_name_that_the_file_of_its_definition_passes_on_is_not_still_used(
+    tmp_path: Path, origin: str, now: str, path: str, code: str
+) -> None:
+    top = git.new(tmp_path / "top")
+    git.commit(top, "one", {origin: GONE[Path(origin).suffix], path: code})
+    git.write(top, {origin: now})
+    assert review_of(top).findings == ()
+
+
 def test_a_removed_name_that_the_language_has_is_not_still_used(tmp_path: Path) -> None:
     top, use = git.new(tmp_path / "top"), {"a.py": "def use(x):\n    return max(x)\n", "b.js": "print(max(1));\n"}
     use |= {"c.go": "func use() int {\n\treturn max(1, 2)\n}\n", "d.c": "int use(int x) {\n  return max(x);\n}\n"}
