@@ -105,23 +105,9 @@ class Drafter:
         return [self._profile.score(arrays, unit_offsets, one) for one in states]
 
     @property
-    def has_two_levels(self) -> bool:
-        """True if it can score units roughly, and some units alone: `score_coarsely`, `score_units`."""
-        return isinstance(self._profile, TwoLevelProfile)
-
-    def score_coarsely(
-        self, arrays: Arrays, unit_offsets: Int64, questions: Sequence[QuestionStates]
-    ) -> dict[str, Float32]:
-        """Some scores of every unit for N questions, float32 [N, U] by name, at a fraction of the cost of `score`."""
-        assert isinstance(self._profile, TwoLevelProfile), "ask has_two_levels first"
-        return self._profile.score_coarsely(arrays, unit_offsets, questions)
-
-    def score_units(
-        self, arrays: Arrays, unit_offsets: Int64, units: Int64, question: QuestionStates
-    ) -> dict[str, Float32]:
-        """As `score`, of units int64 [C] alone: float32 [C] by name."""
-        assert isinstance(self._profile, TwoLevelProfile), "ask has_two_levels first"
-        return self._profile.score_units(arrays, unit_offsets, units, question)
+    def two_levels(self) -> TwoLevelProfile | None:
+        """The profile, if it can score all units roughly and some units alone by what `states_of` gives."""
+        return self._profile if isinstance(self._profile, TwoLevelProfile) else None
 
     def states_of(
         self, questions: Sequence[str], code: CodeAtCursor | None, cancellation: Cancellation

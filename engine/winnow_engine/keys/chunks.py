@@ -50,7 +50,7 @@ def _end(texts: Sequence[str], ends: NDArray[np.int64], start: int) -> int:
 
 
 def chunk_hash(path: str, texts: Sequence[str]) -> str:
-    """Names all that the keys of a chunk depend on."""
+    """Names all that the keys of a chunk depend on; without texts, the record of a file's last version."""
     digest = hashlib.blake2b(path.encode("utf-8", "surrogateescape"), digest_size=20)
     for text in texts:
         data = text.encode("utf-8", "replace")
@@ -120,11 +120,6 @@ class PlannedFile:
             "ends": np.array([one.stop for one in self.ranges], np.int32),
             "keys": np.frombuffer(bytes.fromhex(self.file.units_key), np.uint8),
         }
-
-
-def path_key(path: str) -> str:
-    """The name of the record of a file's last version."""
-    return hashlib.blake2b(path.encode("utf-8", "surrogateescape"), digest_size=20).hexdigest()
 
 
 def _some(keys: FileKeys, first: int, end: int) -> FileKeys:

@@ -21,7 +21,7 @@ from winnow_engine.errors import WorkspaceError
 from winnow_engine.fleet.fleet import Fleet
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.keys.chunks import PlannedFile, earlier_chunks, path_key
+from winnow_engine.keys.chunks import PlannedFile, chunk_hash, earlier_chunks
 from winnow_engine.keys.key_lookup import (
     EncodedUnits,
     KeyLookup,
@@ -185,7 +185,7 @@ class KeyCache:
         def store(one: PlannedFile) -> None:
             writer.put(one.file.units_key, record_of(one.whole()))
             if one.large:
-                chunks.put(path_key(one.file.local_path), one.record())
+                chunks.put(chunk_hash(one.file.local_path, ()), one.record())
 
         def finish() -> None:
             while planned and planned[0].complete:
@@ -205,7 +205,7 @@ class KeyCache:
         """A file with the keys of those of its chunks that were in its last version."""
         planned = PlannedFile.of(file)
         if planned.large:
-            key = path_key(file.local_path)
+            key = chunk_hash(file.local_path, ())
             for record in self._store.get(self._chunks, [key]).values():
                 name = record["keys"].tobytes().hex()
                 for whole in self._store.get(self._namespace, [name]).values():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import Scores
+from winnow_engine.encoder.profile import QuestionStates, TwoLevelProfile
 from winnow_engine.index.postings import NO_PLACE
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Scope
@@ -120,13 +121,17 @@ class WorkspaceKeys:
                 found[name][..., part.units[part.live]] = values[..., part.live]
         return found
 
-    def in_parts(self, units: NDArray[np.int64]) -> Iterator[tuple[KeyBlock, NDArray[np.int64], NDArray[np.int64]]]:
-        """Each part that has some of these units, with their k in it and their places in `units`, int64 [N] each."""
+    def scored(self, units: NDArray[np.int64], profile: TwoLevelProfile, states: QuestionStates) -> dict[str, Scores]:
+        """A profile's scores of units that have keys, by name, float32 [N] each."""
+        found: dict[str, Scores] = {}
         part_of, row_of = self._rows_of_units
         for number, part in enumerate(self.parts):
             places = np.flatnonzero(part_of[units] == number)
             if len(places):
-                yield part, row_of[units[places]], places
+                rows = row_of[units[places]]
+                for name, values in profile.score_units(part.arrays, part.offsets, rows, states).items():
+                    found.setdefault(name, np.empty(len(units), np.float32))[places] = values
+        return found
 
     @cached_property
     def _rows_of_units(self) -> tuple[NDArray[np.int8], NDArray[np.int64]]:

@@ -223,19 +223,14 @@ class Attribution:
 
 def drafter_scores(ranked: Ranked, spans: Sequence[Span], cancellation: Cancellation) -> SentenceScores:
     """The drafter's scores of sentences: it reads the sentence alone, for the spans have keys."""
-    workspace, drafter = ranked.workspace, ranked.drafter
-    units = np.array([workspace.unit_at(one.path, one.start_line) for one in spans], np.int64)
-    if not drafter.has_two_levels or not (ranked.keys.unit_tokens[units] > 0).all():
+    drafter, profile = ranked.drafter, ranked.drafter.two_levels
+    units = np.array([ranked.workspace.unit_at(one.path, one.start_line) for one in spans], np.int64)
+    if profile is None or not (ranked.keys.unit_tokens[units] > 0).all():
         return no_scores
-    rows = list(ranked.keys.in_parts(units))
 
     def scores(sentence: str) -> dict[str, Scores]:
         (states,) = drafter.states_of([sentence], None, cancellation)
-        found: dict[str, Scores] = {}
-        for part, own, places in rows:
-            for name, values in drafter.score_units(part.arrays, part.offsets, own, states).items():
-                found.setdefault(name, np.zeros(len(units), np.float32))[places] = values
-        return found
+        return ranked.keys.scored(units, profile, states)
 
     return scores
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Cancellation, Scores
 from winnow_engine.encoder.drafter import Drafter
-from winnow_engine.encoder.profile import QuestionStates
+from winnow_engine.encoder.profile import QuestionStates, TwoLevelProfile
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.keys.workspace_keys import WorkspaceKeys
 from winnow_engine.question import Question
@@ -55,18 +55,20 @@ def search(
     `budget_tokens` are to be kept, None for a usual amount. Raises CancelledError.
     """
     large = keys.tokens >= LEAST_TOKENS and (budget_tokens or 0) <= MOST_BUDGET
-    if not (large and drafter.has_two_levels) or keys.missing_tokens:
+    profile = drafter.two_levels if large and not keys.missing_tokens else None
+    if profile is None:
         return ask_drafter(workspace, keys, drafter, question, cancellation)
-    return TwoLevelSearch(workspace, keys, drafter, USUAL).ask(question, cancellation)
+    return TwoLevelSearch(workspace, keys, drafter, profile).ask(question, cancellation)
 
 
 @dataclass(frozen=True, slots=True)
 class TwoLevelSearch:
-    """Questions about a workspace all of whose units have keys, to a drafter that `has_two_levels`."""
+    """Questions about a workspace all of whose units have keys, to a drafter with such a profile."""
 
     workspace: Workspace
     keys: WorkspaceKeys
     drafter: Drafter
+    profile: TwoLevelProfile
     breadth: Breadth = USUAL
 
     def ask(self, located: Question, cancellation: Cancellation) -> ScoringInput:
@@ -75,7 +77,7 @@ class TwoLevelSearch:
         texts = () if question.code else subquestions_of(question.text)
         states = self.drafter.states_of([question.search_text, *texts], question.code, cancellation)
         coarse = self.keys.scattered(
-            (part, self.drafter.score_coarsely(part.arrays, part.offsets, states)) for part in self.keys.parts
+            (part, self.profile.score_coarsely(part.arrays, part.offsets, states)) for part in self.keys.parts
         )
         of_each = [{name: scores[n] for name, scores in coarse.items()} for n in range(len(states))]
         always = self._always(located)
@@ -93,7 +95,7 @@ class TwoLevelSearch:
         matches, table = Matches(self.workspace, question), self.workspace.file_table
         chosen = united([always, *self._sources(matches, coarse)])
         candidates = Candidates(chosen, table.unit_sample, int(self.workspace.unit_starts[-1]))
-        scores = self._scored(candidates.units, states)
+        scores = self.keys.scored(candidates.units, self.profile, states)
         first = ScoringInput(
             self.workspace, question, scores, (), candidates, _moments(coarse, candidates), known_matches=matches
         )
@@ -102,17 +104,10 @@ class TwoLevelSearch:
         wider, more = candidates.with_more(found), np.setdiff1d(found, candidates.units)
         if len(more):
             order = np.argsort(np.concatenate([candidates.units, more]), kind="stable")
-            added = self._scored(more, states)
+            added = self.keys.scored(more, self.profile, states)
             scores = {name: np.concatenate([values, added[name]])[order] for name, values in scores.items()}
         moments = _moments(coarse, wider)
         return replace(first, candidates=wider, drafter_scores=scores, moments=moments, links=links)
-
-    def _scored(self, units: NDArray[np.int64], states: QuestionStates) -> dict[str, Scores]:
-        found: dict[str, Scores] = {}
-        for part, rows, places in self.keys.in_parts(units):
-            for name, scores in self.drafter.score_units(part.arrays, part.offsets, rows, states).items():
-                found.setdefault(name, np.empty(len(units), np.float32))[places] = scores
-        return found
 
     def _always(self, located: Question) -> NDArray[np.int64]:
         """Units that may be kept whatever their score: at the cursor, in the question's scope, near a change."""

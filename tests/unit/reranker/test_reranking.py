@@ -219,7 +219,7 @@ def test_as_many_tokens_are_read_as_may_take_their_time(workspace: Workspace, to
 
 
 class Reading(Words):
-    vocabulary, template, place, has_two_levels = Letters(), Template(), "resident", False
+    vocabulary, template, place, two_levels = Letters(), Template(), "resident", None
 
 
 def test_the_assistant_reads_what_leads_and_says_how_long_that_took(tmp_path: Path) -> None:

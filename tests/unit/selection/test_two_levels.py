@@ -37,10 +37,9 @@ QUESTIONS = (
 class Drawn:
     """Scores are normal; `maxsim` agrees with `pooled` more or less. `scored` counts the units scored in full."""
 
-    has_two_levels = True
-
     def __init__(self, units: int) -> None:
         self.units, self.scored = units, 0
+        self.two_levels: Drawn | None = self
 
     def scores(self, text: str) -> dict[str, np.ndarray]:
         random = np.random.default_rng(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little"))
@@ -92,7 +91,7 @@ def exhaustive(workspace: Workspace, question: Question) -> ScoringInput:
 
 def two_levels(workspace: Workspace, question: Question, breadth: Breadth) -> ScoringInput:
     drafter: Any = Drawn(len(workspace.units))
-    return TwoLevelSearch(workspace, keys_of(workspace), drafter, breadth).ask(question, Cancellation())
+    return TwoLevelSearch(workspace, keys_of(workspace), drafter, drafter, breadth).ask(question, Cancellation())
 
 
 @pytest.mark.parametrize("text", QUESTIONS)
@@ -142,5 +141,5 @@ def test_the_small_the_incomplete_and_the_much_kept_are_scored_whole(
     assert candidates(keys, budget=100_000) is None
     assert candidates(keys_of(workspace, tokens=8)) is None
     assert candidates(replace(keys, missing_tokens=1)) is None
-    drafter.has_two_levels = False
+    drafter.two_levels = None
     assert candidates(keys) is None
