@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
+from winnow_engine.core import UnitKind
 from winnow_engine.index.bm25 import stems
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.overview_words import says_nothing_else
 
 _MOST_OF_ROLE, _MOST_OF_NAME = 16, 3
+_SECTION = list(UnitKind).index(UnitKind.SECTION)
 _ROLES = {
     r"ci|continuous integration|(?:github|gitlab) (?:actions?|workflows?|ci|pipelines?)|(?<=\w )workflows?": r"""
         (?:[^/]+/)?(?:\.github/workflows/[^/]+|\.gitlab-ci\.ya?ml|\.travis\.ya?ml|\.circleci/config\.ya?ml
@@ -51,12 +52,17 @@ def _of_role(said: str, workspace: Workspace) -> list[int]:
 
 
 def _of_name(said: str, workspace: Workspace) -> list[int]:
-    """Files that are named so, perhaps with their folder; of one word before "config" or the like, no code."""
+    """Files that are named so, perhaps with their folder, but no documents; no code for one word before "config"."""
     table, about = workspace.file_table, _FILE.sub("", said)
     for words in dict.fromkeys((said, about)):
-        files: Iterable[int] = table.by_words.get(re.sub(r"\W", "", words), ())
+        files = [n for n in table.by_words.get(re.sub(r"\W", "", words), ()) if not _is_document(n, workspace)]
         if len(words.split()) == 1:
             files = [n for n in files if words != said and not (table.define[n] and "." in table.paths[n])]
         if files:
-            return [*files]
+            return files
     return []
+
+
+def _is_document(number: int, workspace: Workspace) -> bool:
+    """True for a file with headings: code of the same words may be meant as well."""
+    return _SECTION in workspace.unit_kinds[range(*workspace.unit_starts[number : number + 2].tolist())]

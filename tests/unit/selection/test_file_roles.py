@@ -10,8 +10,9 @@ from winnow_engine.selection.definitions import defining
 from ..conftest import written
 
 PATHS = """.circleci/config.yml .github/workflows/ci.yml .github/workflows/linux-tests.yml .rubocop.yml
-    .rubocop_todo.yml CHANGES Makefile docker-compose.yml docker/Dockerfile eslint.config.js misc/bash-completion
-    mkdocs.yml src/parser.py src/themes/dark.css src/workflow.py test/Dockerfile tests/mkdocs.yml"""
+    .rubocop_todo.yml CHANGES Makefile docs/dark-mode.md docker-compose.yml docker/Dockerfile eslint.config.js
+    misc/bash-completion mkdocs.yml src/parser.py src/themes/dark.css src/workflow.py test/Dockerfile
+    tests/mkdocs.yml"""
 
 
 @pytest.mark.parametrize(
@@ -34,12 +35,14 @@ PATHS = """.circleci/config.yml .github/workflows/ci.yml .github/workflows/linux
         ("bash completion script", "misc/bash-completion"),
         ("dark theme", "src/themes/dark.css"),
         ("parser settings", ""),
+        ("dark mode", ""),
         ("mkdocs", ""),
         ("how does the dark theme look on wide screens?", ""),
     ],
 )
 def test_a_file_is_meant_by_what_it_is_for(tmp_path: Path, text: str, paths: str) -> None:
     code = {"src/parser.py": "def parse():\n    pass\n", "src/workflow.py": "def run():\n    pass\n"}
+    code["docs/dark-mode.md"] = "# Dark mode\n\nIt is dark.\n"
     workspace = written(dict.fromkeys(PATHS.split(), "text: 1\n") | code, tmp_path)
     assert {workspace.units[unit][0].path for unit in defining(Question(text), workspace)} == {*paths.split()}
 
