@@ -61,13 +61,15 @@ class FileTable:
 
     @cached_property
     def by_words(self) -> Mapping[str, Sequence[int]]:
-        """Numbers of files by the letters of their names: `pools/core.py` by `core`, `poolscore` and `corepool`."""
+        """Numbers of files by the letters of their names: `pools/core.py` by core, corepy, poolscore and corepool."""
         found: dict[str, list[int]] = defaultdict(list)
         for number, path in enumerate(self.paths):
             folder, _, name = path.lower().rpartition("/")
             stem, folder = name.lstrip("._").partition(".")[0], folder.rpartition("/")[2]
-            for words in {stem, folder + stem, stem + folder.removesuffix("s")}:
-                found[_NO_LETTER.sub("", words)].append(number)
+            for words in {
+                _NO_LETTER.sub("", one) for one in (stem, name, folder + stem, stem + folder.removesuffix("s"))
+            }:
+                found[words].append(number)
         return found
 
     @cached_property

@@ -26,7 +26,7 @@ _WORDS = re.compile(r"\W*[^\W\d_]\w*(?:[ -]\w+){0,4}\W*")
 def files_meant(text: str, workspace: Workspace) -> list[int]:
     """Numbers of the files that a text of at most five words means by their role or their names.
 
-    Those of tests only without others; none if there are too many.
+    Those of tests only without others; of too many, that at the top.
     """
     if not _WORDS.fullmatch(text):
         return []
@@ -34,7 +34,7 @@ def files_meant(text: str, workspace: Workspace) -> list[int]:
     tests = {n for n in table.are_tests.nonzero()[0].tolist() if "/." not in f"/{table.paths[n]}"}
     for files, most in ((_of_role(said, workspace), _MOST_OF_ROLE), (_of_name(said, workspace), _MOST_OF_NAME)):
         if files := [n for n in files if n not in tests] or files:
-            return files if len(files) <= most else []
+            return files if len(files) <= most else [n for n in files if "/" not in table.paths[n]]
     return []
 
 

@@ -36,6 +36,8 @@ PATHS = """.circleci/config.yml .github/workflows/ci.yml .github/workflows/linux
         ("dark theme", "src/themes/dark.css"),
         ("parser settings", ""),
         ("dark mode", ""),
+        ("docker-compose yml", "docker-compose.yml"),
+        ("Mkdocs yml", "mkdocs.yml"),
         ("mkdocs", ""),
         ("how does the dark theme look on wide screens?", ""),
     ],
@@ -55,6 +57,8 @@ def test_a_workspace_may_have_several_folders(tmp_path: Path) -> None:
     assert [file.path for file, _ in units] == ["app/.github/workflows/tests.yml"]
 
 
-def test_of_too_many_files_of_a_name_none_is_meant(tmp_path: Path) -> None:
-    workspace = written({f"p{n}/docker-bake.hcl": "a = 1\n" for n in range(4)}, tmp_path)
+def test_of_too_many_files_of_a_name_that_at_the_top_is_meant(tmp_path: Path) -> None:
+    paths = ["package.json", *(f"p{n}/{name}" for n in range(4) for name in ("package.json", "docker-bake.hcl"))]
+    workspace = written(dict.fromkeys(paths, "a = 1\n"), tmp_path)
     assert not defining(Question("docker bake"), workspace)
+    assert [workspace.units[n][0].path for n in defining(Question("package json"), workspace)] == ["package.json"]
