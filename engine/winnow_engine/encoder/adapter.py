@@ -63,8 +63,9 @@ class AdapterProfile:
         try:
             self.tensors, self.scale = read_tensors(path)
             self._maxsim, self._pool = (_head(self.tensors, name) for name in ("maxsim", "pool"))
-            self._updates = LowRankUpdates(self.tensors, self.scale)
-            self.layers, self.rank = self._updates.layers, self._updates.rank
+            updates = LowRankUpdates(self.tensors, self.scale)
+            self.merge: Merge = updates.merged
+            self.layers, self.rank = updates.layers, updates.rank
         except BAD_FILE as error:
             raise ProfileError(f"{path} is not a drafter adapter: {error}") from error
         if width is not None and self._maxsim.k.shape[1] != width:
@@ -72,11 +73,6 @@ class AdapterProfile:
                 f"{path} belongs to a drafter with {self._maxsim.k.shape[1]} columns, this one has {width}"
             )
         self.identity = "adapter-" + hash_of(path)
-
-    @property
-    def merge(self) -> Merge:
-        """The updates of the drafter's matrices."""
-        return self._updates.merged
 
     @property
     def readout(self) -> Readout:

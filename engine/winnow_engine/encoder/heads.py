@@ -61,17 +61,13 @@ class HeadsProfile:
         if not heads:
             raise ProfileError("a heads profile needs at least one scoring head")
         self._heads, self._group = tuple(heads), group
+        self.merge: Merge = unchanged
         self._centres: dict[int, Float32] = {}
         self._centring = threading.Lock()
         self.layers = 1 + max(h.layer for h in heads)
         self.taps = frozenset(h.layer for h in heads)
         kept = sorted({self._key_head(h) for h in heads})
         self.identity = "heads-" + hashlib.sha256(repr(("int8", kept)).encode()).hexdigest()[:16]
-
-    @property
-    def merge(self) -> Merge:
-        """The weights stay as they are."""
-        return unchanged
 
     def read(self, encoder: Encoder, batch: Batch, runs: Int32, check: Callable[[], None]) -> ReadArrays:
         """See `Profile`: the pre-RoPE keys of every KV head a scoring head reads."""

@@ -81,16 +81,6 @@ class WorkspaceKeys:
         return KeyBlock(self.units, np.cumsum([0, *sizes[order]]), arrays)
 
     @property
-    def offsets(self) -> NDArray[np.int64]:
-        """The k-th of `units` is the rows offsets[k]:offsets[k+1], int64 [K+1], of `arrays`."""
-        return self.joined.offsets
-
-    @property
-    def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """The arrays of all parts in one; part by part costs no copy."""
-        return self.joined.arrays
-
-    @property
     def tokens(self) -> int:
         """The tokens of the units that have keys."""
         return int(self.unit_tokens.sum(dtype=np.int64))

@@ -173,7 +173,7 @@ def ask_drafter(
     """
     asked = without_drafter(workspace, question)
     texts = [asked.text, *(one.question.text for one in asked.subquestions)]
-    found = drafter.score(keys.arrays, keys.offsets, texts, asked.question.code, cancellation)
+    found = drafter.score(keys.joined.arrays, keys.joined.offsets, texts, asked.question.code, cancellation)
     of_each = zip([asked, *asked.subquestions], found, strict=True)
     whole, *subquestions = (replace(one, drafter_scores=keys.by_unit(scores)) for one, scores in of_each)
     return replace(whole, subquestions=tuple(subquestions))

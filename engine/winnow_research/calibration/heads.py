@@ -75,7 +75,7 @@ def _measure(
     cache: KeyCache, profile: HeadsProfile, scene: Scene, progress: ProgressSink, cancellation: Cancellation
 ) -> Iterator[MeasuredQuestion]:
     workspace = Workspace(indexed(scene.files))
-    keys = cache.of(workspace, progress, cancellation)
+    keys = cache.of(workspace, progress, cancellation).joined
     unasked = None
     for case in scene.cases:
         (states,) = cache.drafter.states_of([case.question.text], None, cancellation)

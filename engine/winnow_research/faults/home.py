@@ -136,8 +136,8 @@ class Indexed:
             self.read.unit_bytes,
             self.read.unit_kinds,
             self.keys.unit_tokens,
-            self.keys.offsets,
-            *(self.keys.arrays[name] for name in sorted(self.keys.arrays)),
+            self.keys.joined.offsets,
+            *(self.keys.joined.arrays[name] for name in sorted(self.keys.joined.arrays)),
         ):
             found.update(np.ascontiguousarray(array).tobytes())
         return found.hexdigest()

@@ -62,20 +62,20 @@ class Home:
 
 def check(workspace: Workspace, keys: WorkspaceKeys) -> None:
     """That all units have their own keys, part by part and joined."""
-    assert keys.units.tolist() == list(range(len(workspace.units)))
-    assert keys.missing_tokens == 0
+    assert (keys.units.tolist(), keys.missing_tokens) == (list(range(len(workspace.units))), 0)
+    joined = keys.joined
     for number, (file, unit) in enumerate(workspace.units):
         text = file.text_of(unit)
         words = text.split() or [text]
         assert keys.unit_tokens[number] == len(words)
-        rows = keys.arrays["codes"][keys.offsets[number] : keys.offsets[number + 1]]
+        rows = joined.arrays["codes"][joined.offsets[number] : joined.offsets[number + 1]]
         assert rows.tolist() == [[len(word) % 100, ord(word[0]) % 100] for word in words]
-        assert keys.arrays["pooled"][number].tolist() == [len(text) % 1000] * BANDS
+        assert joined.arrays["pooled"][number].tolist() == [len(text) % 1000] * BANDS
     for part in keys.parts:
         for k in part.live.tolist():
             number = int(part.units[k])
             mine = part.arrays["codes"][part.offsets[k] : part.offsets[k + 1]]
-            assert mine.tolist() == keys.arrays["codes"][keys.offsets[number] : keys.offsets[number + 1]].tolist()
+            assert mine.tolist() == joined.arrays["codes"][joined.offsets[number] : joined.offsets[number + 1]].tolist()
 
 
 @pytest.fixture
@@ -99,8 +99,8 @@ def test_what_was_encoded_is_mapped_by_the_next_process(home: Home) -> None:
     check(workspace, keys)
     assert home.drafter.encoded == ["a.py", "b.py", "sub/c.py"]
     assert len(home.packs) == len(keys.parts) == 1
-    assert not keys.arrays["codes"].flags.writeable
-    assert keys.arrays["codes"] is keys.parts[0].arrays["codes"]  # no copy
+    assert not keys.joined.arrays["codes"].flags.writeable
+    assert keys.joined.arrays["codes"] is keys.parts[0].arrays["codes"]  # no copy
 
 
 def test_an_edit_encodes_the_file_and_leaves_the_pack_as_it_is(home: Home) -> None:
@@ -236,8 +236,8 @@ def test_an_edit_in_a_large_file_encodes_what_is_near(home: Home, seed: int) -> 
         _, fresh = scratch.keys()
         assert len(scratch.drafter.encoded) > 10
         assert keys.unit_tokens.tolist() == fresh.unit_tokens.tolist()
-        for name, array in keys.arrays.items():
-            np.testing.assert_array_equal(array, fresh.arrays[name])
+        for name, array in keys.joined.arrays.items():
+            np.testing.assert_array_equal(array, fresh.joined.arrays[name])
     assert workspace.file_number("large.py") is not None
 
 
