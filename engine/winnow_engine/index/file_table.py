@@ -66,9 +66,9 @@ class FileTable:
         for number, path in enumerate(self.paths):
             folder, _, name = path.lower().rpartition("/")
             stem, folder = name.lstrip("._").partition(".")[0], folder.rpartition("/")[2]
-            for words in {
-                _NO_LETTER.sub("", one) for one in (stem, name, folder + stem, stem + folder.removesuffix("s"))
-            }:
+            tool = stem.removesuffix("rc") if name.startswith(".") else stem  # `.eslintrc.json`
+            names = stem, tool, name, folder + stem, stem + folder.removesuffix("s")
+            for words in {_NO_LETTER.sub("", one) for one in names}:
                 found[words].append(number)
         return found
 

@@ -9,7 +9,7 @@ from winnow_engine.selection.definitions import defining
 
 from ..conftest import written
 
-PATHS = """.circleci/config.yml .github/workflows/ci.yml .github/workflows/linux-tests.yml .rubocop.yml
+PATHS = """.circleci/config.yml .prettierrc.json .github/workflows/ci.yml .github/workflows/linux-tests.yml .rubocop.yml
     .rubocop_todo.yml CHANGES Makefile docs/dark-mode.md docker-compose.yml docker/Dockerfile eslint.config.js
     misc/bash-completion mkdocs.yml src/parser.py src/themes/dark.css src/workflow.py test/Dockerfile
     tests/mkdocs.yml"""
@@ -34,6 +34,7 @@ PATHS = """.circleci/config.yml .github/workflows/ci.yml .github/workflows/linux
         ("mkdocs config", "mkdocs.yml"),
         ("bash completion script", "misc/bash-completion"),
         ("dark theme", "src/themes/dark.css"),
+        ("prettier config", ".prettierrc.json"),
         ("parser settings", ""),
         ("dark mode", ""),
         ("docker-compose yml", "docker-compose.yml"),
