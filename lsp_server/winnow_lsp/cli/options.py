@@ -63,7 +63,7 @@ def _read() -> str:
     given = sys.stdin.buffer.read(_MOST_INPUT + 1)
     if len(given) > _MOST_INPUT:
         raise click.UsageError(
-            f"more than {_MOST_INPUT:,} bytes were piped in: pass on the part that matters, as `tail -c 100000` does"
+            f"more than {_MOST_INPUT:,} bytes were piped in: pass on the part that matters, as `tail -c 10000` does"
         )
     from winnow_engine.index.file_text import as_utf8
 

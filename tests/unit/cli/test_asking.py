@@ -66,7 +66,7 @@ def test_a_pipe_in_which_nothing_begins_is_given_up(
 def test_more_than_a_question_can_have_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("winnow_lsp.cli.options._MOST_INPUT", 10)
     assert asked("Why?", b"0123456789", monkeypatch).text.endswith("0123456789\n```")
-    with pytest.raises(click.UsageError, match=r"more than 10 bytes were piped in.*tail"):
+    with pytest.raises(click.UsageError, match=r"more than 10 bytes were piped in.*`tail -c 10000`"):
         asked("Why?", b"0123456789a", monkeypatch)
 
 
