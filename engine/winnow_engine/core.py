@@ -34,6 +34,10 @@ class UnitKind(StrEnum):
     BLOCK = "block"
 
 
+FUNCTIONS = (UnitKind.FUNCTION, UnitKind.METHOD)
+DEFINITIONS = (*FUNCTIONS, UnitKind.CLASS_HEADER)
+
+
 @dataclass(frozen=True, slots=True)
 class Unit:
     """A run of whole lines of one file that is kept or dropped whole. A file's units tile it, in order.

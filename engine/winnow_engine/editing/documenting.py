@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from winnow_engine.core import UnitKind
+from winnow_engine.core import DEFINITIONS
 from winnow_engine.editing.changes import FileEdit, LineEdit, inserting
 from winnow_engine.editing.edited_lines import fenced
 from winnow_engine.editing.reply import indentation
@@ -20,7 +20,6 @@ from winnow_engine.index.outline import Definition, ParsedFile, parse_or_plain
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
 
-_DEFINITIONS = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)
 _STRING = re.compile(r"""\s*[rRuUbB]{0,2}["']""")
 _DOCSTRING = re.compile(r'("""|\'\'\')(.*?)\1', re.DOTALL)
 _MARK = re.compile(r"\s*(///?|/\*\*?|\*/|\*|#|---?)(?!\[) ?")
@@ -70,7 +69,7 @@ def _instruction(definition: Definition, language: Language) -> str:
 
 
 def _around(parsed: ParsedFile, line: int) -> Definition:
-    found = [one for one in parsed.outline.definitions if one.kind in _DEFINITIONS and one.first <= line <= one.last]
+    found = [one for one in parsed.outline.definitions if one.kind in DEFINITIONS and one.first <= line <= one.last]
     if not found:
         raise NotApplicableError("put the cursor on the function, method or class to document")
     return found[-1]

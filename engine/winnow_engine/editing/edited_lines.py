@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from winnow_engine.core import UnitKind
+from winnow_engine.core import FUNCTIONS
 from winnow_engine.errors import EditError
 from winnow_engine.index.file_text import MARKED, NOTEBOOK
 from winnow_engine.index.indexed_file import IndexedFile
@@ -19,7 +19,6 @@ from winnow_engine.question import Cursor
 
 _MOST_LINES = 150  # of a passage that a target writes anew
 _AROUND = 50  # lines around the cursor, at most, of a longer one
-_FUNCTIONS = (UnitKind.FUNCTION, UnitKind.METHOD)
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ def lines_to_edit(workspace: Workspace, cursor: Cursor) -> EditedLines:
     file = workspace.file(cursor.path)
     numbers = workspace.units_at(cursor.path, cursor.start_line, cursor.end_line)
     parsed = parse_or_plain(file.local_path, file.data)
-    functions = [one for one in parsed.outline.definitions if one.kind in _FUNCTIONS]
+    functions = [one for one in parsed.outline.definitions if one.kind in FUNCTIONS]
     around = [one for one in functions if one.first <= cursor.start_line and cursor.end_line <= one.last]
     if around:
         found = EditedLines(file, around[-1].first, around[-1].last, around[-1])

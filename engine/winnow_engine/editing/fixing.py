@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from winnow_engine.core import Unit, UnitKind
+from winnow_engine.core import DEFINITIONS, Unit, UnitKind
 from winnow_engine.editing.changes import FileEdit, LineEdit, inserting, replacing
 from winnow_engine.editing.edited_lines import EditedLines, lines_to_edit
 from winnow_engine.editing.reply import reindented
@@ -19,7 +19,6 @@ from winnow_engine.index.symbols import analyse
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
 
-_DEFINITIONS = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)
 _COMMENT = re.compile(r"\s*(#|//|/\*|\*|--|@)")
 _ELISION = re.compile(
     r"(\.{3}|…)(.*(\.{3}|…))?$|(#|//|\{?/\*|\*\s|--|<!--|[%;]|\.{3}|…)\W*"
@@ -91,7 +90,7 @@ def _is_part(passage: EditedLines, new: Sequence[str]) -> bool:
 
 def _of_function(passage: EditedLines, pieces: Sequence[_SnippetUnit]) -> list[str]:
     """The lines of the function that was to be fixed. The last definition of the name counts, as it does when run."""
-    found = [piece for piece in pieces if piece.kind in _DEFINITIONS and piece.name == passage.name]
+    found = [piece for piece in pieces if piece.kind in DEFINITIONS and piece.name == passage.name]
     if found:
         return list(found[-1].lines)
     lines = [line for piece in pieces for line in piece.lines]

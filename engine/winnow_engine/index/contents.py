@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from winnow_engine.core import Unit, UnitKind
+from winnow_engine.core import DEFINITIONS, Unit, UnitKind
 from winnow_engine.errors import PositionError
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
 
-_NAMED = frozenset({UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER, UnitKind.SECTION, UnitKind.TOP_LEVEL})
+_NAMED = (*DEFINITIONS, UnitKind.SECTION, UnitKind.TOP_LEVEL)
 
 
 @dataclass(frozen=True, slots=True)

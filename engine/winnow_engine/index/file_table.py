@@ -13,12 +13,12 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import UnitKind
+from winnow_engine.core import DEFINITIONS, UnitKind
 from winnow_engine.index.name_rules import ABOVE, is_test, module_of
 from winnow_engine.index.words import UNSPACED
 
 SAMPLE_UNITS = 512  # a mean they give is off by 1/23 of a deviation, less what candidates tell
-_DEFINITIONS = [list(UnitKind).index(kind) for kind in (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)]
+_DEFINITIONS = [list(UnitKind).index(kind) for kind in DEFINITIONS]
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _NAME = re.compile(  # `src/app.py`, `.github/ci.yml`, `routes/+page.ts`, `app/(auth)/[id]/page.tsx`
     r"(?<![\w./)\]-])(?<!/[@+$])(?!(?<=\[)\[)"  # in linear time

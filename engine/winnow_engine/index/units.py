@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from winnow_engine.core import Unit, UnitKind
+from winnow_engine.core import FUNCTIONS, Unit, UnitKind
 from winnow_engine.index.lines import Lines
 from winnow_engine.index.outline import ParsedFile
 
@@ -72,8 +72,6 @@ _CLOSING = re.compile(rb"\s*(?:$|[)\]}]|end\b|#\s*endif\b)")
 # So little code between two methods (an access specifier, a field) is not worth a unit.
 _SMALL_GAP_BYTES = 80
 
-_WHOLE = (UnitKind.FUNCTION, UnitKind.METHOD)
-
 
 @dataclass(frozen=True)
 class _LineRun:
@@ -95,7 +93,7 @@ def tile(parsed: ParsedFile, lines: Lines) -> tuple[Unit, ...]:
         heads = owner is not None and run.kind is owner.kind
         parent = unit_of.get(owner.parent if owner and heads else run.owner)
         name = owner.name if owner and heads else ""
-        whole = run.kind in _WHOLE
+        whole = run.kind in FUNCTIONS
         for first, last in [(run.first, run.last)] if whole else pieces(parsed, run.first, run.last):
             units.append(Unit(run.kind, name, *lines.span(first, last), first, last, parent))
             if heads and run.owner not in unit_of:

@@ -16,7 +16,7 @@ from winnow_engine.changes.changed import Changes
 from winnow_engine.changes.diff_text import TouchedFile
 from winnow_engine.changes.question import touched_files
 from winnow_engine.changes.units import ChangedUnit
-from winnow_engine.core import UnitKind
+from winnow_engine.core import DEFINITIONS, UnitKind
 from winnow_engine.index.lines import text_lines
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.markdown import block, code
@@ -27,7 +27,7 @@ _MOST_LINES, _MOST_BYTES = 60, 6_000  # of a unit, which an answer repeats
 _MOST_CORRECTIONS = 3  # of a unit: more are a matter of style
 _ALIKE = 0.5
 _COMPARED = 400  # characters of a line: all of two long ones would take minutes
-_CODE = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER, UnitKind.TOP_LEVEL)
+_CODE = (*DEFINITIONS, UnitKind.TOP_LEVEL)
 _BLOCK = re.compile(r"(`{3,})[^\n]*\n(.*?)(\1|\Z)", re.DOTALL)
 _COMMENT = re.compile(r'#(?!(?:define|elif|if|ifdef|ifndef|include)\b)|//|/\*|\*(?:[\s/]|$)|--(?:\s|$)|;|"""')
 _SPACE = re.compile(r"""("[^"]*"|'[^']*')|\s+""")  # or a string, in which it counts

@@ -15,7 +15,7 @@ from posixpath import normpath
 
 from tree_sitter import Node
 
-from winnow_engine.core import UnitKind
+from winnow_engine.core import FUNCTIONS, UnitKind
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.outline import parse_or_plain
@@ -26,7 +26,6 @@ IMPORTING_NAMES = ("component", "javascript", "python", "rust", "tsx", "typescri
 """Languages whose imports say which names they bring."""
 _SEEING_FOLDERS = ("csharp", "go", "java", "kotlin", "php", "scala", "swift")  # without an import
 _ALL_NAMES = re.compile(rb"\bimport\s+\*(?!\s*as\b)")
-_FUNCTIONS = (UnitKind.FUNCTION, UnitKind.METHOD)
 _MOST_PLACES = 1_000  # of a name in a file
 _NAMED = re.compile(r"[^\s\"'`<>(){},;]+")  # in an import: a module, a name or a keyword
 _DOTS = re.compile(r"\A\.+")  # of a relative import, which is read from the top of the workspace
@@ -129,7 +128,7 @@ def _lines(removed: RemovedName, file: IndexedFile, syntax: Syntax) -> list[int]
         elif member or _LABEL.fullmatch(role):
             continue
         elif not _USE.fullmatch(role) or _is_unsure(node, role, syntax):
-            if file.units[unit].kind not in _FUNCTIONS:
+            if file.units[unit].kind not in FUNCTIONS:
                 return []
             local.add(unit)
         found.setdefault(unit, node.start_point.row + 1)

@@ -11,7 +11,7 @@ from itertools import chain
 
 import numpy as np
 
-from winnow_engine.core import UnitKind
+from winnow_engine.core import DEFINITIONS, UnitKind
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.name_rules import module_of
 from winnow_engine.index.names import folded
@@ -22,8 +22,7 @@ from winnow_engine.selection.literals import flag_names, having_literal, having_
 from winnow_engine.selection.overview_words import names_nothing_else, says_nothing, says_nothing_else
 from winnow_engine.selection.subquestions import subquestions_of
 
-_DEFINING = (UnitKind.CLASS_HEADER, UnitKind.FUNCTION, UnitKind.METHOD)
-CLASS, *_CALLABLE, _IMPORTS, _LOOSE = map(list(UnitKind).index, (*_DEFINING, UnitKind.IMPORTS, UnitKind.TOP_LEVEL))
+*_CALLABLE, CLASS, _IMPORTS, _LOOSE = map(list(UnitKind).index, (*DEFINITIONS, UnitKind.IMPORTS, UnitKind.TOP_LEVEL))
 _MOST_OF_BARE, _MOST_OF_SUBJECT = 16, 4  # definitions of a name; of one with more, none is meant
 _MOST_SUBJECTS, _LONGEST = 3, 500  # names, and characters of a question
 _NAME = r"[^\W\d][\w$]*(?:(?:\.|::|#|->|\\)[\w$]+)*"

@@ -8,7 +8,7 @@ from typing import Any
 
 from lsprotocol import types
 
-from winnow_engine.core import UnitKind
+from winnow_engine.core import FUNCTIONS
 from winnow_engine.editing.request import EditKind, check_size
 from winnow_engine.errors import NotApplicableError
 from winnow_engine.git.repository import top_above
@@ -51,7 +51,7 @@ def register(server: WinnowServer) -> None:
         uri = params.text_document.uri
         if not server.editor.settings.code_lens or server.editor.folders.find(uri) is None:
             return []
-        units = [u for u in await units_of(server.editor, uri) if u.kind in (UnitKind.FUNCTION, UnitKind.METHOD)]
+        units = [u for u in await units_of(server.editor, uri) if u.kind in FUNCTIONS]
         return [_lens(params.text_document, unit.start_line - 1, topic) for unit in units for topic in _LENSES]
 
 

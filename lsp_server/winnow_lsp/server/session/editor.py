@@ -20,7 +20,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.workspace import TextDocument
 
-from winnow_engine.core import Citation, Span, Unit, UnitKind
+from winnow_engine.core import DEFINITIONS, Citation, Span, Unit
 from winnow_engine.errors import NotApplicableError, PositionError, ReadOnlyError, WorkspaceError
 from winnow_engine.index.file_text import as_utf8, file_text
 from winnow_engine.index.symbols import analyse
@@ -30,8 +30,6 @@ from winnow_engine.platform import read_regular
 from winnow_engine.question import Cursor
 from winnow_lsp.host.roots import file_at, file_path, local_path, named_folders, workspace_path
 from winnow_lsp.host.settings import Settings
-
-_NAMED = (UnitKind.FUNCTION, UnitKind.METHOD, UnitKind.CLASS_HEADER)
 
 
 class Folders:
@@ -169,7 +167,7 @@ async def symbol_at(editor: EditorState, uri: str, at: types.Range) -> str:
     if at.start.line != at.end.line or not units:
         return ""
     unit = units[enclosing(units, at.start.line + 1)]
-    return unit.name if unit.kind in _NAMED else ""
+    return unit.name if unit.kind in DEFINITIONS else ""
 
 
 async def units_of(editor: EditorState, uri: str) -> tuple[Unit, ...]:
