@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from winnow_engine.storage.folders import temporary
 
+_TOKENS = 64.0  # deviation of the embedding: what layers add is alike for all tokens, which should use other experts
 _MOST_RANDOM_BYTES = 2 << 30  # beyond, rows repeat: random bytes take longer than the file
 _PADDING = {"tokenizer.ggml.tokens": "[PAD{}]", "tokenizer.ggml.token_type": 5, "tokenizer.ggml.scores": 0.0}
 
@@ -92,7 +93,7 @@ class _Tensors:
     shape: Shape
     random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     _prefix: str = ""
-    _matrices: dict[tuple[int, ...], NDArray[np.uint8]] = field(default_factory=dict)
+    _matrices: dict[tuple[tuple[int, ...], float], NDArray[np.uint8]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._oss, self._hybrid = self.shape.architecture == "gpt-oss", self.shape.architecture == "qwen35"
@@ -100,8 +101,9 @@ class _Tensors:
     def add_all(self) -> None:
         """Every tensor of a model."""
         width, vocabulary = self._sizes("embedding_length", "vocab_size")
-        for name in ("token_embd",) if self.shape.tied else ("token_embd", "output"):
-            self._matrix(name, vocabulary, width)
+        self._matrix("token_embd", vocabulary, width, deviation=_TOKENS)
+        if not self.shape.tied:
+            self._matrix("output", vocabulary, width)
         self._constant("output_norm.weight", width)
         for layer in range(*self._sizes("block_count")):
             self._prefix = f"blk.{layer}."
@@ -152,15 +154,17 @@ class _Tensors:
         if self._oss:
             self.writer.add_tensor(f"{self._prefix}{name}.bias", np.zeros(sizes[:-1], np.float32))
 
-    def _matrix(self, name: str, *sizes: int) -> None:
+    def _matrix(self, name: str, *sizes: int, deviation: float = 0.0) -> None:
+        """A matrix whose products keep the variance, or one with that deviation."""
         kind = (Type.MXFP4 if len(sizes) == 3 else Type.Q8_0) if self._oss else Type.Q4_K
-        if sizes not in self._matrices:
-            self._matrices[sizes] = self._random(kind, math.prod(sizes[:-1]), sizes[-1]).reshape(*sizes[:-1], -1)
-        self.writer.add_tensor(f"{self._prefix}{name}.weight", self._matrices[sizes], raw_dtype=kind)
+        key = sizes, deviation
+        if key not in self._matrices:
+            rows, columns = math.prod(sizes[:-1]), sizes[-1]
+            self._matrices[key] = self._random(kind, rows, columns, deviation or columns**-0.5).reshape(*sizes[:-1], -1)
+        self.writer.add_tensor(f"{self._prefix}{name}.weight", self._matrices[key], raw_dtype=kind)
 
-    def _random(self, kind: Type, rows: int, columns: int) -> NDArray[np.uint8]:
-        """Random blocks whose scales keep a product's variance."""
-        (values, size), scale = GGML_QUANT_SIZES[kind], columns**-0.5
+    def _random(self, kind: Type, rows: int, columns: int, scale: float) -> NDArray[np.uint8]:
+        values, size = GGML_QUANT_SIZES[kind]
         blocks = np.empty((rows, columns // values, size), np.uint8)
         distinct = 1 if blocks.nbytes > _MOST_RANDOM_BYTES else rows
         blocks[...] = self.random.integers(0, 256, (distinct, *blocks.shape[1:]), np.uint8)
