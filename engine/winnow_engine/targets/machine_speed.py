@@ -35,8 +35,9 @@ _BATCH, _TOKENS_OUT, _GPU_BATCH, _GPU_BYTES = 256, 16, 512, 2 << 30
 _HEAD, _KV_HEADS, _EXPERTS, _USED = 64, 2, 16, 2
 _WARM_S = 0.3  # the clocks of an idle GPU take so long to rise
 _SCATTERED = 1.1  # a file long in memory is read 1.1 to 1.2 times as slowly as one just written, on cores of an EPYC
-# Fitted to five large models on an H200: a call's own seconds, a hybrid's time for a layer, a large one's for copying.
-_CALL_S, _HYBRID, _COPYING = 2e-3, 2.3, 0.72
+# Fitted to five large models on an H200: a call's own seconds, a hybrid's time for a layer, a large one's for copying;
+# the same for copying experts, and the speed at which many experts read a prompt, each a few tokens of it.
+_CALL_S, _HYBRID, _COPYING, _COPYING_EXPERTS, _MANY_EXPERTS = 2e-3, 2.3, 0.72, 0.94, 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,9 @@ def _measured_on_gpu(kind: Kind) -> Speed:
     # Of experts, random weights use a few alone, and others are not copied.
     dense, away = replace(kind, experts=False), replace(options, n_gpu_layers=1)
     *_, size, (there_s, _), (copying_s, _) = _timed(dense, wide, options, away)
-    return replace(found, copied_per_s=_COPYING * size / max(copying_s - there_s, there_s))
+    copied, read = (_COPYING_EXPERTS, _MANY_EXPERTS) if kind.experts else (_COPYING, 1.0)
+    copied_per_s = copied * size / max(copying_s - there_s, there_s)
+    return replace(found, parameters_per_s=read * found.parameters_per_s, copied_per_s=copied_per_s)
 
 
 def _speed(small: Any, large: Any, batch: int, call_s: float) -> Speed:
