@@ -184,16 +184,16 @@ def environment_for_git(environment: Mapping[str, str]) -> dict[str, str]:
 def failure(directory: Path, arguments: Sequence[str], complaint: str) -> GitError:
     """The error that git's own words on standard error mean."""
     if "dubious ownership" in complaint or "unsafe repository" in complaint:
-        quoted = complaint.split("'")
-        owned = (quoted[1] if len(quoted) > 2 else "") or directory
+        owned = next(iter(complaint.split("'")[1:-1]), "") or directory
         return UntrustedRepositoryError(
             f"the repository of {directory} belongs to another user, so git does not read it: if you trust it, run "
             f"`git config --global --add safe.directory {owned}`"
         )
     if "not a git repository" in complaint:
         return NotARepositoryError(f"{directory} lies in no git repository: changes are known of repositories only")
-    words = [line for line in complaint.splitlines() if line.strip()]
-    said = words[-1].removeprefix("fatal: ") if words else "it says nothing"
+    if "promisor remote" in complaint:
+        return GitError(f"the partial clone in {directory} lacks files: run `git show` or `git diff`, which fetch them")
+    said = next(iter(complaint.strip().splitlines()[-1:]), "it says nothing").removeprefix("fatal: ")
     return GitError(f"`git {arguments[0]}` failed in {directory}: {printable(said)}")
 
 

@@ -9,7 +9,7 @@ from winnow_engine.changes.changed import Changes
 from winnow_engine.changes.question import asked_changes
 from winnow_engine.changes.reading import folders_in, read_changes
 from winnow_engine.core import Cancellation, Folder
-from winnow_engine.errors import NotARepositoryError, PositionError, RevisionError
+from winnow_engine.errors import GitError, NotARepositoryError, PositionError, RevisionError
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.question import Question
 
@@ -212,6 +212,15 @@ def test_a_shallow_clone_lacks_the_commit_before_unless_there_is_none(top: Path,
     assert summary(changes(tmp_path / "shallow", "HEAD")) == {"x.py": "new file"}
     with pytest.raises(RevisionError, match="--deepen"):
         changes(tmp_path / "shallow", "origin/main~1")
+
+
+def test_a_partial_clone_says_how_to_get_what_it_lacks(top: Path, changes: Of, tmp_path: Path) -> None:
+    git.git(top, "config", "uploadpack.allowFilter", "true")
+    git.git(tmp_path, "clone", "--quiet", "--filter=blob:none", f"file://{top}", "partial")
+    with pytest.raises(GitError, match=r"partial.*`git show`"):
+        changes(tmp_path / "partial", "HEAD")
+    git.git(tmp_path / "partial", "show", "HEAD")
+    assert summary(changes(tmp_path / "partial", "HEAD")) == {"a.py": "changed"}
 
 
 def test_names_that_are_not_utf8(top: Path, changes: Of) -> None:
