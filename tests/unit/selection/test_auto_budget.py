@@ -13,14 +13,14 @@ def sure_of(share: float, log_odds: float) -> np.ndarray:
     return np.asarray(log_odds + np.where(np.arange(len(FLAT)) == 0, 0, rest), np.float32)
 
 
-@pytest.mark.parametrize(("share", "log_odds"), [(0.75, 4.5), (0.85, 4.0)])
+@pytest.mark.parametrize(("share", "log_odds"), [(0.9, 4.5), (0.97, 4.0)])
 def test_one_unit_that_is_likelier_than_others_but_not_sure_gets_company(share: float, log_odds: float) -> None:
     assert tokens_needed(sure_of(share, log_odds), TOKENS // 200, subquestions=0) == 1500
 
 
 def test_a_question_at_the_cursor_or_with_subquestions_is_never_answered_by_one_place() -> None:
-    assert tokens_needed(sure_of(0.9, 5), TOKENS, subquestions=0, at_cursor=True) == 1500
-    assert tokens_needed(sure_of(0.9, 5), TOKENS, subquestions=2) == 2000
+    assert tokens_needed(sure_of(0.97, 5), TOKENS, subquestions=0, at_cursor=True) == 1500
+    assert tokens_needed(sure_of(0.97, 5), TOKENS, subquestions=2) == 2000
 
 
 @pytest.mark.parametrize(
@@ -60,6 +60,6 @@ def test_a_slow_target_gets_what_it_reads_in_time_or_the_least(
 
 
 def test_a_place_that_surely_answers_is_kept_whole_however_long_it_takes() -> None:
-    assert tokens_needed(sure_of(0.85, 4.5), TOKENS, subquestions=0, most=800) == 400
-    assert tokens_needed(sure_of(0.85, 4.5), np.full(1000, 1300, np.int32), subquestions=0, most=800) == 1300
-    assert tokens_needed(sure_of(0.85, 4.5), np.full(1000, 9000, np.int32), subquestions=0, most=800) == 6000
+    assert tokens_needed(sure_of(0.97, 4.5), TOKENS, subquestions=0, most=800) == 400
+    assert tokens_needed(sure_of(0.97, 4.5), np.full(1000, 1300, np.int32), subquestions=0, most=800) == 1300
+    assert tokens_needed(sure_of(0.97, 4.5), np.full(1000, 9000, np.int32), subquestions=0, most=800) == 6000
