@@ -108,7 +108,7 @@ class TargetUnreachableError(TargetError):
 
 
 class TargetRefusedError(TargetError):
-    """The target's server does not accept the key, or wants one; `forbidden` if it may do so for this request only."""
+    """The target's server does not accept the key, or wants one; `forbidden` (403): other requests may be accepted."""
 
     forbidden = False
 

@@ -72,7 +72,7 @@ def test_a_slow_target_is_shown_less_and_the_answer_says_so(assistant: Assistant
     assert 0 < read <= answer.stats.stages["prefill"]  # that is to the first token
 
 
-def test_where_more_time_would_show_no_more_none_is_missed(assistant: Assistant, tmp_path: Path) -> None:
+def test_no_notice_of_patience_where_more_time_would_show_no_more(assistant: Assistant, tmp_path: Path) -> None:
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop/Makefile").write_text("test:\n\tpytest\n")
     (tmp_path / "shop/basket.py").write_text("def add(name):\n    return name\n" + "add(1)\n" * 2000)

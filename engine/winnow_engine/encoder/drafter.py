@@ -106,7 +106,7 @@ class Drafter:
 
     @property
     def two_levels(self) -> TwoLevelProfile | None:
-        """The profile, if it can score all units roughly and some units alone by what `states_of` gives."""
+        """The profile if it has two levels: all units roughly, then some alone, both from `states_of`; else None."""
         return self._profile if isinstance(self._profile, TwoLevelProfile) else None
 
     def states_of(
