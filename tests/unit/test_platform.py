@@ -142,12 +142,13 @@ def test_uris_are_paths_of_the_system(on: On, name: str, uri: str, path: str) ->
     assert file_path(uri).as_posix() == path
 
 
-@pytest.mark.parametrize(("folder", "found"), [("c:/users/me", True), ("C:/", True), ("P:/", False), ("//a/b/", False)])
-def test_a_disk_is_everything_if_the_home_is_on_it(folder: str, found: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_is_everything_if_the_home_or_the_system_is_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SYSTEMDRIVE", "C:")
     monkeypatch.setattr("os.path.realpath", str)
     monkeypatch.setattr("winnow_lsp.host.roots.Path", PureWindowsPath)
-    monkeypatch.setattr("winnow_lsp.host.roots.home", lambda: PureWindowsPath("C:/Users/Me"))
-    assert is_everything(PureWindowsPath(folder)) == found
+    monkeypatch.setattr("winnow_lsp.host.roots.home", lambda: PureWindowsPath("D:/Users/Me"))
+    folders = ["d:/users/me", "D:/", "C:/", "P:/", "//a/b/"]
+    assert [folder for folder in folders if is_everything(PureWindowsPath(folder))] == folders[:3]
 
 
 @pytest.mark.parametrize(

@@ -54,9 +54,9 @@ def named_folders(names: Mapping[Path, str]) -> Iterator[Folder]:
 
 
 def is_everything(folder: Path) -> bool:
-    """True for the user's home or the disk that it is on, where some clients start servers when no folder is open."""
+    """True for the user's home, its disk and the system's, where some clients start servers when no folder is open."""
     real, own = (Path(os.path.realpath(place)) for place in (folder, home() or Path(os.sep)))  # raises nothing
-    return real in (own, Path(own.anchor))
+    return real in (own, Path(own.anchor), Path(os.environ.get("SYSTEMDRIVE", "") + os.sep))
 
 
 def directory_prefix(folders: Sequence[Folder], directory: Path, follow: bool = True) -> str | None:
