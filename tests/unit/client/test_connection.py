@@ -11,6 +11,7 @@ import pytest
 
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import CancelledError
+from winnow_engine.platform import has_private_sockets
 from winnow_lsp.client import connection as asking
 from winnow_lsp.client.connection import Connection, ConnectionLostError, NoServerError, running
 from winnow_lsp.host.socket_path import listening
@@ -69,6 +70,7 @@ def test_a_server_that_ends_or_talks_nonsense_is_an_error(last: bytes, ends: tup
         list(connection.messages())
 
 
+@pytest.mark.skipif(not has_private_sockets(), reason="needs Unix sockets")
 async def test_users_neither_ask_nor_answer_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with listening(place := tmp_path / "server.sock") as opened:
         opened.listen()
