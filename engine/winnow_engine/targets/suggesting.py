@@ -26,6 +26,7 @@ from winnow_engine.targets.placement import automatic, divided, in_words
 from winnow_engine.targets.residency import MemoryNeeds, decide, expect, kv_bytes, state_bytes
 from winnow_engine.targets.snapshots.policy import snapshots_of
 
+_FEWEST_PARAMETERS = 1_000_000_000  # facts said: 31% by 1.5 billion, 17% by half a billion (docs/results/answers.md)
 # A process chooses once, because what it loads takes memory from the next choice.
 _chosen: dict[tuple[str, float, frozenset[str]], str] = {}
 _choosing = Lock()
@@ -80,8 +81,13 @@ def suggest(
 
 
 def best(suggestions: list[Suggestion], patience_s: float) -> Suggestion | None:
-    """The largest that fits and begins within the user's patience, else the quickest that fits, if any does."""
-    fitting = [one for one in suggestions if one.place is not None]
+    """The largest that fits and begins within the user's patience, else the quickest that fits, if any does.
+
+    Those of fewer than a billion parameters count only where no other fits, however busy the machine was when it was
+    measured: their answers are seldom right.
+    """
+    all_fitting = [one for one in suggestions if one.place is not None]
+    fitting = [one for one in all_fitting if one.model.parameters >= _FEWEST_PARAMETERS] or all_fitting
     soon = [one for one in fitting if (one.first_token_s or (math.inf if one.split else 0)) <= patience_s]
     if soon:
         return max(soon, key=lambda one: one.model.parameters)

@@ -99,8 +99,7 @@ def test_the_best_is_the_largest_that_begins_in_time(gpu: Callable[[float], None
         return chosen and chosen.model.name
 
     assert name() == DEFAULT_TARGET
-    assert name(patience_s=3) == DEFAULT_DRAFTER  # 800 tokens take the larger one 5.9 s
-    assert name(patience_s=0.1) == "smollm2-135m"
+    assert name(patience_s=0.1) == DEFAULT_TARGET, "the quickest of those that answer well"
     assert name(available=3) == DEFAULT_DRAFTER
     assert name(available=1) is None
     gpu(80)
