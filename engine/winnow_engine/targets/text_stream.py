@@ -131,13 +131,8 @@ class ThoughtStream:
             pass
         return self._said() if self.answering else ""
 
-    def tell(self, thought: str) -> None:
-        """Take in more of a thought that a server tells apart from the text, which then begins outside of one."""
-        if self.thinking:
-            self._phase = "start"
-        self._add(thought)
-
-    def _add(self, thought: str) -> None:
+    def add(self, thought: str) -> None:
+        """Take in more of a thought that a server has told apart."""
         self._ended_at, self._marked = time.perf_counter(), True
         self._began_at = self._began_at or self._ended_at
         text = self._space + thought if self._thought else thought.lstrip()
@@ -147,13 +142,12 @@ class ThoughtStream:
             self._thought.append(shown)
             self._on_thought(shown)
 
-    def end(self, whole: bool = False) -> str:
-        """What was held back of the answer: there is no more text. A `whole` one that nothing closed was no thought."""
+    def end(self) -> str:
+        """What was held back of the answer: there is no more text."""
         held = self._release(len(self._held))
         if self.thinking:
-            self._add(held)
-            text, self._thought = "".join(self._thought), [] if whole else self._thought
-            return text if whole else ""
+            self.add(held)
+            return ""
         if self.answering:
             return held if len(held) < _FEWEST_SEEN else ""
         return held.lstrip() if self._marked else held
@@ -182,7 +176,7 @@ class ThoughtStream:
         assert self._inside is not None
         closing = self._inside.closing
         end = self._held.find(closing)
-        self._add(self._release(end if end >= 0 else first_doubt(self._held, (closing,))))
+        self.add(self._release(end if end >= 0 else first_doubt(self._held, (closing,))))
         if end >= 0:
             self._release(len(closing))
             self._phase, self._inside = "start", None

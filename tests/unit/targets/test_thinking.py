@@ -82,7 +82,7 @@ def test_what_models_also_do(text: str, thought: str, answer: str) -> None:
 def test_what_a_server_has_told_apart_goes_with_markers_that_it_left() -> None:
     stream = ThoughtStream(MARKERS)
     for piece in ("", "\n", "First ", "", "this.", "\n\n"):
-        stream.tell(piece)
+        stream.add(piece)
     assert stream.feed("\n\nYes.") + stream.end() == "Yes."
     thought = stream.thought(4)
     assert thought is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,6 @@ from winnow_engine.errors import ModelNotFoundError, TargetProtocolError, Target
 from winnow_engine.targets.remote.chunks import count_of
 from winnow_engine.targets.remote.client import Client
 from winnow_engine.targets.remote.ollama import is_ollama
-from winnow_engine.targets.text_stream import MARKERS, Markers, opened_at_end
 
 UNKNOWN_CONTEXT = 4096
 """Tokens, if a server does not say: Ollama's default, beyond which it silently cuts prompts."""
@@ -99,17 +98,6 @@ class Route:
         if not isinstance(found, int):
             raise ValueError(f"{self.path} answers in another form")
         return found
-
-    async def opened(self, client: Client, model: str, switches: Mapping[str, Any]) -> Markers | None:
-        """The markers whose opening ends the server's prompts; None if none does, or it cannot tell, unlike vLLM."""
-        document = {"model": model, "messages": [{"role": "user", "content": _PROBE}], **switches}
-        try:
-            answer = await client.post(f"{client.address.root}{self.path}", document)
-            end = {"model": model, "tokens": answer["tokens"][-_MOST_PROBE_TOKENS:]}
-            told = await client.post(f"{client.address.root}/detokenize", end)
-            return opened_at_end(told.get("prompt") or told["text"], MARKERS)
-        except (WinnowError, TypeError, LookupError, AttributeError):
-            return None
 
 
 ROUTES = (

@@ -11,7 +11,7 @@ from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.remote.chunks import Chunk, Usage
 from winnow_engine.targets.remote.client import RetryPolicy
 from winnow_engine.targets.remote.openai_api import Attempt, RemotePrompt
-from winnow_engine.targets.text_stream import MARKERS, Markers, StopStream, ThoughtStream
+from winnow_engine.targets.text_stream import MARKERS, StopStream, ThoughtStream
 
 # A server that does not stop by itself is stopped after this many characters per token that it may send.
 _MOST_CHARACTERS_A_TOKEN = 64
@@ -30,19 +30,19 @@ class StreamedReply:
         self._tokens_before = 0
         self._clear()
 
-    def begin(self, attempt: Attempt, inside: Markers | None = None) -> None:
-        """Begin an attempt, `inside` a thought if the prompt opens one. Earlier thoughts that were shown are kept."""
+    def begin(self, attempt: Attempt) -> None:
+        """Begin an attempt. Thoughts that an earlier one passed on are kept."""
         if self._attempt.room and (thought := self.thought):
             self._thoughts_before.append(thought)
             self._tokens_before += self._said + self._thought
-        self._clear(attempt, inside)
+        self._clear(attempt)
 
-    def _clear(self, attempt: Attempt | None = None, inside: Markers | None = None) -> None:
+    def _clear(self, attempt: Attempt | None = None) -> None:
         self.finish: Finish | None = None
         self._attempt = attempt or Attempt("auto", 0, None)
         self._untold: list[str] = []  # of a thought for which there is no room, so that it may be begun again
         on_thought = self._request.on_thought if self._attempt.room else self._untold.append
-        self._thoughts, self._opened = ThoughtStream(MARKERS, on_thought, inside), inside is not None
+        self._thoughts = ThoughtStream(MARKERS, on_thought)
         self._stops = StopStream(self._request.sampling.stop)  # also of servers that do not take them
         self._usage: Usage | None = None
         self._said = self._thought = self._characters = 0
@@ -86,7 +86,7 @@ class StreamedReply:
             self._grow()
         thinking = (bool(chunk.thought) and not chunk.text) or self._thoughts.thinking
         if chunk.thought:
-            self._thoughts.tell(chunk.thought)
+            self._thoughts.add(chunk.thought)
         self._say(self._thoughts.feed(chunk.text))
         thinking = thinking or self._thoughts.thinking
         self._thought += chunk.grew and thinking
@@ -107,8 +107,8 @@ class StreamedReply:
         """End an answer without a finish, as too long unless `whole`. False if nothing, or half a call, came."""
         if not self.begun or (self._called and not whole):
             return False
-        self.finish = "eos" if whole else "length"
         self._end_text()
+        self.finish = "eos" if whole else "length"
         if not whole:
             self._notices.append("the target's server ended its answer in the middle, without a reason to finish")
         return True
@@ -147,7 +147,7 @@ class StreamedReply:
         )
 
     def _end_text(self) -> None:
-        self._say(self._thoughts.end(self._opened and self.finish == "eos" and not self._called))
+        self._say(self._thoughts.end())
         self._show(self._stops.flush())
 
     def _say(self, text: str) -> None:

@@ -9,7 +9,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 import httpx
 
@@ -35,7 +35,7 @@ from winnow_engine.targets.remote.model_lookup import UNKNOWN_CONTEXT, Route, es
 from winnow_engine.targets.remote.ollama import OllamaApi, find_ollama
 from winnow_engine.targets.remote.openai_api import Attempt, OpenAiApi, RemotePrompt, without
 from winnow_engine.targets.remote.reply import StreamedReply
-from winnow_engine.targets.text_stream import Markers, cut_notice
+from winnow_engine.targets.text_stream import cut_notice
 
 T = TypeVar("T")
 
@@ -68,8 +68,7 @@ class HttpTarget:
         self.context_known = False
         self._api = OpenAiApi()
         self._route: Route | None = None
-        self._thinks = False  # although asked not to
-        self._opened: dict[Thinking, Markers | None] = {}  # at the end of a prompt
+        self._thinks = False  # has thought although asked not to
         self._refused: set[str] = set()  # fields that the server does not take; `open` sets it
         self._closed = False
 
@@ -178,7 +177,7 @@ class HttpTarget:
         """Make an attempt, without fields that the server refuses. SchemaError if it refuses the answer's format."""
         document, left_out = self._api.body(self.model, request, attempt), set(self._refused)
         while True:
-            reply.begin(attempt, None if request.format else self._opened.get(attempt.thinking))
+            reply.begin(attempt)
             sent = without(document, left_out)
             try:
                 self._run(lambda c: _unless_cancelled(self._stream(c, request, sent, reply), request.cancellation))  # noqa: B023
@@ -210,10 +209,6 @@ class HttpTarget:
         self.context_known = bool(context_limit or served)
         self.context_limit = context_limit or served or UNKNOWN_CONTEXT
         self._route = await find_route(client, self.model)
-        if (route := self._route) and route.name == "vLLM's":
-            for one in get_args(Thinking):
-                self._opened[one] = await route.opened(client, self.model, Attempt(one, 0, 0).fields)
-            self._thinks = bool(self._opened["off"])
 
     async def _stream(
         self, client: Client, request: Request[RemotePrompt], document: dict[str, Any], reply: StreamedReply

@@ -65,51 +65,15 @@ def test_a_thought_is_told_apart_in_every_form(hostile: Hostile, form: str, samp
     assert answer.notices == ()
 
 
-def opening(hostile: Hostile, *, unless_off: bool = False) -> None:
-    """Have the server say that its prompts end with the opening of a thought, as vLLM does."""
-
-    def tokenize(talk: Talk) -> None:
-        opens = "messages" in talk.document and (wanted(talk) or not unless_off)
-        talk.json({"count": 2, "tokens": [1, 2 if opens else 3], "max_model_len": 1000})
-
-    def detokenize(talk: Talk) -> None:
-        ends = {2: "<think>\n", 3: "<think>\n\n</think>\n\n"}
-        talk.json({"prompt": f"<|im_start|>assistant\n{ends[talk.document['tokens'][-1]]}"})
-
-    hostile.pages |= {"/tokenize": tokenize, "/detokenize": detokenize}
-
-
-BEGUN = {
-    "text": ("Hm, so.", (*(delta(content=c) for c in ("Hm, ", "so.\n</th", "ink>\n\nY", "es.")), *END)),
-    "told apart": ("Hm, so.", FORMS["vLLM"]),
-    "nothing": ("", (delta(content="</think>\n\nYes."), *END)),
-}
-
-
-@pytest.mark.parametrize("form", BEGUN)
-@pytest.mark.parametrize("sampling", [ON, AUTO], ids=["on", "auto"])
-def test_a_thought_that_the_prompt_opens_is_told_apart(hostile: Hostile, form: str, sampling: Sampling) -> None:
-    thought, pieces = BEGUN[form]
-    opening(hostile)
-    hostile.chat = lambda talk: talk.stream(*pieces)
-    answer, streamed = ask(hostile, sampling)
-    assert (answer.text, answer.thought.text if answer.thought else "", streamed) == ("Yes.", thought, thought)
-    assert [talk.document["max_tokens"] for talk in hostile.chats] == [44]
-
-
-def test_an_opened_thought_that_nothing_closes_is_the_answer(hostile: Hostile) -> None:
-    opening(hostile)
-    hostile.chat = lambda talk: talk.stream(event("Yes, "), event("so."), *END)
-    answer, _ = ask(hostile, AUTO)
-    assert (answer.text, answer.thought, len(hostile.chats)) == ("Yes, so.", None, 1)
-
-
-def test_a_template_that_opens_a_thought_only_where_one_is_wanted(hostile: Hostile) -> None:
-    opening(hostile, unless_off=True)
-    hostile.chat = lambda talk: talk.stream(*(BEGUN["text"][1] if wanted(talk) else (event("Yes."), *END)))
-    for sampling, room in ((ON, 44), (AUTO, 8)):
-        assert ask(hostile, sampling)[0].text == "Yes."
-        assert hostile.chats[-1].document["max_tokens"] == room
+@pytest.mark.parametrize(("tokens", "finish"), [(8, "length"), (60, "stop")])
+def test_an_answer_without_a_thought_is_shown_as_it_comes(hostile: Hostile, tokens: int, finish: str) -> None:
+    # vLLM, whose prompt opens a thought, and whose reasoning parser leaves nothing of an empty one
+    hostile.pages["/tokenize"] = lambda talk: talk.json({"count": 2, "tokens": [1, 2]})
+    hostile.pages["/detokenize"] = lambda talk: talk.json({"prompt": "<|im_start|>assistant\n<think>\n"})
+    said = [f"w{n} " for n in range(tokens)]
+    hostile.chat = lambda talk: talk.stream(*map(event, said), event(finish=finish), DONE)
+    answer, thought = ask(hostile, Sampling(max_tokens=tokens, thinking_tokens=20))
+    assert (answer.text, thought, answer.notices, len(hostile.chats)) == ("".join(said), "", (), 1)
 
 
 def test_a_server_that_obeys_is_asked_once_and_does_not_think(hostile: Hostile) -> None:
