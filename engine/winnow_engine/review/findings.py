@@ -124,6 +124,10 @@ RULES = {
 
 _MARKER = re.compile(rb"(<{7}|>{7})( |$)")
 _PART = re.compile(rb"[^\s,;{}()]+")  # of an import line: a name or a whole path
+_PASSES_ON = re.compile(  # what may pass a name on: an import, an export, or what stands before a value
+    rb"\s*(?:(?:export (?:type )?[*{]|(?:from \S+ import|import|pub use|module\.exports|__all__)\b).*"
+    rb"|(?:\w+ as )?[\w.$\[\]'\"]+\s*(?:[:=](?!=)|,\s*$))"
+)
 _MOST_USES = 5  # of one name
 
 
@@ -154,14 +158,14 @@ def _users(touched: Sequence[TouchedFile], workspace: Workspace) -> Mapping[str,
     """Files by path, with the names they use that the change took the definition of and that nothing defines now.
 
     Methods are left out: a base outside of the workspace may have them. So are names of functions of the language, and
-    uses elsewhere of one that the change wrote into the file of its definition, as in `exports.name = other`.
+    uses elsewhere of one that the file of its definition now passes on, as in `exports.name = other`.
     """
     before, found = defaultdict[str, set[str]](set), defaultdict[str, dict[str, RemovedName]](dict)
     written = dict[str, set[str]]()
     for one in touched:
         changed = one.units.file
-        lines = (changed.after_lines[line - 1] for hunk in changed.hunks for line in hunk.after)
-        written[changed.path] = _words(b"\n".join(lines))
+        lines = (_PASSES_ON.match(changed.after_lines[line - 1]) for hunk in changed.hunks for line in hunk.after)
+        written[changed.path] = _words(b"\n".join(line[0] for line in lines if line))
         for name, unit in one.units.before.symbols.definitions:
             if one.units.before.units[unit].kind != UnitKind.METHOD:
                 before[name] |= {changed.path, changed.before_path or changed.path}

@@ -265,7 +265,7 @@ def test_an_import_leads_to_the_file_that_it_names(
         ("db.js", "exports.gone = require('./b').a;\n", "app.js", "const { gone } = require('./db');\n\ngone(1);\n"),
         ("db.js", "module.exports = {\n  gone: 1,\n};\n", "app.js", "const { gone } = require('./db');\n\ngone(1);\n"),
         ("db.ts", "export { gone } from 'lib';\n", "app.ts", "import { gone } from './db';\n\ngone(1);\n"),
-        ("db.py", "from lib import a as gone\n", "app.py", "from db import gone\n\ngone()\n"),
+        ("db.py", "from lib import (\n    a as gone,\n)\n", "app.py", "from db import gone\n\ngone()\n"),
     ],
 )
 def test_a_name_that_the_file_of_its_definition_passes_on_is_not_still_used(
@@ -275,6 +275,14 @@ def test_a_name_that_the_file_of_its_definition_passes_on_is_not_still_used(
     git.commit(top, "one", {origin: GONE[Path(origin).suffix], path: code})
     git.write(top, {origin: now})
     assert review_of(top).findings == ()
+
+
+@pytest.mark.parametrize("now", ["# gone()\n", '"""Replaces: gone, stay"""\n', "def a(gone): ...\n", "x = 'gone'\n"])
+def test_a_file_passes_on_no_name_that_it_only_mentions(tmp_path: Path, now: str) -> None:
+    top = git.new(tmp_path / "top")
+    git.commit(top, "one", {"db.py": GONE[".py"], "app.py": "from db import gone\n\ngone()\n"})
+    git.write(top, {"db.py": now})
+    assert [(one.path, one.start_line) for one in review_of(top).findings] == [("app.py", 1), ("app.py", 3)]
 
 
 def test_a_removed_name_that_the_language_has_is_not_still_used(tmp_path: Path) -> None:
