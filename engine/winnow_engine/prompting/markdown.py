@@ -9,7 +9,7 @@ FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)
 """A line that begins a block of code, or ends it."""
 MARKER = re.compile(r"[ \t>]*(?:(?:[-*•+]|\d+[.)])[ \t]+)?")  # of a quotation or list item
 _RUN = re.compile(rf"{MARKER.pattern}(?P<run>`{{3,}}+(?=[^`]*$)|~{{3,}})")
-_LED_RUN = re.compile(r"(?P<run>`{3,}+)[\w+#.-]*\s*$")  # as models also write: "**Fix:** ```python"
+_LED_RUN = re.compile(r"(?:(?<=[:：*_])|(?<=[:：*_] ))(?P<run>`{3,}+)[\w+#.-]*\s*$")  # as in "**Fix:** ```python"
 _LEAD = re.compile(r"\A(?:[-*#]+(?:\s+|\Z))+")
 _WRAPPED = re.compile(  # with apostrophes and inner pairs of the same mark, as in `"Fix the "name" field"`
     r"""(?P<mark>\*{1,3}|[`"'])"""

@@ -285,6 +285,7 @@ def test_sentences_are_found_as_they_end_however_the_text_is_cut(step: int) -> N
         ("```py\n```js\nIt is code here.\n```\nProse.", 1),
         ("```not a fence``` but prose.\nProse.", 2),
         ("It is so. See here:```ts\nIt is code here.\n```\nProse.", 3),
+        ("It strips ```json\nor ends in ```\nProse.", 3),
         ("```\n" + "It is never closed.\n" * 500, 0),
         (" " * 200_000 + "Prose.", 1),
         ("هل هذا صحيح؟ نعم هو كذلك.", 2),
