@@ -24,8 +24,8 @@ _SPACE = re.compile(r"\s+")
 _FEWEST_WORDS, _FEWEST_LETTERS = 5, 12  # of a sentence that is not said twice by chance; letters where none is a space
 _LONGEST_CYCLE, _COPIES = 8, 4  # lines, and how often they or a run come one after the other
 _SHORTEST_RUN, _LONGEST_RUN = 12, 160  # characters of what comes so often within one sentence
-_MOST_LEADS = 16  # how often one may come
-_MOST_PLACES = 8  # how often an item or block may come before it ends an answer, below whatever line
+_MOST_LEADS = 16  # how often a heading, lead-in or block of code may come
+_MOST_PLACES = 8  # how often a list item may come, each time below another line
 _SHORTEST_RULE = 100  # of one that may be a rule, the padding of a table or a row of zeros
 REPEATED = "the answer ends where it began to repeat itself"
 """The notice of an answer that the guard ended."""
@@ -92,7 +92,7 @@ class RepetitionGuard:
         leads = not self._open and _LEADS.match(said) and said not in self._lead and self._said[said] < _MOST_LEADS
         item = not _LEADS.match(said) and _ITEM.match(self._sentence)
         above = self._above if item and _says_something(said) else []
-        most = _MOST_PLACES if fence or above else 1
+        most = _MOST_LEADS if fence else _MOST_PLACES if above else 1
         told = {"\n".join([said, *above]): 1, " ".join([*self._lead, said]): 1, said: most}
         if self._open or not said:
             told = {}
@@ -102,7 +102,7 @@ class RepetitionGuard:
             self._pass_on(length)
         self._held += self._sentence[self._shown : length]
         for one in filter(_says_something, told):
-            self._said[one] += 1 if leads or most > 1 else _MOST_PLACES
+            self._said[one] += 1 if leads or most > 1 else _MOST_LEADS
         if told and (leads or not (fence or item or self._sentence[0].isspace())):
             self._above = [*self._above[-1:], said]
         if leads:
@@ -112,7 +112,7 @@ class RepetitionGuard:
         self._sentence, self._shown = self._sentence[length:], 0
 
     def _turn(self, fence: str) -> None:
-        """Begin a block of code or end one, in which none of its own language can begin."""
+        """Begin a block of code or end one: a fence of the same language ends it."""
         if self._open and (fence == self._open[-1] or not _OPENS.fullmatch(fence)):
             self._open.pop()
         else:

@@ -102,7 +102,7 @@ def test_headings_and_lead_ins_do_not_come_again_without_end(parts: list[str], k
 
 
 @pytest.mark.parametrize(
-    ("part", "shown"), [("- prints what was read before\n", 8), ("```\nprint(parse(a), b)\nparse(b).c\n```\n", 9)]
+    ("part", "shown"), [("- prints what was read before\n", 8), ("```\nprint(parse(a), b)\nparse(b).c\n```\n", 17)]
 )
 def test_an_item_or_block_does_not_come_again_without_end_below_other_headings(part: str, shown: int) -> None:
     said, stopped = heard("".join(f"## Use {n}\n\n{part}" for n in range(20)))
