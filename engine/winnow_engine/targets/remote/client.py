@@ -73,20 +73,20 @@ class Client:
     async def __aexit__(self, *raised: Any) -> None:
         await self._http.__aexit__(*raised)
 
-    async def get(self, url: str) -> Any:
-        """The JSON at `url`."""
-        return await self._whole(self._http.build_request("GET", url))
+    async def get(self, url: str, policy: RetryPolicy | None = None) -> Any:
+        """The JSON at `url`, by a `policy` of its own if given."""
+        return await self._whole(self._http.build_request("GET", url), policy or self.policy)
 
     async def post(self, url: str, document: Mapping[str, Any]) -> Any:
         """The JSON that answers `document`."""
-        return await self._whole(self._post(url, document))
+        return await self._whole(self._post(url, document), self.policy)
 
     @asynccontextmanager
     async def stream(
         self, url: str, document: Mapping[str, Any], framing: Framing
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """Events that answer `document`, to the end or a break. Leaving early closes the connection."""
-        response = await self._sent(self._post(url, document))
+        response = await self._sent(self._post(url, document), self.policy)
         try:
             self._check_type(response)
             yield framing(_until_broken(response.aiter_bytes()))
@@ -98,10 +98,10 @@ class Client:
         content = json.dumps(document).encode()
         return self._http.build_request("POST", url, content=content, headers={"Content-Type": "application/json"})
 
-    async def _whole(self, request: httpx.Request) -> Any:
+    async def _whole(self, request: httpx.Request, policy: RetryPolicy) -> Any:
         try:
-            async with asyncio.timeout(self.policy.short_s):
-                response = await self._sent(request)
+            async with asyncio.timeout(policy.short_s):
+                response = await self._sent(request, policy)
                 try:
                     self._check_type(response)
                     body = await self._body(response, _MOST_BYTES)
@@ -109,7 +109,7 @@ class Client:
                     await response.aclose()
         except TimeoutError:
             raise TargetTimeoutError(
-                f"{self.address.host} did not answer {request.url.path} within {self.policy.short_s:g} s"
+                f"{self.address.host} did not answer {request.url.path} within {policy.short_s:g} s"
             ) from None
         try:
             return read_json(body)
@@ -118,9 +118,9 @@ class Client:
                 f"{self.address.host} sent something that is not JSON at {request.url.path}"
             ) from error
 
-    async def _sent(self, request: httpx.Request) -> httpx.Response:
+    async def _sent(self, request: httpx.Request, policy: RetryPolicy) -> httpx.Response:
         """The response, with its body unread, after as many attempts as `policy` allows."""
-        for pause in (*self.policy.retries, None):
+        for pause in (*policy.retries, None):
             try:
                 response = await self._http.send(request, stream=True)
             except httpx.TransportError as raised:

@@ -9,13 +9,14 @@ from typing import Any
 
 from winnow_engine.errors import ModelNotFoundError, TargetProtocolError, TargetRefusedError, WinnowError
 from winnow_engine.targets.remote.chunks import count_of
-from winnow_engine.targets.remote.client import Client
+from winnow_engine.targets.remote.client import Client, RetryPolicy
 from winnow_engine.targets.remote.ollama import is_ollama
 
 UNKNOWN_CONTEXT = 4096
 """Tokens, if a server does not say: Ollama's default, beyond which it silently cuts prompts."""
 
 _MOST_LISTED = 10
+_ONCE = RetryPolicy(short_s=1.0, retries=())  # for a page that few servers have
 
 
 async def find_model(client: Client, wanted: str | None) -> tuple[str, int | None]:
@@ -65,7 +66,7 @@ async def _running_context(client: Client, model: str) -> int | None:
         if context := context_of_properties(await client.get(f"{client.address.root}/props")):
             return context
     with suppress(WinnowError):
-        loaded = _models(await client.get(f"{client.address.root}/api/v0/models"), client.address.host)
+        loaded = _models(await client.get(f"{client.address.root}/api/v0/models", _ONCE), client.address.host)
         return context_of_entry(loaded.get(model, {}))
     return None
 

@@ -340,6 +340,13 @@ def test_the_context_is_what_the_server_runs_with(hostile: Hostile, entry: dict,
     assert opened(hostile, context_limit=77).context_limit == 77
 
 
+def test_a_server_is_asked_once_for_the_context_that_lm_studio_tells(hostile: Hostile) -> None:
+    hostile.models = lambda talk: talk.json({"data": [{"id": "m"}]})
+    hostile.pages["/api/v0/models"] = lambda talk: talk.json({}, status=503)
+    assert opened(hostile).context_limit == 4096
+    assert [path for path, _ in hostile.seen].count("/api/v0/models") == 1
+
+
 @pytest.mark.parametrize(
     ("path", "answer", "counts"),
     [
