@@ -16,7 +16,8 @@ function M.start(dispatchers)
       return opened.closed
     end,
     terminate = function()
-      M.die(0, 15)
+      opened.closed = true
+      dispatchers.on_exit(0, 15)
     end,
   }
 end

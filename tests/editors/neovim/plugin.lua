@@ -505,6 +505,38 @@ local function dying()
   check("the conversation goes on from the code too", #brought == 2 and brought[2].answer == "Here I am.", brought)
 end
 
+--- Questions within the seconds that a server needs to start, while that of another project runs.
+local function starting()
+  local function asked_of(path)
+    return vim.endswith(vim.tbl_get(server.last(), "params", "textDocument", "uri") or "", path)
+  end
+  server.start_ms = 300
+  open("../other/first.py")
+  vim.cmd("WinnowNew the first thing?")
+  local last = server.last()
+  check("a question waits for the server of a file just opened", last.params.question == "the first thing?", messages)
+  check("it goes to no other project's server", asked_of("other/first.py"), last.params)
+  check("the user is told of the wait", messages[#messages] == "winnow: the server is starting", messages)
+  vim.cmd("only!")
+  server.die(0, 9)
+  server.start_ms = 600000
+  open("../other/nowhere.py")
+  vim.defer_fn(function()
+    vim.api.nvim_input("<C-c>")
+  end, 50)
+  local asked = #server.asked
+  vim.cmd("WinnowAsk too early?")
+  local late = messages[#messages]:find("still starting", 1, true)
+  check("a server that does not start in time is no missing one", late and #server.asked == asked, messages)
+  vim.cmd("WinnowAsk still too early?")
+  check("it is waited for once", messages[#messages] == messages[#messages - 1], messages)
+  vim.cmd("checkhealth winnow")
+  check("checkhealth names it", text():find("server of .-other: not started yet"), text())
+  vim.cmd.bdelete()
+  server.start_ms = 0
+  vim.lsp.stop_client(vim.lsp.get_clients({ name = "winnow", _uninitialized = true }), true)
+end
+
 local function health()
   local program = vim.fs.joinpath(workspace, "winnow")
   local none = [=[[{"name": "small", "roles": ["drafter", "target"], "state": "missing"}]]=]
@@ -549,6 +581,7 @@ harness.run(function()
     spans,
     changing,
     dying,
+    starting,
     home,
     disk,
     health,

@@ -85,13 +85,14 @@ local function check_servers()
   if not vim.lsp.is_enabled("winnow") then
     health.warn("the server is not enabled", 'Put vim.lsp.enable("winnow") in your configuration')
   end
-  local clients = vim.lsp.get_clients({ name = "winnow" })
+  local clients = vim.lsp.get_clients({ name = "winnow", _uninitialized = true })
   if #clients == 0 then
     health.info("no server is running; opening a file of a project starts one")
   end
   for _, client in ipairs(clients) do
     local status = require("winnow.status").of(client)
-    local state = status and status.message or "no status yet"
+    local unknown = client.initialized and "no status yet" or ("not started yet; see " .. vim.lsp.log.get_filename())
+    local state = status and status.message or unknown
     local report = status and status.state == "error" and health.error or health.ok
     report(("server of %s: %s"):format(client.root_dir, state))
   end

@@ -14,6 +14,7 @@ local M = {}
 
 local START_MS = 20000
 
+local STARTING = "winnow: NotAttachedError: the server is still starting; :checkhealth winnow says more."
 local UNATTACHED = "winnow: NotAttachedError: no Winnow server is attached to this buffer. "
   .. 'Enable it with vim.lsp.enable("winnow") and open a file of a project (a directory with .git or another root '
   .. "marker, but not the home directory); :checkhealth winnow says more."
@@ -33,16 +34,31 @@ function M.client(bufnr)
   return #all == 1 and all[1] or nil
 end
 
---- The server for a buffer, once it has started.
+--- The buffer's own server while it starts.
 ---@param bufnr integer
 ---@return vim.lsp.Client?
+local function starting(bufnr)
+  if not vim.lsp.get_clients({ name = "winnow", bufnr = bufnr })[1] then
+    return vim.lsp.get_clients({ name = "winnow", bufnr = bufnr, _uninitialized = true })[1]
+  end
+end
+
+local slow = {} ---@type table<integer, boolean> by client: whether it was waited for in vain
+
+--- Wait while the buffer's own server starts, once for each.
+---@param bufnr integer
+---@return boolean whether none is starting now
 local function started(bufnr)
-  local client
-  vim.wait(START_MS, function()
-    client = M.client(bufnr)
-    return client or #vim.lsp.get_clients({ name = "winnow", bufnr = bufnr, _uninitialized = true }) == 0
-  end)
-  return client
+  vim.wait(0) -- a client starts in the event after its file was opened
+  local client = starting(bufnr)
+  if client and not slow[client.id] then
+    vim.notify("winnow: the server is starting", vim.log.levels.INFO)
+    vim.cmd.redraw()
+    slow[client.id] = not vim.wait(START_MS, function()
+      return not starting(bufnr)
+    end)
+  end
+  return not starting(bufnr)
 end
 
 --- A range of whole lines.
@@ -63,9 +79,9 @@ end
 ---@return winnow.Place?
 function M.find(where)
   local bufnr = vim.api.nvim_get_current_buf()
-  local client = started(bufnr)
+  local client = started(bufnr) and M.client(bufnr)
   if not client then
-    vim.notify(UNATTACHED, vim.log.levels.ERROR)
+    vim.notify(starting(bufnr) and STARTING or UNATTACHED, vim.log.levels.ERROR)
     return
   end
   local cursor = vim.api.nvim_win_get_cursor(0)[1]
