@@ -78,28 +78,29 @@ end
 ---@param where winnow.Where
 ---@return winnow.Place?
 function M.find(where)
-  local bufnr = vim.api.nvim_get_current_buf()
+  local bufnr, window = vim.api.nvim_get_current_buf(), vim.api.nvim_get_current_win()
+  local cursor = vim.api.nvim_win_get_cursor(window)[1]
   local client = started(bufnr) and M.client(bufnr)
   if not client then
     vim.notify(starting(bufnr) and STARTING or UNATTACHED, vim.log.levels.ERROR)
     return
   end
-  local cursor = vim.api.nvim_win_get_cursor(0)[1]
   local place = { client = client, bufnr = bufnr, lines = where.lines or { cursor, cursor }, mods = where.mods or {} }
-  place.params = client.attached_buffers[bufnr] and M._params(place, where.lines ~= nil) or {}
+  place.params = client.attached_buffers[bufnr] and M._params(place, window, where.lines ~= nil) or {}
   return place
 end
 
 ---@private
 ---@param place winnow.Place
+---@param window integer
 ---@param selected boolean
-function M._params(place, selected)
+function M._params(place, window, selected)
   local encoding = place.client.offset_encoding
   if selected then
     local document = vim.lsp.util.make_text_document_params(place.bufnr)
     return { textDocument = document, range = M.range(place.bufnr, place.lines, encoding) }
   end
-  return vim.lsp.util.make_position_params(0, encoding)
+  return vim.lsp.util.make_position_params(window, encoding)
 end
 
 return M
