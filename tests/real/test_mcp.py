@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import re
 import signal
 import subprocess
@@ -19,6 +20,7 @@ import pytest
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
 
 from winnow_engine.encoder.drafter import Drafter
 
@@ -193,6 +195,43 @@ async def test_progress_is_told_and_a_cancelled_call_stops(user: User) -> None:
             await asking
         found = await call(session, "find_code", question=QUESTION)
     assert found["spans"], "the queue is free again"
+
+
+async def test_a_session_outlives_its_servers(user: User, tmp_path: Path) -> None:
+    answering = asyncio.Event()
+
+    async def roots(_: Any) -> types.ListRootsResult:
+        return types.ListRootsResult(roots=[types.Root(uri=WORKSPACE.as_uri())])  # type: ignore[arg-type]
+
+    async def on_progress(_: float, __: float | None, line: str | None) -> None:
+        if line == "answering":
+            answering.set()
+
+    async def outlined(session: ClientSession) -> bool:
+        return "budget.py" in {entry["path"] for entry in (await call(session, "outline"))["entries"]}
+
+    def server() -> int:
+        found = re.match(r"process (\d+)", user.run("serve", "--status").stdout)
+        assert found
+        return int(found[1])
+
+    more = ("--set", "maxTokens=4000", *HERE[8:], "-w", str(tmp_path))
+    async with client(user, *HERE[:4], *more, list_roots_callback=roots) as session:
+        assert await outlined(session)
+        for end in signal.SIGKILL, signal.SIGTERM:
+            os.kill(server(), end)
+            while user.run("serve", "--status").returncode == 0:
+                pass
+            assert await outlined(session), "it ended between two calls"
+            process = server()
+            answering.clear()
+            asked = session.call_tool("ask", {"question": QUESTION}, progress_callback=on_progress)
+            asking = asyncio.create_task(asked)
+            await asyncio.wait_for(answering.wait(), PATIENCE_S)
+            os.kill(process, end)
+            with pytest.raises(MCPError, match="call again"):
+                await asking
+            assert await outlined(session)
 
 
 async def test_two_clients_at_once_get_what_one_alone_gets(user: User) -> None:

@@ -18,7 +18,7 @@ from winnow_lsp.cli.options import on_command_line, server_option, uses_server, 
 from winnow_lsp.cli.setting_options import Decorator, config_of, environment_models, setting_options, shared, written
 from winnow_lsp.cli.shared_server import connected
 from winnow_lsp.mcp import setup
-from winnow_lsp.mcp.relay import ENDED, AgentRelay
+from winnow_lsp.mcp.relay import AgentRelay
 from winnow_lsp.mcp.setup_files import NAME, Entry
 
 
@@ -75,8 +75,7 @@ def _serve_stdio(agent: AgentRelay | None, options: dict[str, Any], *, shared_se
 
         return serve_here()
 
-    if not (agent or AgentRelay()).serve(connect, Path(options["workspace"]).resolve(), options["settings"]):
-        raise click.ClickException(ENDED)
+    (agent or AgentRelay()).serve(connect, Path(options["workspace"]).resolve(), options["settings"])
 
 
 def _serve_http(address: Address, options: dict[str, Any]) -> None:

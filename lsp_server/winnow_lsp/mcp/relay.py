@@ -11,8 +11,8 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import version
 from io import BufferedReader
 from pathlib import Path
@@ -20,9 +20,9 @@ from socket import SocketIO
 from threading import Event, Lock, Thread
 from typing import Any
 
-from winnow_engine.errors import NotJsonError
+from winnow_engine.errors import NotJsonError, WinnowError
 from winnow_engine.untrusted import json_object, read_json
-from winnow_lsp.host.standard_output import pass_on, take_standard_output, write_whole
+from winnow_lsp.host.standard_output import take_standard_output, write_whole
 
 NAME, TITLE = "winnow", "Winnow"
 DISTRIBUTION = "winnow-lsp"
@@ -45,8 +45,10 @@ CAPABILITIES: dict[str, Any] = {"tools": {"listChanged": False}}
 _SHOW_STRUCTURED = ("claude-code", "Visual Studio Code", "Code - OSS", "VSCodium", "code-server")
 _TABLE = Path(__file__).with_name("tools.json")
 _CHUNK = 1 << 16
-ENDED = "Winnow's server has ended: start `winnow mcp` again"
-_CLOSED = {"code": -32000, "message": ENDED}  # as MCP's SDKs say it
+_ENDED = "Winnow's server has ended: call again, and another one is started"
+_CLOSED = -32000  # as MCP's SDKs say it
+_SERVER_ENDS = b'"error":{"code":-32000,'  # the SDK's answer to what is in progress when it is stopped
+_INITIALIZED = b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n'
 
 
 def reads_text(client: str) -> bool:
@@ -156,7 +158,9 @@ class AgentRelay:
         self._in = os.fdopen(sys.stdin.fileno(), "rb", closefd=False)
         self._out, self._writing = take_standard_output(), Lock()
         self._greeting, self._listed = Greeting(), Event()
-        self._left, self._waiting = False, set[int | str]()  # the ids of requests that the server has to answer
+        self._hello, self._left = b"", False  # the line of the `initialize` that was answered
+        self._server: socket.socket | None = None
+        self._waiting, self._changing = set[int | str](), Lock()  # the ids of requests that the server has to answer
         self._to_server, self._from_agent = socket.socketpair()
         Thread(target=self._listen, daemon=True).start()
 
@@ -164,56 +168,93 @@ class AgentRelay:
         """Wait until the agent has the tools, has asked for something else, or for so long."""
         self._listed.wait(seconds)
 
-    def serve(self, connect: Callable[[], socket.socket], workspace: Path, settings: Mapping[str, Any]) -> bool:
-        """Pass messages on, the folder and settings first, until one end leaves. False if the server left first."""
-        first = self._from_agent.recv(_CHUNK)
-        if not first:
-            return True
-        with connect() as server, BufferedReader(SocketIO(server, "r"), _CHUNK) as answers:
-            opening = json.dumps({"workspace": str(workspace), "settings": settings})
-            with suppress(ConnectionError):
-                server.sendall(opening.encode() + b"\n" + first)
-            Thread(target=pass_on, args=(self._from_agent.makefile("rb"), server), daemon=True).start()
-            with suppress(ConnectionResetError):
-                self._answer(answers)
-        left = self._left
-        while self._waiting and not left:
-            self._say(json.dumps({"jsonrpc": "2.0", "id": self._waiting.pop(), "error": _CLOSED}).encode() + b"\n")
-        return left
+    def serve(self, connect: Callable[[], socket.socket], workspace: Path, settings: Mapping[str, Any]) -> None:
+        """Pass messages on, the folder and settings first, until the agent leaves. Raises what `connect` raises.
+
+        After a server has ended, the next request connects and greets again. If that fails, it is answered with why.
+        """
+        opening = json.dumps({"workspace": str(workspace), "settings": settings}).encode() + b"\n"
+        with ExitStack() as session, self._from_agent.makefile("rb", _CHUNK) as lines:
+            for number, line in enumerate(lines):
+                requests = _identities(line, requests=True) if line != self._hello else set()
+                if self._passed_on(line, requests) or (number and not requests):
+                    continue
+                try:
+                    server = connect()
+                except (WinnowError, OSError, ImportError) as error:  # ImportError: Winnow has been upgraded
+                    if not number:
+                        raise
+                    self._refuse(requests, f"Winnow's server has ended, and there is no other one: {error}")
+                    continue
+                session.close()
+                hello = self._hello + _INITIALIZED if number and self._hello else b""
+                session.enter_context(self._session(server, opening + hello + line, requests))
+
+    @contextmanager
+    def _session(self, server: socket.socket, first: bytes, requests: set[int | str]) -> Iterator[None]:
+        """Have a server answer, which is sent these bytes and requests first; when the block ends, it has ended."""
+        self._server, self._waiting = server, requests
+        answering = Thread(target=self._answer, args=(server,), daemon=True)
+        with server:
+            answering.start()
+            with suppress(OSError):
+                server.sendall(first)
+            yield
+            with suppress(OSError):
+                server.shutdown(socket.SHUT_WR)
+            answering.join()
+
+    def _passed_on(self, line: bytes, requests: set[int | str]) -> bool:
+        """True if the server had not ended before this line; if it ends now, the requests are told."""
+        with self._changing:
+            if (server := self._server) is None:
+                return False
+            self._waiting |= requests
+        with suppress(OSError):
+            server.sendall(line)
+        return True
 
     def _listen(self) -> None:
         """Answer what needs no server, and hand everything else on."""
-        parts = list[bytes]()  # of the line so far
         with self._to_server:
             with suppress(OSError):
-                while part := self._in.readline(_CHUNK):
+                while line := self._in.readline():
                     before = self._greeting.identity
-                    answer = None if parts else self._greeting.answer(part)
-                    parts.append(part)
+                    answer = self._greeting.answer(line)
+                    if greeted := self._greeting.identity != before:
+                        self._hello = line
                     if answer is not None:
                         self._say(answer)
-                    elif part.endswith(b"\n"):
-                        self._waiting |= _identities(b"".join(parts), requests=True)
-                    if part.endswith(b"\n"):
-                        parts.clear()
                     # The server has to know who the client is; an empty line has it started.
-                    self._to_server.sendall(part if answer is None or self._greeting.identity != before else b"\n")
-                    if self._greeting.listed or (answer is None and b"notifications/initialized" not in part):
+                    self._to_server.sendall(line if answer is None or greeted else b"\n")
+                    if self._greeting.listed or (answer is None and b"notifications/initialized" not in line):
                         self._listed.set()
             self._left = True
         self._listed.set()
 
-    def _answer(self, answers: BufferedReader[SocketIO]) -> None:
-        """Pass on what the server says, but its answer to what has been answered."""
+    def _answer(self, server: socket.socket) -> None:
+        """Pass on what the server says, but its answer to what has been answered, until it ends."""
         greeted = False
-        while line := answers.readline():
-            answered = _identities(line, requests=False)
-            if not greeted and self._greeting.identity in answered:
-                greeted = True
-                continue
-            self._waiting -= answered
-            self._say(line)
+        with suppress(OSError), BufferedReader(SocketIO(server, "r"), _CHUNK) as answers:
+            for line in answers:
+                if _SERVER_ENDS in line or not line.endswith(b"\n"):  # it was killed
+                    continue
+                answered = _identities(line, requests=False)
+                if not greeted and self._greeting.identity in answered:
+                    greeted = True
+                    continue
+                self._waiting -= answered
+                self._say(line)
+        with self._changing:
+            self._server = None
+        if not self._left:
+            self._refuse(self._waiting, _ENDED)
+
+    def _refuse(self, requests: set[int | str], reason: str) -> None:
+        for identity in requests:
+            answer = {"jsonrpc": "2.0", "id": identity, "error": {"code": _CLOSED, "message": reason}}
+            self._say(json.dumps(answer).encode() + b"\n")
 
     def _say(self, line: bytes) -> None:
-        with self._writing:
+        with self._writing, suppress(BrokenPipeError):  # the agent is leaving
             write_whole(self._out, line)

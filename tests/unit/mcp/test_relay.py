@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-# Its server answers each request with the methods so far, once the agent has said "go", and ends at "end".
+# Its server answers each request with the methods so far, once the agent has said "go", and ends at "end". After "last"
+# there is no other one.
 PROCESS = """
-import json, socket, sys, threading
+import json, socket, threading
 from pathlib import Path
 from winnow_lsp.mcp.relay import AgentRelay
 
@@ -24,7 +25,9 @@ def server(connection):
             continue
         message = json.loads(line)
         heard.append(message.get("method", "opening"))
-        if message.get("method") == "end":
+        if message.get("method") in ("end", "last"):
+            ended.append(message["method"])
+            connection.sendall(b'{"jsonrpc": "2.0", "id": 1, "res')
             break
         if "id" in message:
             answer = {"jsonrpc": "2.0", "id": message["id"], "result": heard}
@@ -32,17 +35,19 @@ def server(connection):
     connection.close()
 
 def connect():
+    if "last" in ended:
+        raise OSError("none is here")
     ours, theirs = socket.socketpair()
     go.wait()
     threading.Thread(target=server, args=(theirs,)).start()
     return ours
 
-go = threading.Event()
+go, ended = threading.Event(), []
 agent = AgentRelay()
 agent.wait_for_tools(60)
 print("noise")
 threading.Timer(0.2, go.set).start()
-sys.exit(not agent.serve(connect, Path("."), {}))
+agent.serve(connect, Path("."), {})
 """
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
 Agent = subprocess.Popen[bytes]
@@ -67,6 +72,13 @@ def send(agent: Agent, method: str, identity: int | None = None, params: object 
 def heard(agent: Agent) -> Any:
     assert agent.stdout
     return json.loads(agent.stdout.readline())
+
+
+def answer(agent: Agent) -> Any:
+    """The next message that is no notification."""
+    while "id" not in (message := heard(agent)):
+        pass
+    return message
 
 
 def test_an_agent_has_the_tools_before_there_is_a_server(agent: Agent) -> None:
@@ -100,13 +112,33 @@ def test_an_agent_that_says_nothing_needs_no_server(agent: Agent) -> None:
 
 
 @pytest.mark.parametrize("length", [0, 200_000])
-def test_an_agent_is_told_that_the_server_has_ended(agent: Agent, length: int) -> None:
-    for identity, method in enumerate(("initialize", "ping", "end")):
-        send(agent, method, identity, HELLO | ({"padding": "x" * length} if method == "end" else {}))
-    assert agent.stdout
-    answers = [message for message in map(json.loads, agent.stdout) if "id" in message]
-    assert [message["id"] for message in answers] == [0, 1, 2]
-    assert (answers[-1]["error"]["code"], agent.wait()) == (-32000, 1)
+def test_the_request_after_a_server_ended_greets_the_next_one(agent: Agent, length: int) -> None:
+    send(agent, "initialize", 0, HELLO)
+    send(agent, "notifications/initialized")
+    assert answer(agent)["id"] == 0
+    for identity in 1, 3:
+        send(agent, "end", identity, {"padding": "x" * length})
+        assert (said := answer(agent))["error"]["code"] == -32000
+        assert (said["id"], "has ended" in said["error"]["message"]) == (identity, True)
+        send(agent, "notifications/cancelled", params={"requestId": identity})
+        send(agent, "tools/list", identity)
+        assert len(answer(agent)["result"]["tools"]) == 4
+        send(agent, "tools/call", identity + 1)
+        asked = ["opening", "initialize", "notifications/initialized", "tools/call"]
+        assert answer(agent) == {"jsonrpc": "2.0", "id": identity + 1, "result": asked}
+    agent.communicate()
+    assert agent.returncode == 0
+
+
+def test_each_request_is_told_why_there_is_no_server_any_more(agent: Agent) -> None:
+    send(agent, "last", 0)
+    assert "call again" in answer(agent)["error"]["message"]
+    for identity in 1, 2:
+        send(agent, "ping", identity)
+        said = answer(agent)
+        assert (said["id"], "no other one: none is here" in said["error"]["message"]) == (identity, True)
+    agent.communicate()
+    assert agent.returncode == 0
 
 
 @pytest.mark.parametrize(
