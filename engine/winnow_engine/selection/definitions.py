@@ -18,7 +18,7 @@ from winnow_engine.index.names import folded
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
 from winnow_engine.selection.file_roles import files_meant
-from winnow_engine.selection.literals import flag_names, having_literal, having_message
+from winnow_engine.selection.literals import flag_names, having_literal, having_message, outside_tests
 from winnow_engine.selection.overview_words import names_nothing_else, says_nothing, says_nothing_else
 from winnow_engine.selection.subquestions import subquestions_of
 
@@ -175,7 +175,7 @@ def _definitions(name: str, most: int, workspace: Workspace, within: str = "") -
     defined = [unit for known in symbols.spelled(name) or symbols.spelled(last) for unit in symbols.defining(known)]
     if for_path(within):
         defined = _in_file(within, defined, workspace)
-    outside = _outside_tests(defined, workspace)
+    outside = outside_tests(defined, workspace)
     declared = [] if within or (outside and not owner) else _declaring(last, workspace)
     ends = [".".join(["", *owner[at:], last]).lower() for at in range(1 if within else len(owner))]
     owned = defined if within else []
@@ -186,7 +186,7 @@ def _definitions(name: str, most: int, workspace: Workspace, within: str = "") -
     owned = _those(np.isin(owned, defined).tolist(), owned)
     units = owned if owned or within else outside or _of_few(declared, defined, most, workspace)
     units = [unit for unit in units if kinds[unit] != _IMPORTS]
-    units = _outside_tests(units, workspace) or units
+    units = outside_tests(units, workspace) or units
     units = _those([_is_named(workspace.units[unit][1].name, last) for unit in units], units)
     units = _those(np.isin(kinds[units], [CLASS, *_CALLABLE]).tolist(), units)
     if owned and len({*workspace.files_of(units).tolist()}) == 1:
@@ -201,11 +201,6 @@ def _in_file(end: str, units: Sequence[int], workspace: Workspace) -> list[int]:
     return [unit for unit, path in zip(units, paths, strict=True) if path.endswith(f"/{end}".lower())]
 
 
-def _outside_tests(units: Sequence[int], workspace: Workspace) -> list[int]:
-    in_tests = workspace.file_table.are_tests[workspace.files_of(units)].tolist()
-    return [unit for unit, test in zip(units, in_tests, strict=True) if not test]
-
-
 def _ending(ends: Sequence[str], last: str, units: Iterable[int], workspace: Workspace) -> list[int]:
     """The units whose full names have the first of some ends, each an end of the one before, that any has."""
     full = {unit: _full_name(unit, last, ends[0], workspace) for unit in units}
@@ -214,7 +209,7 @@ def _ending(ends: Sequence[str], last: str, units: Iterable[int], workspace: Wor
 
 def _of_few(declared: list[int], defined: list[int], most: int, workspace: Workspace) -> list[int]:
     """The classes outside tests that declare a name, none of over `most`; if there is none, tests' definitions."""
-    likely = _outside_tests(declared, workspace) or ([] if defined else declared)
+    likely = outside_tests(declared, workspace) or ([] if defined else declared)
     likely = _those((workspace.unit_kinds[likely] == CLASS).tolist(), likely)
     return likely or defined if len(likely) <= most else []
 
@@ -228,7 +223,7 @@ def _resembling(text: str, bare: Sequence[str], workspace: Workspace) -> list[in
     elif not (last.isalpha() and last.islower()):
         names = workspace.symbols.resembling(last)
     found = {unit for name in names for unit in _definitions(name, _MOST_OF_SUBJECT, workspace)}
-    units = _outside_tests(sorted(found), workspace)
+    units = outside_tests(sorted(found), workspace)
     return units if len(units) <= _MOST_OF_SUBJECT else []
 
 

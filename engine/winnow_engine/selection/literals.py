@@ -56,7 +56,7 @@ def flag_names(text: str) -> list[str]:
 def having_literal(text: str, workspace: Workspace) -> list[int]:
     """The units of code that have the one flag, variable, key or route that a text is about, at most four.
 
-    What is defined is none of these. Those with a string that begins with it go first, then code before data.
+    A name that is defined is left to the rule for definitions. Strings that begin so go first, then code before data.
     """
     tokens = [token for token in _TOKEN.findall(text) if _IS_LITERAL.search(token)]
     alone = len(tokens) == 1 and says_nothing_else(_ROLE.sub("", text.replace(tokens[0], " ")))
@@ -79,9 +79,11 @@ def having_message(text: str, workspace: Workspace) -> list[int]:
     if _QUESTION.match(text) or len(said) < (2 if _FILLED.search(text) else _FEWEST_WORDS):
         return []
     likely = np.sort(best(workspace.lexical.score(text), _MOST_LIKELY))
-    told = {unit: _told(code, said) for unit, code in _codes(_outside_prose(likely, workspace).tolist(), workspace)}
-    found = _outside_tests([unit for unit in told if told[unit]], workspace)
-    return _few([unit for unit in found if told[unit] == max(told[one] for one in found)])
+    codes = _codes(_outside_prose(likely, workspace).tolist(), workspace)
+    counts = {unit: count for unit, code in codes if (count := _told(code, said))}
+    found = outside_tests([*counts], workspace) or [*counts]
+    most = max((counts[unit] for unit in found), default=0)
+    return _few([unit for unit in found if counts[unit] == most])
 
 
 def _told(code: str, said: Sequence[str]) -> int:
@@ -119,17 +121,18 @@ def _code_with(text: str, has: Callable[[str], object], workspace: Workspace) ->
     units = _outside_prose(workspace.lexical.having_all(text), workspace)
     if len(units) > _MOST_SEARCHED:
         return []
-    return _outside_tests([unit for unit, code in _codes(units.tolist(), workspace) if has(code)], workspace)
+    found = [unit for unit, code in _codes(units.tolist(), workspace) if has(code)]
+    return outside_tests(found, workspace) or found
 
 
 def _outside_prose(units: NDArray[np.int64], workspace: Workspace) -> NDArray[np.int64]:
     return units[~np.isin(workspace.unit_kinds[units], _PROSE)]
 
 
-def _outside_tests(units: list[int], workspace: Workspace) -> list[int]:
-    """The units outside tests; all if there is none."""
-    tests = workspace.file_table.are_tests[workspace.files_of(units)].tolist()
-    return [unit for unit, test in zip(units, tests, strict=True) if not test] or units
+def outside_tests(units: Sequence[int], workspace: Workspace) -> list[int]:
+    """The units that are not of tests, in order."""
+    in_tests = workspace.file_table.are_tests[workspace.files_of(units)].tolist()
+    return [unit for unit, test in zip(units, in_tests, strict=True) if not test]
 
 
 def _codes(units: Sequence[int], workspace: Workspace) -> Iterator[tuple[int, str]]:
