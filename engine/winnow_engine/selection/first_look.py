@@ -109,7 +109,8 @@ def _by_rule(question: Question, workspace: Workspace, sizes: NDArray[np.int32],
     """The units that are kept whatever their score: at the cursor, of an overview, and definitions asked for."""
     asked = [*defining(question, workspace), *overview_units(workspace, question)]
     asked = [n for n in asked if question.scope is None or n in question.scope.units]
-    found = [*(n for n in asked[:1] if sizes[n] <= tokens), *fitting(asked, sizes, tokens)]
+    first = [n for n in asked[:1] if sizes[n] <= tokens]
+    found = [*first, *fitting(asked, sizes, tokens - int(sizes[first].sum()))]
     if question.cursor is None:
         return found
     focus = WorkspaceUnits(workspace, sizes, len).focus(question.cursor)

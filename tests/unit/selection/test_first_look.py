@@ -19,6 +19,7 @@ from winnow_engine.selection.first_look import _FIRST_PLACES_TOKENS, first_place
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.storage.store import Store
 
+from ..conftest import written
 from .words import Words
 
 LOOK = 200
@@ -138,6 +139,13 @@ def test_a_definition_that_takes_most_of_a_first_look_is_encoded(assistant: Assi
     long = "def add_all(values):\n" + "\n".join(f"    values.append({n})" for n in range(24))
     write(root, {"all.py": f"{long}\n"})
     assert "add_all" in names(ask(assistant, root, "add_all"))
+
+
+def test_definitions_beside_one_that_takes_most_stay_within_the_limit(tmp_path: Path) -> None:
+    files = {f"all_{n}.py": "def add_all(values):\n" + "    values.append(100)\n" * 30 for n in range(8)}
+    files["add.py"] = "def add_all(values):\n" + "    values.append(100)\n" * 500
+    spans = first_places(Question("add_all"), written(files, tmp_path)).spans
+    assert _FIRST_PLACES_TOKENS / 2 < sum(span.tokens for span in spans) <= _FIRST_PLACES_TOKENS
 
 
 def test_only_code_of_the_paths_asked_about_is_encoded_and_kept(
