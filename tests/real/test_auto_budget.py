@@ -12,7 +12,7 @@ from winnow_engine.config import FileRules, TargetOptions
 from winnow_engine.core import Budget, Folder, Sampling
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources
-from winnow_engine.question import Cursor, Question
+from winnow_engine.question import Cursor, Question, Turn
 from winnow_engine.storage.store import Store, default_path
 from winnow_engine.targets.local.target import LlamaTarget
 
@@ -70,6 +70,17 @@ def test_a_slow_target_is_shown_less_and_the_answer_says_so(assistant: Assistant
     assert throughput.measured_s == pytest.approx(1 / target.prefill_tokens_per_s)
     read = throughput.seconds(0, answer.stats.generation.prompt_tokens, throughput.measured_s)
     assert 0 < read <= answer.stats.stages["prefill"]  # that is to the first token
+
+
+def test_a_slow_target_reads_the_ends_of_a_long_text_and_a_follow_up_goes_on_from_them(assistant: Assistant) -> None:
+    lines = [f"tests/test_budget.py:{n}: AssertionError: {n} != {n + 1}" for n in range(300)]
+    log, hurried = "\n".join(["Why does this fail?", *lines]), Budget(patience_s=0.01)
+    first = assistant.ask(SOURCES, Question(log), hurried, Sampling(max_tokens=1), lambda _: None)
+    assert 800 < first.stats.generation.prompt_tokens < 1600
+    assert any("lines left out in the middle of the question" in notice for notice in first.notices)
+    question = Question("Where is that?", earlier=(Turn(log, first.text),))
+    second = assistant.ask(SOURCES, question, hurried, Sampling(max_tokens=1), lambda _: None)
+    assert second.stats.generation.reused_tokens >= first.stats.generation.prompt_tokens
 
 
 def test_no_notice_of_patience_where_more_time_would_show_no_more(assistant: Assistant, tmp_path: Path) -> None:

@@ -19,15 +19,17 @@ from winnow_engine.prompting.layout import (
     build_messages,
     continued_messages,
     with_latest_turns,
+    without_middle,
 )
 from winnow_engine.prompting.messages import Message, PromptReader
 from winnow_engine.question import Question
-from winnow_engine.selection.auto_budget import is_small, prefill_limit, useful_tokens
+from winnow_engine.selection.auto_budget import LEAST_TOKENS, is_small, readable_tokens, useful_tokens
 from winnow_engine.selection.overview import asks_for_overview, asks_for_tests, starts_somewhere, units_running_tests
 from winnow_engine.selection.overview_words import topics_of
 from winnow_engine.selection.ranking import Ranked, Selection
 
 _EARLIER_TOKENS = 1500  # of the turns before a question
+_LONGEST_TURN = _EARLIER_TOKENS // 2  # of the question of one of them
 _FEWEST_MESSAGES = 2  # the system's and the question
 _MARGIN = 0.95  # of what should fit, after a prompt that did not
 
@@ -64,10 +66,16 @@ class Limits:
         """Tokens of the target that the prompt may have."""
         return self.reader.context_limit - self.answer_tokens
 
-    def wanted(self, ranked: Ranked) -> int:
-        """Tokens of code to keep, where `auto` keeps no more than the target reads in the user's patience."""
-        in_time = prefill_limit(self.reader.prefill_tokens_per_s, self.budget.patience_s)
-        return ranked.tokens(self.budget, min(in_time, useful_tokens(self.reader.parameters)))
+    @property
+    def _in_time(self) -> int:
+        return readable_tokens(self.reader.prefill_tokens_per_s, self.budget.patience_s)
+
+    def wanted(self, ranked: Ranked, text: str) -> int:
+        """Tokens of code to keep, where `auto` keeps no more than the target reads in time, beside a long text."""
+        in_time, useful = self._in_time, useful_tokens(self.reader.parameters)
+        if _bytes(text) > max(LEAST_TOKENS, in_time - useful):
+            in_time = max(in_time - self.reader.count(text), LEAST_TOKENS)
+        return ranked.tokens(self.budget, min(in_time, useful))
 
     def useful(self, ranked: Ranked) -> int:
         """Tokens of code that `auto` would keep with time to spare."""
@@ -86,9 +94,39 @@ class Limits:
         """The messages as the reader's own prompt."""
         return self.reader.chat_prompt(messages, thinking=self.thinking)
 
-    def latest_turns(self, question: Question) -> Question:
-        """The question with as many of the turns before it as the budget allows."""
-        return with_latest_turns(question, _EARLIER_TOKENS, self.reader.count)
+    def shown(self, question: Question) -> tuple[Question, tuple[str, ...]]:
+        """The question as the target reads it, after as many turns as the budget allows, and notices of what it lacks.
+
+        With `auto` a text loses its middle if the target does not read it in time, or in its context.
+        """
+        turns = [replace(turn, question=self._shortened(turn.question, _LONGEST_TURN)[0]) for turn in question.earlier]
+        shown = with_latest_turns(replace(question, earlier=tuple(turns)), _EARLIER_TOKENS, self.reader.count)
+        if self.budget.tokens(0) is not None:
+            return shown, ()
+        in_time = max(self._in_time - LEAST_TOKENS, 2 * LEAST_TOKENS)
+        beside = 2 * LEAST_TOKENS + (_EARLIER_TOKENS if shown.earlier else 0)
+        fitting = max(self.room - beside, self.room // 2)
+        text, left_out = self._shortened(question.text, min(in_time, fitting))
+        if not left_out:
+            return shown, ()
+        reads = f"the target's context of {self.reader.context_limit:,} has no room for them: pass on a part"
+        if in_time <= fitting:
+            reads = f"the target reads {in_time:,} tokens of it within {self.budget.patience_s:g} s: pass on a part, "
+            reads += "raise `winnow.patience`, or set `winnow.budget` to a number of tokens"
+        return replace(shown, text=text), (f"{left_out} left out in the middle of the question; {reads}",)
+
+    def _shortened(self, text: str, most: int) -> tuple[str, str]:
+        """The text in at most so many tokens, and what its middle has lost, in words."""
+        shown, left_out, characters = text, "", len(text)
+        while characters > 0 and _bytes(shown) > most and (tokens := self.reader.count(shown)) > most:
+            characters = int(characters * _MARGIN * most / tokens)
+            shown, left_out = without_middle(text, max(characters, 0))
+        return shown, left_out
+
+
+def _bytes(text: str) -> int:
+    """Bytes of a text, which has no more tokens."""
+    return len(text.encode(errors="replace"))
 
 
 def fit(ranked: Ranked, conversation: Conversation | None, limits: Limits) -> Fitted:
@@ -96,17 +134,19 @@ def fit(ranked: Ranked, conversation: Conversation | None, limits: Limits) -> Fi
 
     The reranker is asked for a fresh one alone: where a prompt goes on, half as much code again finds more, and sooner.
     """
-    return _continued(ranked, conversation, limits) or _fresh(ranked.reranked, limits)
+    question, shortened = limits.shown(ranked.question)
+    found = _continued(ranked, question, conversation, limits) or _fresh(ranked.reranked, question, limits)
+    return replace(found, selection=replace(found.selection, notices=(*found.selection.notices, *shortened)))
 
 
-def _continued(ranked: Ranked, conversation: Conversation | None, limits: Limits) -> Fitted | None:
+def _continued(ranked: Ranked, question: Question, conversation: Conversation | None, limits: Limits) -> Fitted | None:
     """The last prompt with what this question adds; None if it does not follow that prompt, or outgrows a limit."""
-    question = ranked.question
-    if conversation is None or not conversation.goes_on(question, ranked.workspace):
+    if conversation is None or not conversation.goes_on(ranked.question, ranked.workspace):
         return None
-    if limits.latest_turns(question) != question:
+    if len(question.earlier) < len(ranked.question.earlier):
         return None
-    selection = ranked.select(follow_up_budget(limits.wanted(ranked), at_cursor=question.cursor is not None))
+    wanted = limits.wanted(ranked, question.text)
+    selection = ranked.select(follow_up_budget(wanted, at_cursor=question.cursor is not None))
     new = conversation.unseen(selection.spans)
     spans = conversation.with_spans(new)
     if is_too_long(spans, ranked.tokens(limits.budget)):
@@ -120,10 +160,9 @@ def _continued(ranked: Ranked, conversation: Conversation | None, limits: Limits
     return Fitted(replace(selection, spans=spans, stats=stats, notices=notices), messages, prompt)
 
 
-def _fresh(ranked: Ranked, limits: Limits) -> Fitted:
+def _fresh(ranked: Ranked, question: Question, limits: Limits) -> Fitted:
     """A prompt of its own, with the budget lowered until the context holds it, and a notice that says so."""
-    wanted = tokens = limits.wanted(ranked)
-    question = limits.latest_turns(ranked.question)
+    wanted = tokens = limits.wanted(ranked, question.text)
     while tokens >= min(wanted, LEAST_BUDGET):
         selection = ranked.select(tokens)
         contract = limits.contract(question, selection.workspace) if selection.change is None else ""

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from winnow_engine.core import Span, Unit, UnitKind
+from winnow_engine.core import Span, Unit, UnitKind, counted
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.lines import text_lines
 from winnow_engine.index.units import enclosing
@@ -105,6 +105,21 @@ def with_latest_turns(question: Question, tokens: int, count: Callable[[str], in
             break
         kept.insert(0, turn)
     return replace(question, earlier=tuple(kept))
+
+
+def without_middle(text: str, characters: int) -> tuple[str, str]:
+    """So many characters of a text, a third from its beginning, with a line for those between; what that left out.
+
+    Cuts at line ends, unless half of an end has none.
+    """
+    first = characters // 3
+    end, begin = first, len(text) - (characters - first)
+    end = text.rfind("\n", end // 2, end) + 1 or end
+    begin = text.find("\n", begin, (begin + len(text)) // 2) + 1 or begin
+    lines = text.count("\n", end, begin)
+    left_out = counted(lines, "line") if lines else counted(begin - end, "character")
+    apart = "" if text[:end].endswith("\n") else "\n"
+    return f"{text[:end]}{apart}⋯ {left_out} left out\n{text[begin:]}", left_out
 
 
 def _messages(turn: Turn) -> tuple[Message, Message]:

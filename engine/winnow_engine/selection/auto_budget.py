@@ -7,6 +7,7 @@ measurements behind the numbers below.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -19,6 +20,7 @@ LEAST_TOKENS = 400
 """Tokens to keep at least, if any: enough where one place surely answers."""
 # In steps, so that small changes of speed leave the prompt as it is, which need not be read again then.
 _PREFILL_LIMITS = (800, 1200, 1600, 2000, 2600, 4000, MOST_TOKENS)
+_STEP = 2000  # above these
 _SMALL_TARGET, _MOST_TOKENS_SMALL = 3_000_000_000, 1200  # parameters, and enough tokens below (docs/results/answers.md)
 _LEAST_TOKENS_UNSURE, _LEAST_TOKENS_EACH = 1500, 1000
 _SURE_SHARE, _SURE_LOG_ODDS = 0.95, 4.3  # of the best unit, and that anything answers, from which one place surely does
@@ -42,10 +44,13 @@ def useful_tokens(parameters: int | None) -> int:
 
 def prefill_limit(tokens_per_s: float | None, patience_s: float) -> int:
     """The most tokens to keep: as many as a target reads in `patience_s`, in steps from 800 to 6,000."""
-    if tokens_per_s is None:
-        return MOST_TOKENS
-    in_time = tokens_per_s * patience_s
-    return max((limit for limit in _PREFILL_LIMITS if limit <= in_time), default=_PREFILL_LIMITS[0])
+    return min(readable_tokens(tokens_per_s, patience_s), MOST_TOKENS)
+
+
+def readable_tokens(tokens_per_s: float | None, patience_s: float) -> int:
+    """The tokens of code and question that a target reads in `patience_s`, in steps from 800 on; no limit for None."""
+    in_time = sys.maxsize if tokens_per_s is None else int(min(tokens_per_s * patience_s, sys.maxsize))
+    return max(_PREFILL_LIMITS[0], in_time // _STEP * _STEP, *(limit for limit in _PREFILL_LIMITS if limit <= in_time))
 
 
 def tokens_needed(
