@@ -2,11 +2,15 @@
 
 import asyncio
 import socket
+import tempfile
+from contextlib import suppress
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from winnow_lsp.server.wire.transport import converse
+from winnow_lsp.host.socket_path import connect
+from winnow_lsp.server.wire.transport import converse, serve_private
 
 
 class Server:
@@ -59,3 +63,32 @@ async def test_a_client_that_leaves_while_it_is_written_to_is_no_error(
     assert server.has_left
     assert isinstance(reader.exception(), ConnectionError)
     assert not caplog.records
+
+
+async def test_a_client_that_comes_while_another_is_stopped_is_stopped_too() -> None:
+    came, clients, stopped = asyncio.Queue[None](), list[socket.socket](), list[int]()
+
+    async def serve(_reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+        came.put_nowait(None)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            if len(clients) == 1:
+                clients.append(connect(place)[0])
+                await came.get()
+            stopped.append(len(clients))
+
+    with tempfile.TemporaryDirectory(prefix="winnow-test-") as folder:
+        place = Path(folder) / "place"
+        serving = asyncio.create_task(serve_private({place: serve}, 600.0))
+        while not clients:
+            await asyncio.sleep(0.01)
+            with suppress(OSError):
+                clients.append(connect(place)[0])
+        await came.get()
+        serving.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await serving
+    assert stopped == [2, 2]
+    for client in clients:
+        client.close()

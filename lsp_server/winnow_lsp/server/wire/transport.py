@@ -139,9 +139,10 @@ async def serve_private(serves: Mapping[Path, Serve], idle_s: float) -> None:
         try:
             await idle.over.wait()
         finally:
-            for task in clients:
-                task.cancel()
-            await asyncio.gather(*clients, return_exceptions=True)
+            while clients:  # others may come while these end
+                for task in clients:
+                    task.cancel()
+                await asyncio.gather(*clients, return_exceptions=True)
 
 
 async def _is_us(place: Path, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
