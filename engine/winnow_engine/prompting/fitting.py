@@ -112,7 +112,7 @@ class Limits:
         reads = f"the target's context of {self.reader.context_limit:,} has no room for them: pass on a part"
         if in_time <= fitting:
             reads = f"the target reads {in_time:,} tokens of it within {self.budget.patience_s:g} s: pass on a part, "
-            reads += "raise `winnow.patience`, or set `winnow.budget` to a number of tokens"
+            reads += "or have it read more with `winnow.patience` or a number for `winnow.budget`"
         return replace(shown, text=text), (f"{left_out} left out in the middle of the question; {reads}",)
 
     def _shortened(self, text: str, most: int) -> tuple[str, str]:
