@@ -15,10 +15,11 @@ _ROLES = {
     r"ci|continuous integration|(?:github|gitlab) (?:actions?|workflows?|ci|pipelines?)|(?<=\w )workflows?": r"""
         (?:[^/]+/)?(?:\.github/workflows/[^/]+|\.gitlab-ci\.ya?ml|\.travis\.ya?ml|\.circleci/config\.ya?ml
         |\.?appveyor\.ya?ml|azure-pipelines\.ya?ml|jenkinsfile)""",
-    r"docker(?:files?)?": r"(?:.*/)?(?:dockerfile(?:\.[\w-]+)?|[\w-]+\.dockerfile|(?:docker-)?compose\.ya?ml)",
+    r"docker(?:files?)?|containerfiles?": r"""
+        (?:.*/)?(?:(?-i:(?:Docker|Container)file(?:\.[\w-]+)?|dockerfile)|[\w-]+\.dockerfile|(?:docker-)?compose\.ya?ml)""",
     r"change ?logs?|release notes": r"(?:.*/)?(?:change(?:s|logs?)|news|history|release[-_]?notes)(?:\.\w+)?",
 }
-_BY_ROLE = [(re.compile(rf"\b(?:{said})\b"), re.compile(path, re.VERBOSE)) for said, path in _ROLES.items()]
+_BY_ROLE = [(re.compile(rf"\b(?:{said})\b"), re.compile(f"(?ix){path}")) for said, path in _ROLES.items()]
 _FILE = re.compile(r"\b(?:config(?:uration)?|settings|rules|targets|script|files?)\b")
 _WORDS = re.compile(r"\W*[^\W\d_]\w*(?:[ -]\w+){0,4}\W*")
 
@@ -26,7 +27,7 @@ _WORDS = re.compile(r"\W*[^\W\d_]\w*(?:[ -]\w+){0,4}\W*")
 def files_meant(text: str, workspace: Workspace) -> list[int]:
     """Numbers of the files that a text of at most five words means by their role or their names.
 
-    Those of tests only without others; of too many, that at the top.
+    Files of tests count only if there are no others. Of too many files, only that at the top counts.
     """
     if not _WORDS.fullmatch(text):
         return []
@@ -39,13 +40,13 @@ def files_meant(text: str, workspace: Workspace) -> list[int]:
 
 
 def _of_role(said: str, workspace: Workspace) -> list[int]:
-    """Files of a role whose paths have all words, else those that say more than the role."""
-    paths = workspace.file_table.paths
+    """Files of a role whose paths have all words, else those that say more than the role. A "workflow" may be code."""
+    paths, defines = workspace.file_table.paths, workspace.file_table.define
     for role, path in _BY_ROLE:
-        if role.search(said):
-            files = {n: {*stems(one)} for n, one in enumerate(paths) if path.fullmatch(one.lower())}
+        if named := role.search(said):
+            files = {n: {*stems(one)} for n, one in enumerate(paths) if path.fullmatch(one) and not defines[n]}
             more = {word for word in stems(_FILE.sub("", role.sub("", said, 1))) if not says_nothing_else(word)}
-            for words in ({*stems(said)}, more):
+            for words in ({*stems(said)}, more)[: 1 if named[0].startswith("workflow") else 2]:
                 if found := [n for n in files if words <= files[n]]:
                     return found
     return []

@@ -78,9 +78,8 @@ def having_message(text: str, workspace: Workspace) -> list[int]:
     said = _WORD.findall(_PLACEHOLDER.sub(" ", text.lower()))
     if _QUESTION.match(text) or len(said) < (2 if _FILLED.search(text) else _FEWEST_WORDS):
         return []
-    likely = np.sort(best(workspace.lexical.score(text), _MOST_LIKELY))
-    codes = _codes(_outside_prose(likely, workspace).tolist(), workspace)
-    counts = {unit: count for unit, code in codes if (count := _told(code, said))}
+    likely = _outside_prose(np.sort(best(workspace.lexical.score(text), _MOST_LIKELY)), workspace).tolist()
+    counts = {unit: count for unit, code in _codes(likely, workspace) if (count := _told(code, said))}
     found = outside_tests([*counts], workspace) or [*counts]
     most = max((counts[unit] for unit in found), default=0)
     return _few([unit for unit in found if counts[unit] == most])

@@ -11,8 +11,8 @@ from ..conftest import written
 
 PATHS = """.circleci/config.yml .prettierrc.json .github/workflows/ci.yml .github/workflows/linux-tests.yml .rubocop.yml
     .rubocop_todo.yml CHANGES Makefile docs/dark-mode.md docker-compose.yml docker/Dockerfile eslint.config.js
-    misc/bash-completion mkdocs.yml src/parser.py src/themes/dark.css src/workflow.py test/Dockerfile
-    tests/mkdocs.yml"""
+    misc/bash-completion mkdocs.yml queries/dockerfile.scm src/changes.py src/order_workflow.py src/parser.py
+    src/themes/dark.css src/workflow.py test/Dockerfile tests/mkdocs.yml"""
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,9 @@ PATHS = """.circleci/config.yml .prettierrc.json .github/workflows/ci.yml .githu
         ("CI", ".github/workflows/ci.yml"),
         ("linux test workflow", ".github/workflows/linux-tests.yml"),
         ("workflow engine", ""),
+        ("show the workflow", ""),
+        ("main workflow", ""),
+        ("order workflow", "src/order_workflow.py"),
         ("circleci config", ".circleci/config.yml"),
         ("Docker build?", "docker/Dockerfile docker-compose.yml"),
         ("docker compose", "docker-compose.yml"),
@@ -45,6 +48,7 @@ PATHS = """.circleci/config.yml .prettierrc.json .github/workflows/ci.yml .githu
 )
 def test_a_file_is_meant_by_what_it_is_for(tmp_path: Path, text: str, paths: str) -> None:
     code = {"src/parser.py": "def parse():\n    pass\n", "src/workflow.py": "def run():\n    pass\n"}
+    code |= dict.fromkeys(["src/changes.py", "src/order_workflow.py"], "def place():\n    pass\n")
     code["docs/dark-mode.md"] = "# Dark mode\n\nIt is dark.\n"
     workspace = written(dict.fromkeys(PATHS.split(), "text: 1\n") | code, tmp_path)
     assert {workspace.units[unit][0].path for unit in defining(Question(text), workspace)} == {*paths.split()}
