@@ -12,7 +12,7 @@ from winnow_engine.encoder.adapter import AdapterProfile
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.file_encoder import FileKeys, FileText
 from winnow_engine.encoder.heads import HeadsProfile, ScoringHead
-from winnow_engine.encoder.low_rank import write_tensors
+from winnow_engine.encoder.low_rank import LowRankUpdates, write_tensors
 from winnow_engine.encoder.profile import join_arrays
 from winnow_engine.encoder.profiles import fingerprint_of, open_profile, shipped_profile
 from winnow_engine.encoder.weights import GgufTensors, shape_of
@@ -88,7 +88,7 @@ def test_weights_from_the_disk_score_as_computed_ones_to_the_bit(
     assert not (tmp_path / "cache" / "weights").exists()
     written = Drafter(qwen_small)
     (layers,) = (tmp_path / "cache" / "weights").iterdir()
-    monkeypatch.setattr(AdapterProfile, "merge", None)  # nothing is left to compute them
+    monkeypatch.setattr(LowRankUpdates, "merged", None)  # nothing is left to compute them
     mapped = Drafter(qwen_small)
     assert mapped.identity == written.identity == computed.identity
     (expected,) = encode(computed, FileText("tools.py", UNITS))
