@@ -25,7 +25,7 @@ _TOKEN = re.compile(
     r"(?<![\w`\"'-])[`\"']?((?:--?|[/.])?\w[\w{}<>$:-]*(?:[./]+[\w{}<>$:-]+)*)[`\"']?(?![\w-])", re.ASCII
 )
 _IS_LITERAL = re.compile(r"--?\w{3}|[/.]\w|\w[-_./:]+\w")
-_HYPHENATED = re.compile(r"[a-z]+(?:-[a-z]+)+")  # perhaps words of prose
+_JOINED = re.compile(r"[A-Z]?[a-z]+(?:-[a-z]+)+|[A-Za-z]+(?:/[A-Za-z]+)+")  # or prose; counts as a whole string
 _ROLE = re.compile(
     r"(?i)\b(?:env(?:ironment)?(?: var(?:iable)?)?s?|flag|switch|option|argument|header|route|endpoint|key|setting"
     r"|GET|POST|PUT|PATCH|DELETE)\b"
@@ -64,10 +64,10 @@ def having_literal(text: str, workspace: Workspace) -> list[int]:
         return []
     name, whole = tokens[0].lstrip("-"), _pattern(tokens[0])
     body = rf"(?:--?)?{_pattern(name)}" if tokens[0].startswith("-") else whole  # libraries for options add the dashes
-    quoted, plain = re.compile(rf"(?<![\"'])[\"']{body}(?![\w-])"), re.compile(rf"(?<![\w-]){whole}(?![\w-])")
-    found = [_code_with(name, quoted.search, workspace)]
-    if not _HYPHENATED.fullmatch(tokens[0]):
-        found.append(_code_with(name, plain.search, workspace))
+    patterns = [rf"(?<![\"'])[\"']{body}(?![\w-])", rf"(?<![\w-]){whole}(?![\w-])"]
+    if _JOINED.fullmatch(tokens[0]):
+        patterns = [rf"(?<![\"'])[\"']{whole}[\"']"]
+    found = [_code_with(name, re.compile(pattern).search, workspace) for pattern in patterns]
     defining = workspace.file_table.define
     of_code = ([unit for unit in units if defining[workspace.files_of([unit])[0]]] for units in found)
     return _few(next(filter(None, (*of_code, *found)), []))
