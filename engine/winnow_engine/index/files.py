@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from winnow_engine.config import FileRules
 from winnow_engine.errors import WorkspaceError
+from winnow_engine.git.repository import top_above
 from winnow_engine.git.working_trees import counted_instead
 from winnow_engine.index import name_rules
 from winnow_engine.index.file_rules import (
@@ -57,7 +58,7 @@ def look(
 
     `checkpoint` is called at every file and directory; an exception it raises ends the walk. `open_documents` are
     contents by path, by the same rules; they replace files on disk and need not exist there. Raises WorkspaceError if
-    `root` is not a readable directory.
+    `root` is not a readable directory, or is git's own.
     """
     walk = _Walk(_checked(root), rules or FileRules(), skipped or _not_asked, open_documents or {}, stats)
     for candidate in sorted(walk.candidates(check=checkpoint), key=lambda found: found.path):
@@ -126,7 +127,10 @@ def _checked(root: Path) -> Path:
         raise WorkspaceError(
             f"the workspace {root} cannot be read: {error.strerror}; name a readable directory"
         ) from error
-    return root.resolve()
+    real = root.resolve()
+    if ".git" in real.parts and (top := top_above(real)) is not None and real.is_relative_to(top / ".git"):
+        raise WorkspaceError(f"{root} is git's own folder: name the working tree, {top}")
+    return real
 
 
 @dataclass(frozen=True, slots=True)

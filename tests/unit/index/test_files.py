@@ -158,6 +158,16 @@ def test_a_bare_repository_is_known_without_its_configuration(root: Path) -> Non
     assert reason(root, "mirror.git/packed-refs") == "version control: a bare repository"
 
 
+def test_a_folder_of_gits_own_is_no_workspace_but_a_working_tree_in_it_is(root: Path) -> None:
+    for path in (".git/config", ".git/hooks/pre-commit.sample", ".git/tree/.git", ".git/tree/a.py"):
+        write(root, path)
+    for folder in (".git", ".git/hooks"):
+        with pytest.raises(WorkspaceError) as error:
+            paths(root / folder)
+        assert str(error.value).endswith(f"name the working tree, {root}")
+    assert paths(root / ".git/tree") == ["a.py"]
+
+
 @pytest.mark.parametrize(
     "name",
     [
