@@ -61,14 +61,14 @@ class FileTable:
 
     @cached_property
     def by_words(self) -> Mapping[str, Sequence[int]]:
-        """Numbers of files by the letters of their names: `pools/core.py` by core, corepy, poolscore and corepool."""
+        """Numbers of files. `pools/core.py` has the keys core, corepy, poolscore and corepool: lower case, no signs."""
         found: dict[str, list[int]] = defaultdict(list)
         for number, path in enumerate(self.paths):
             folder, _, name = path.lower().rpartition("/")
             stem, folder = name.lstrip("._").partition(".")[0], folder.rpartition("/")[2]
             tool = stem.removesuffix("rc") if name.startswith(".") else stem  # `.eslintrc.json`
             names = stem, tool, name, folder + stem, stem + folder.removesuffix("s")
-            for words in {_NO_LETTER.sub("", one) for one in names}:
+            for words in {_NO_LETTER.sub("", one) for one in names} - {""}:
                 found[words].append(number)
         return found
 

@@ -11,8 +11,8 @@ from ..conftest import written
 
 PATHS = """.circleci/config.yml .prettierrc.json .github/workflows/ci.yml .github/workflows/linux-tests.yml .rubocop.yml
     .rubocop_todo.yml CHANGES Makefile docs/dark-mode.md docker-compose.yml docker/Dockerfile eslint.config.js
-    misc/bash-completion mkdocs.yml queries/dockerfile.scm src/changes.py src/order_workflow.py src/parser.py
-    src/themes/dark.css src/workflow.py test/Dockerfile tests/mkdocs.yml"""
+    i18n/user.json misc/bash-completion mkdocs.yml pages/[...all].json queries/dockerfile.scm src/changes.py
+    src/order_workflow.py src/parser.py src/themes/dark.css src/workflow.py test/Dockerfile tests/mkdocs.yml"""
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,9 @@ PATHS = """.circleci/config.yml .prettierrc.json .github/workflows/ci.yml .githu
         ("dark theme", "src/themes/dark.css"),
         ("prettier config", ".prettierrc.json"),
         ("parser settings", ""),
+        ("user settings", ""),
+        ("test files", ""),
+        ("settings", ""),
         ("dark mode", ""),
         ("docker-compose yml", "docker-compose.yml"),
         ("Mkdocs yml", "mkdocs.yml"),
