@@ -221,6 +221,8 @@ class _Walk:
                 continue
             own = self._rules.users_pattern(entry.path, is_directory(entry), folder.rules)
             reason = self._rules.reason_against(entry, own, folder.rules)
+            if entry.name == "config" and own is None and name_rules.reason_for_marker(folder.names) == name_rules.BARE:
+                reason = "secret: the repository's configuration"
             if reason is not None:
                 self._skipped(printable(path), reason)
             elif is_directory(entry):

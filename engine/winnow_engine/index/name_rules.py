@@ -29,6 +29,7 @@ _MARKERS = {
     "Pods.xcodeproj": "CocoaPods' directory",
     "CACHEDIR.TAG": "a cache",
 }
+BARE = "version control: a bare repository"
 _GIT_DIRECTORY = frozenset(("HEAD", "objects", "refs"))
 _SECRETS = _words(
     """.env .env.* *.env .envrc *.pem *.key *.p8 *.p12 *.pfx *.pkcs12 *.jks *.jceks *.bks *.keystore *.kdb *.kdbx *.gpg
@@ -123,7 +124,7 @@ def reason_against_path(path: str) -> str | None:
 def reason_for_marker(names: Set[str]) -> str | None:
     """Reason why a folder with entries of these names is left out by default, or None."""
     if names >= _GIT_DIRECTORY:
-        return "version control: a bare repository"
+        return BARE
     return next((f"{kind}: has {marker}" for marker, kind in _MARKERS.items() if marker in names), None)
 
 

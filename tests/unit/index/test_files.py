@@ -158,6 +158,15 @@ def test_a_bare_repository_is_known_without_its_configuration(root: Path) -> Non
     assert reason(root, "mirror.git/packed-refs") == "version control: a bare repository"
 
 
+def test_the_configuration_of_a_bare_repository_is_secret_where_that_is_the_workspace(root: Path) -> None:
+    for path in ("HEAD", "config", "objects/info/packs", "refs/heads/main", "tree/config"):
+        write(root, path)
+    assert {"HEAD", "tree/config"} <= set(paths(root))
+    assert reason(root, "config") == "secret: the repository's configuration"
+    write(root, ".winnowignore", b"!config\n")
+    assert "config" in paths(root)
+
+
 def test_a_folder_of_gits_own_is_no_workspace_but_a_working_tree_in_it_is(root: Path) -> None:
     for path in (".git/config", ".git/hooks/pre-commit.sample", ".git/tree/.git", ".git/tree/a.py"):
         write(root, path)
