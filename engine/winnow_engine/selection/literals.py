@@ -68,8 +68,7 @@ def having_literal(text: str, workspace: Workspace) -> list[int]:
     if _JOINED.fullmatch(tokens[0]):
         patterns = [rf"(?<![\"'])[\"']{whole}[\"']"]
     found = [_code_with(name, re.compile(pattern).search, workspace) for pattern in patterns]
-    defining = workspace.file_table.define
-    of_code = ([unit for unit in units if defining[workspace.files_of([unit])[0]]] for units in found)
+    of_code = ([n for n in units if workspace.file_table.define[workspace.files_of([n])[0]]] for units in found)
     return _few(next(filter(None, (*of_code, *found)), []))
 
 
@@ -112,7 +111,8 @@ def _spaced(words: Sequence[str]) -> str:
 
 
 def _pattern(token: str) -> str:
-    return r"[^\s/]*".join(map(re.escape, filter(None, _PLACEHOLDER.split(token))))
+    first, *others = map(re.escape, filter(None, _PLACEHOLDER.split(token)))
+    return "".join([first, *(rf"(?>[^\s/]{{0,99}}?{part})" for part in others)])  # in linear time
 
 
 def _code_with(text: str, has: Callable[[str], object], workspace: Workspace) -> list[int]:

@@ -78,7 +78,20 @@ def test_what_much_code_has_is_meant_by_none(tmp_path: Path) -> None:
     assert not defining(Question("--dry-run"), workspace)
 
 
-@pytest.mark.parametrize("text", ["%s a " * 120, "'a " * 160, "a" * 499, "/" * 499, "a." * 249, "--a-" * 120])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "%s ab " * 80,
+        "'ab " * 120,
+        "ab" * 245,
+        "/ab" * 160,
+        "ab." * 160,
+        "--ab-" * 98,
+        "/ab/{a}-{b}-{c}-{d}",
+        "ab.{a}-{b}.",
+    ],
+)
 def test_odd_texts_are_looked_for_in_linear_time(tmp_path: Path, text: str) -> None:
-    code = {"a.py": f"def long():\n    return '{'a ' * 2000}'\n\n\ndef aa():\n    return \"{'a.' * 2000}\"\n"}
-    assert not defining(Question(text), written(code, tmp_path))
+    parts = ("'ab ", "ab", "/ab", "ab.", "--ab-", "/ab/" + "-" * 4000)
+    code = [f"def odd{n}():\n    return \"{part * (4800 // len(part))}\", 'xy'\n" for n, part in enumerate(parts)]
+    assert not defining(Question(f"{text}xy"), written({"a.py": "\n\n".join(code)}, tmp_path))
