@@ -124,9 +124,9 @@ RULES = {
 
 _MARKER = re.compile(rb"(<{7}|>{7})( |$)")
 _PART = re.compile(rb"[^\s,;{}()]+")  # of an import line: a name or a whole path
-_PASSES_ON = re.compile(  # what may pass a name on: an import, an export, or what stands before a value
-    rb"\s*(?:(?:export (?:type )?[*{]|(?:from \S+ import|import|pub use|module\.exports|__all__)\b).*"
-    rb"|(?:\w+ as )?[\w.$\[\]'\"]+\s*(?:[:=](?!=)|,\s*$))"
+_PASSES_ON = re.compile(  # what may pass a name on besides imports: an export, or what stands before a value
+    rb"\s*(?:(?:export (?:(?:type|const|let|var) )?[*{]|(?:export import|module\.exports|__all__)\b).*"
+    rb"|(?:\w+ as )?[\w.$\[\]'\"]+\s*(?:[:=](?!=)|,?\s*(?:#.*|//.*)?$))"
 )
 _MOST_USES = 5  # of one name
 
@@ -164,8 +164,10 @@ def _users(touched: Sequence[TouchedFile], workspace: Workspace) -> Mapping[str,
     written = dict[str, set[str]]()
     for one in touched:
         changed = one.units.file
-        lines = (_PASSES_ON.match(changed.after_lines[line - 1]) for hunk in changed.hunks for line in hunk.after)
-        written[changed.path] = _words(b"\n".join(line[0] for line in lines if line))
+        new, units = [line for hunk in changed.hunks for line in hunk.after], one.units.after.units
+        imports = [changed.after_lines[n - 1] for n in new if units[enclosing(units, n)].kind == UnitKind.IMPORTS]
+        others = filter(None, (_PASSES_ON.match(changed.after_lines[line - 1]) for line in new))
+        written[changed.path] = _words(b"\n".join([*imports, *(found[0] for found in others)]))
         for name, unit in one.units.before.symbols.definitions:
             if one.units.before.units[unit].kind != UnitKind.METHOD:
                 before[name] |= {changed.path, changed.before_path or changed.path}
