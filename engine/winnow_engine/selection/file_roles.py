@@ -16,7 +16,7 @@ _ROLES = {
         (?:[^/]+/)?(?:\.github/workflows/[^/]+|\.gitlab-ci\.ya?ml|\.travis\.ya?ml|\.circleci/config\.ya?ml
         |\.?appveyor\.ya?ml|azure-pipelines\.ya?ml|jenkinsfile)""",
     r"docker(?:files?)?|containerfiles?": r"""
-        (?:.*/)?(?:(?-i:(?:Docker|Container)file(?:\.[\w-]+)?|dockerfile)|[\w-]+\.dockerfile|(?:docker-)?compose\.ya?ml)""",
+        (?:.*/)?(?:(?:docker|container)file(?:\.(?!scm$)[\w-]+)?|[\w-]+\.dockerfile|(?:docker-)?compose\.ya?ml)""",
     r"change ?logs?|release notes": r"(?:.*/)?(?:change(?:s|logs?)|news|history|release[-_]?notes)(?:\.\w+)?",
 }
 _BY_ROLE = [(re.compile(rf"\b(?:{said})\b"), re.compile(f"(?ix){path}")) for said, path in _ROLES.items()]
@@ -46,7 +46,7 @@ def _of_role(said: str, workspace: Workspace) -> list[int]:
         if named := role.search(said):
             files = {n: {*stems(one)} for n, one in enumerate(paths) if path.fullmatch(one) and not defines[n]}
             more = {word for word in stems(_FILE.sub("", role.sub("", said, 1))) if not says_nothing_else(word)}
-            for words in ({*stems(said)}, more)[: 1 if named[0].startswith("workflow") else 2]:
+            for words in ({*stems(said)}, more)[: 1 if named[0].startswith("workflow") and not more else 2]:
                 if found := [n for n in files if words <= files[n]]:
                     return found
     return []

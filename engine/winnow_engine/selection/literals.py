@@ -25,7 +25,7 @@ _TOKEN = re.compile(
     r"(?<![\w`\"'-])[`\"']?((?:--?|[/.])?\w[\w{}<>$:-]*(?:[./]+[\w{}<>$:-]+)*)[`\"']?(?![\w-])", re.ASCII
 )
 _IS_LITERAL = re.compile(r"--?\w{3}|[/.]\w|\w[-_./:]+\w")
-_JOINED = re.compile(r"[A-Z]?[a-z]+(?:-[a-z]+)+|[A-Za-z]+(?:/[A-Za-z]+)+")  # or prose; counts as a whole string
+_JOINED = re.compile(r"[A-Z]?[a-z]+(?:-[a-z]+)+|[A-Za-z]+(?:/[A-Za-z]+)+")  # prose, or a whole string
 _ROLE = re.compile(
     r"(?i)\b(?:env(?:ironment)?(?: var(?:iable)?)?s?|flag|switch|option|argument|header|route|endpoint|key|setting"
     r"|GET|POST|PUT|PATCH|DELETE)\b"
@@ -65,8 +65,8 @@ def having_literal(text: str, workspace: Workspace) -> list[int]:
     name, whole = tokens[0].lstrip("-"), _pattern(tokens[0])
     body = rf"(?:--?)?{_pattern(name)}" if tokens[0].startswith("-") else whole  # libraries for options add the dashes
     patterns = [rf"(?<![\"'])[\"']{body}(?![\w-])", rf"(?<![\w-]){whole}(?![\w-])"]
-    if _JOINED.fullmatch(tokens[0]):
-        patterns = [rf"(?<![\"'])[\"']{whole}[\"']"]
+    if _JOINED.fullmatch(tokens[0]) and not _ROLE.search(text):
+        patterns = [rf"(?<![\"'])[\"']/?{whole}/?[\"']"]
     found = [_code_with(name, re.compile(pattern).search, workspace) for pattern in patterns]
     of_code = ([n for n in units if workspace.file_table.define[workspace.files_of([n])[0]]] for units in found)
     return _few(next(filter(None, (*of_code, *found)), []))

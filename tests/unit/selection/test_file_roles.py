@@ -10,9 +10,10 @@ from winnow_engine.selection.definitions import defining
 from ..conftest import written
 
 PATHS = """.circleci/config.yml .prettierrc.json .github/workflows/ci.yml .github/workflows/linux-tests.yml .rubocop.yml
-    .rubocop_todo.yml CHANGES Makefile docs/dark-mode.md docker-compose.yml docker/Dockerfile eslint.config.js
-    i18n/user.json misc/bash-completion mkdocs.yml pages/[...all].json queries/dockerfile.scm src/changes.py
-    src/order_workflow.py src/parser.py src/themes/dark.css src/workflow.py test/Dockerfile tests/mkdocs.yml"""
+    .rubocop_todo.yml CHANGES Makefile docs/dark-mode.md docker-compose.yml docker/Dockerfile docker/dockerfile.dev
+    eslint.config.js i18n/user.json misc/bash-completion mkdocs.yml pages/[...all].json queries/dockerfile.scm
+    src/changes.py src/order_workflow.py src/parser.py src/themes/dark.css src/workflow.py test/Dockerfile
+    tests/mkdocs.yml"""
 
 
 @pytest.mark.parametrize(
@@ -22,12 +23,14 @@ PATHS = """.circleci/config.yml .prettierrc.json .github/workflows/ci.yml .githu
         ("ci workflow", ".github/workflows/ci.yml"),
         ("CI", ".github/workflows/ci.yml"),
         ("linux test workflow", ".github/workflows/linux-tests.yml"),
+        ("the linux tests workflow", ".github/workflows/linux-tests.yml"),
         ("workflow engine", ""),
         ("show the workflow", ""),
         ("main workflow", ""),
         ("order workflow", "src/order_workflow.py"),
         ("circleci config", ".circleci/config.yml"),
-        ("Docker build?", "docker/Dockerfile docker-compose.yml"),
+        ("Docker build?", "docker/Dockerfile docker/dockerfile.dev docker-compose.yml"),
+        ("docker dev", "docker/dockerfile.dev"),
         ("docker compose", "docker-compose.yml"),
         ("docker registry", ""),
         ("release notes", "CHANGES"),

@@ -19,7 +19,7 @@ FILES = {
     '\n\ndef find(name):\n    log("Don\'t know what " + name + " means here")\n\n\ndef other(name):\n'
     '    log("the pool of " + name\n        + " must not be empty "\n        "once it was filled, "\n'
     "        'but can be')\n",
-    "src/routes.go": 'package a\n\nfunc route() {\n\tget("/carts/:id/items", items)\n}\n\nfunc items() {}\n',
+    "src/routes.go": 'package a\n\nfunc route() {\n\tget("/carts/:id/items", "/shops/near/")\n}\n\nfunc items() {}\n',
     "src/all.py": "def read_all():\n    pass\n\n\ndef more():\n    read_all()\n",
     "src/read_only.py": 'def change():\n    # a read-only file, and/or I/O\n    log("in-place: no", "I/O ports")\n',
     "src/modes.py": 'def modes():\n    return "in-place", "text/plain"\n',
@@ -45,6 +45,8 @@ FILES = {
         ("GET /carts/{id}/items", "routes.go:route"),
         ("/carts/:cart/items", "routes.go:route"),
         ("/carts/items", ""),
+        ("shops/near", "routes.go:route"),
+        ("shops/near endpoint", "routes.go:route"),
         ("read-only file", ""),
         ("how does in-place work", "modes.py:modes"),
         ("text/plain", "modes.py:modes"),
