@@ -73,7 +73,7 @@ class Limits:
     def wanted(self, ranked: Ranked, text: str) -> int:
         """Tokens of code to keep, where `auto` keeps no more than the target reads in time, beside a long text."""
         in_time, useful = self._in_time, useful_tokens(self.reader.parameters)
-        if _bytes(text) > max(LEAST_TOKENS, in_time - useful):
+        if self.budget.tokens(0) is None and _bytes(text) > max(LEAST_TOKENS, in_time - useful):
             in_time = max(in_time - self.reader.count(text), LEAST_TOKENS)
         return ranked.tokens(self.budget, min(in_time, useful))
 
@@ -111,7 +111,8 @@ class Limits:
             return shown, ()
         reads = f"the target's context of {self.reader.context_limit:,} has no room for them: pass on a part"
         if in_time <= fitting:
-            reads = f"the target reads {in_time:,} tokens of it within {self.budget.patience_s:g} s: pass on a part, "
+            within = f" within {self.budget.patience_s:g} s" if in_time < self._in_time else ""
+            reads = f"the target reads {in_time:,} tokens of it{within}: pass on a part, "
             reads += "or have it read more with `winnow.patience` or a number for `winnow.budget`"
         return replace(shown, text=text), (f"{left_out} left out in the middle of the question; {reads}",)
 
@@ -125,7 +126,7 @@ class Limits:
 
 
 def _bytes(text: str) -> int:
-    """Bytes of a text, which has no more tokens."""
+    """The bytes of a text: it has at most as many tokens."""
     return len(text.encode(errors="replace"))
 
 
