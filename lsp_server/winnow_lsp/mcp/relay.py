@@ -233,11 +233,11 @@ class AgentRelay:
         self._listed.set()
 
     def _answer(self, server: socket.socket) -> None:
-        """Pass on what the server says, but its answer to what has been answered, until it ends."""
+        """Pass on what the server says until it ends, except its answer to what was answered here, or will be."""
         greeted = False
         with suppress(OSError), BufferedReader(SocketIO(server, "r"), _CHUNK) as answers:
             for line in answers:
-                if _SERVER_ENDS in line or not line.endswith(b"\n"):  # it was killed
+                if (_SERVER_ENDS in line and not self._left) or not line.endswith(b"\n"):  # stopped, or killed
                     continue
                 answered = _identities(line, requests=False)
                 if not greeted and self._greeting.identity in answered:
