@@ -123,7 +123,7 @@ def test_workspace_without_files_that_count_is_named(run, tmp_path: Path) -> Non
 def test_question_of_a_hundred_kilobytes_is_answered_or_refused_in_words(run) -> None:
     done = run("spans", "why? " * 20_000, *SMALL, *MODELS[:2], "--json")
     assert done.returncode == 0, done.stderr
-    refused = run("ask", "why? " * 20_000, *SMALL, *MODELS)
+    refused = run("ask", "why? " * 20_000, *SMALL, *MODELS, "--budget", "400")
     assert refused.returncode == 2
     assert "context of 8,192 tokens" in refused.stderr
 
