@@ -148,7 +148,7 @@ class EncoderOps(RandomData):
         )
 
     def flash_prefill(self, tokens: int, density: float) -> Iterator[SpeedFigure]:
-        """Block scores, choice and block-sparse attention, Qwen3-0.6B's heads; random blocks at `density`."""
+        """`block_scores`, `choose_blocks` and `block_attention`, Qwen3-0.6B's heads; random blocks at `density`."""
         heads, kv, dim = 16, 8, 128
         row, blocks = (heads + 2 * kv) * dim, tokens // BLOCK
         device, qkv = self.device, self.rows(self.normal(4096, row), tokens)
