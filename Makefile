@@ -27,7 +27,7 @@ bench:  ## measure; make bench ARGS="relevance --task usage", without ARGS the l
 picture:  ## record the terminal session of the README; needs `pip install pyte` and Debian's fonts-dejavu-core
 	python .ci/record-terminal docs/images/terminal.webp --rows 26 \
 	  'winnow ask "How is the language of a file found?" -w engine/winnow_engine/index' \
-	  'winnow ask -c "And if it has no suffix?" -w engine/winnow_engine/index'
+	  'winnow ask "What does read_workspace return if nothing has changed?" -w engine/winnow_engine/index'
 
 house:  ## count lines, import cycles, function lengths, duplicates; ARGS=--check holds them to house.toml
 	python .ci/house $(ARGS)
