@@ -164,10 +164,9 @@ def _users(touched: Sequence[TouchedFile], workspace: Workspace) -> Mapping[str,
     written = dict[str, set[str]]()
     for one in touched:
         changed = one.units.file
-        new, units = [line for hunk in changed.hunks for line in hunk.after], one.units.after.units
-        imports = [changed.after_lines[n - 1] for n in new if units[enclosing(units, n)].kind == UnitKind.IMPORTS]
+        new = [line for hunk in changed.hunks for line in hunk.after]
         others = filter(None, (_PASSES_ON.match(changed.after_lines[line - 1]) for line in new))
-        written[changed.path] = _words(b"\n".join([*imports, *(found[0] for found in others)]))
+        written[changed.path] = _words(b"\n".join([*_import_lines(one, new), *(found[0] for found in others)]))
         for name, unit in one.units.before.symbols.definitions:
             if one.units.before.units[unit].kind != UnitKind.METHOD:
                 before[name] |= {changed.path, changed.before_path or changed.path}
@@ -190,14 +189,20 @@ def _imports(touched: Sequence[TouchedFile]) -> Iterator[tuple[str, bytes]]:
     These are the lines with words new to the file, unless they only add names and paths to a line they replace.
     """
     for one in touched:
-        file, units, known = one.units.file, one.units.after.units, _words(one.units.file.before or b"")
+        file, known = one.units.file, _words(one.units.file.before or b"")
         for hunk in file.hunks:
-            written = [line for line in hunk.after if units[enclosing(units, line)].kind == UnitKind.IMPORTS]
+            written = _import_lines(one, hunk.after)
             replaced = [set(_PART.findall(file.before_lines[line - 1])) for line in hunk.before if written]
-            for text in (file.after_lines[line - 1] for line in written):
+            for text in written:
                 parts = set(_PART.findall(text))
                 if _words(text) - known and not any(old and old <= parts for old in replaced):
                     yield file.path, text
+
+
+def _import_lines(one: TouchedFile, lines: Iterable[int]) -> list[bytes]:
+    """The text of those of a file's lines after the change that stand in a unit of imports."""
+    units, texts = one.units.after.units, one.units.file.after_lines
+    return [texts[line - 1] for line in lines if units[enclosing(units, line)].kind == UnitKind.IMPORTS]
 
 
 def _words(text: bytes) -> set[str]:
