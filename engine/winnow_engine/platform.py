@@ -17,6 +17,7 @@ import stat
 import struct
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -170,14 +171,18 @@ def pip_command(action: str, *words: str) -> str:
 
 
 def physical_cores() -> int:
-    """Physical cores; on Linux those that this process may use."""
+    """Physical cores; on Linux those that this process may use, by its affinity and its container's quota."""
     if PLATFORM != "linux":
         import psutil  # every command imports this module
 
         return psutil.cpu_count(logical=False) or os.cpu_count() or 1
     cpus = os.sched_getaffinity(0)
     siblings = [Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in cpus]
-    return len({path.read_text() for path in siblings if path.is_file()}) or len(cpus)
+    cores = len({path.read_text() for path in siblings if path.is_file()}) or len(cpus)
+    with suppress(OSError, ValueError):  # there is no such thing, or no quota
+        quota, period = map(int, (_CGROUP / "cpu.max").read_text().split())
+        return min(cores, max(1, quota // period))
+    return cores
 
 
 def free_memory() -> int:

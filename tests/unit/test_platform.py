@@ -177,6 +177,14 @@ def test_physical_cores_are_what_each_system_says(on: On, monkeypatch: pytest.Mo
     assert system.physical_cores() == os.cpu_count()
 
 
+def test_a_containers_quota_bounds_the_cores(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(system, "_CGROUP", tmp_path)
+    cores = system.physical_cores()
+    for quota, counted in (("max", cores), ("150000", 1), ("50000", 1), ("100000000", cores)):
+        (tmp_path / "cpu.max").write_text(f"{quota} 100000\n")
+        assert system.physical_cores() == counted
+
+
 def test_a_file_is_read_where_no_flag_but_reading_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("winnow_engine.platform.READ_FLAGS", os.O_RDONLY)
     (tmp_path / "x").write_bytes(b"a\r\n")
