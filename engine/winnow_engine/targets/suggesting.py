@@ -161,6 +161,8 @@ def _suggestion(
         place, reason = None, f"{reason}; {available / 1e9:.1f} GB of memory free, not enough"
     expected = forecast(target, lies, options.n_ubatch, cpu, gpu)
     token_s = measured_token_s(file) if file else None
+    if token_s and expected and options.place == "cpu" and token_s * expected.tokens_per_s > 1:
+        token_s = None  # other work slowed it down: the forecast counts the threads' own time alone
     origin: Origin = "measured" if token_s else "forecast" if expected else "unknown"
     if token_s:
         expected = Forecast(token_s, expected.answer_s if expected else 0.0)

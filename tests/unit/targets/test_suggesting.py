@@ -1,20 +1,25 @@
 """Targets for a machine: whether they fit and where, and how fast they read and answer."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import llama_cpp
+import numpy as np
 import pytest
 from random_models import write_all, write_model
 
+from winnow_engine.config import TargetOptions
 from winnow_engine.models import registry
 from winnow_engine.models.registry import DEFAULT_DRAFTER, DEFAULT_TARGET
 from winnow_engine.models.target_table import KnownTarget, known_targets
 from winnow_engine.targets import residency, suggesting
 from winnow_engine.targets.machine_speed import Speed
+from winnow_engine.targets.snapshots.files import Snapshot
+from winnow_engine.targets.snapshots.policy import snapshots_of
 from winnow_engine.targets.suggesting import Suggestion, best, suggest
 
-from .conftest import start
+from .conftest import start, write_llama
 
 GB = 10**9
 DRAFTER = registry.find(DEFAULT_DRAFTER)
@@ -106,6 +111,18 @@ def test_the_best_is_the_largest_that_begins_in_time(gpu: Callable[[float], None
     assert name(patience_s=0.1) == "seed-oss-36b"
     gpu(16)
     assert name(patience_s=0.1) == "gpt-oss-20b"
+
+
+@pytest.mark.parametrize(("token_s", "origin"), [(1 / 20, "forecast"), (1 / 2000, "measured")])
+def test_a_speed_that_other_work_lowered_does_not_count(machine: Path, token_s: float, origin: str) -> None:
+    target = registry.find(DEFAULT_TARGET)
+    file = write_llama(machine / target.file, [])
+    os.truncate(file, target.bytes)
+    read = Snapshot(np.arange(9, dtype=np.int32), np.zeros(9, np.uint8), token_s)
+    snapshots_of(file, TargetOptions().kv_type, GB).save(read)
+    found = suggested()
+    assert found[DEFAULT_TARGET].origin == origin
+    assert best(list(found.values()), 10) == found[DEFAULT_TARGET]
 
 
 def test_what_was_pulled_is_in_the_list_with_its_headers_figures(machine: Path) -> None:
