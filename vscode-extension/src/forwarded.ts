@@ -3,15 +3,12 @@
 /** Names under `winnow.` that are not for the server. In `winnow.winnow`, a workspace could hide all the others. */
 const OWN = ['server', 'trace', 'winnow'];
 /** Settings that count only as the user's own: `"winnow": {…}` in a workspace's settings gets around their scope. */
-const MACHINE = ['drafter', 'target', 'speculate', 'draft', 'index.shared', 'cacheMegabytes', 'index.maxMegabytes', 'snapshotMegabytes'];
+const MACHINE = ['drafter', 'target', 'speculate', 'index.shared', 'cacheMegabytes'];
 
 /** What VS Code knows of a setting, by its name after `winnow.`. */
 export type Inspect = (name: string) => { defaultValue?: unknown; globalValue?: unknown } | undefined;
 
-/**
- * The settings for the server, by dotted name: without the extension's own, and without defaults, which would win over
- * a renamed setting's old name, or be reported as invalid where an old name has none.
- */
+/** The settings for the server, by dotted name: without the extension's own, and without defaults. */
 export function forwarded(section: unknown, inspect: Inspect): Record<string, unknown> {
   const sent = flat(section).filter(([name]) => !OWN.includes(name.split('.', 1)[0] ?? ''));
   const names = new Set([...sent.map(([name]) => name), ...MACHINE]);

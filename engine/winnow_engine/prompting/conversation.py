@@ -132,6 +132,4 @@ def _read(document: dict[str, Any]) -> Conversation:
 
 
 def _read_span(document: dict[str, Any]) -> Span:
-    """A span as `asdict` wrote it. Conversations stored by earlier versions call its features `evidence`."""
-    features = document.pop("evidence", document.get("features"))
-    return Span(**{**document, "kind": UnitKind(document["kind"]), "features": features})
+    return Span(**{**document, "kind": UnitKind(document["kind"])})

@@ -17,14 +17,13 @@ from winnow_engine.core import ProgressSink
 from winnow_engine.errors import DownloadError, ModelError, ModelNotFoundError, UnsupportedModelError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.models import hub
-from winnow_engine.models.cache import FileState, default_directory, part_of, quick_state
+from winnow_engine.models.cache import FileState, part_of, quick_state
 from winnow_engine.models.gguf_header import GgufHeader, read_start
 from winnow_engine.models.names import PREFIX, HubName, checked_path, part_count, quantisation
 from winnow_engine.models.pull import pull
 from winnow_engine.models.registry import HubSource, ModelFile
 from winnow_engine.targets.remote.address import is_loopback
 
-_COMPARED_BYTES = 1 << 16  # the model's name among them
 _FIRST_BYTES, _MOST_FIRST_BYTES = 4 << 20, 256 << 20
 _HEADROOM_BYTES = 300_000_000
 _MOST_BYTES = 1 << 43  # file systems have a limit
@@ -109,25 +108,17 @@ def _url_file(url: str) -> tuple[ModelFile, ...]:
     except ValueError as error:
         raise DownloadError(f"{url}: {error}") from error
     name = Path(unquote(parts.path)).name
-    before = checked_path(f"{(parts.hostname or '').strip('[]').replace(':', '_')}/{name}")
+    host = (parts.hostname or "").strip("[]").replace(":", "_")
     folder = hashlib.sha256(f"{parts.netloc}{parts.path}".rpartition("/")[0].encode()).hexdigest()[:8]
-    path = before.replace("/", f"-{folder}/")
+    path = checked_path(f"{host}/{name}").replace("/", f"-{folder}/")
     if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
         raise DownloadError(f"{url}: write https://")
     if not path.endswith(".gguf") or part_count(path) > 1:
         raise DownloadError(f"{url}: a URL must lead to one whole .gguf file")
-    start, size, version = hub.read_start(url, 0, _COMPARED_BYTES)
+    _, size, version = hub.read_start(url, 0, 4)
     if not size or size > _MOST_BYTES:
         raise DownloadError(f"{url}: the server does not say how large the file is")
-    if _holds(default_directory() / before, start, size):
-        path = before  # pulled when files of one name had one place
     return (_file(url, path, size, url, None, version or str(size)),)
-
-
-def _holds(file: Path, start: bytes, size: int) -> bool:
-    with suppress(OSError), file.open("rb") as opened:
-        return opened.read(len(start)) == start and file.stat().st_size == size
-    return False
 
 
 def _file(name: str, file: str, size: int, url: str, sha256: str | None, version: str) -> ModelFile:

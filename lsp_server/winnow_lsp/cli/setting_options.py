@@ -21,11 +21,10 @@ from winnow_engine.platform import expanded, is_file, user_folder
 from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.cli import completion
 from winnow_lsp.cli.terminal import show
-from winnow_lsp.host.settings import BY_NAME, GONE, RENAMED, Setting, Settings, read_values
+from winnow_lsp.host.settings import BY_NAME, Setting, Settings
 from winnow_lsp.host.user_files import read_settings_file
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-_META = f"{__name__}.old"
 _MODELS = ("drafter", "target")
 # Values that are no files.
 _NAMES = (*SPECULATE, *(model.name for model in MODELS), *(target.name for target in known_targets()))
@@ -34,16 +33,6 @@ _OPTIONS = {
     "drafter": "The model that scores code.",
     "target": "The model that answers, or its server.",
 }
-# Options of the version before, which are read until the next one, by the settings that they were.
-_OLD = {
-    "--draft": "speculate", "--effort": "effort", "--exclude": "files.exclude", "--first-look": "index.firstLook",
-    "--include": "files.include", "--index-megabytes": "index.maxMegabytes", "--keep-ratio": "budget.ratio",
-    "--kv-type": "kvType", "--max-file-bytes": "files.maxBytes", "--max-tokens": "maxTokens", "--patience": "patience",
-    "--seed": "answer.seed", "--shared-index": "index.shared", "--snapshot-megabytes": "snapshotMegabytes",
-    "--speculate": "speculate", "--target-context": "targetContext", "--target-place": "targetPlace",
-    "--temperature": "answer.temperature", "--thinking": "thinking", "--thinking-tokens": "answer.thinkingTokens",
-    "--top-p": "answer.topP",
-}  # fmt: skip
 
 
 class _Value(click.ParamType[Any]):
@@ -94,27 +83,13 @@ def setting_options(*names: str, file: bool = True) -> Decorator:
         def command(*arguments: Any, **options: Any) -> Any:
             assigned: dict[str, Any] = options.pop("assigned")
             given = {name: value for name in names if (value := options.pop(name)) is not None}
-            assigned = _assigned(click.get_current_context().meta.get(_META, ())) | assigned
             reads = file and click.get_current_context().invoked_subcommand is None
             settings = {**(user_settings() if reads else {}), **assigned, **given}
             return function(*arguments, settings=settings, **options)
 
-        return shared(*map(option_of, names), _SET, *map(_old_option, _OLD))(command)
+        return shared(*map(option_of, names), _SET)(command)
 
     return decorate
-
-
-def _old_option(option: str) -> Decorator:
-    name = _OLD[option]
-    replaced = "no longer an option, and has no effect" if name in GONE else f"now --set {name}"
-
-    def taken(context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> None:
-        if values:
-            show(f"winnow: {option} is {replaced}", err=True)
-        if name not in GONE:
-            context.meta.setdefault(_META, []).extend(f"{name}={value}" for value in values)
-
-    return click.option(option, multiple=True, hidden=True, expose_value=False, callback=taken)
 
 
 _SET = click.option(
@@ -177,11 +152,8 @@ def _beneath(folder: Path, name: str, value: Any) -> Any:
 def _assigned(given: Sequence[str]) -> dict[str, Any]:
     """The settings in texts such as `maxTokens=40`; those of a list add up."""
     values: dict[str, Any] = {}
-    old = [pair for one in given if (pair := one.partition("="))[1] and pair[0] in (*RENAMED, *GONE)]
     for one in given:
-        name, equals, text = pair = one.partition("=")
-        if pair in old:
-            continue
+        name, equals, text = one.partition("=")
         if not equals or name not in BY_NAME:
             known = ", ".join(BY_NAME)
             raise click.BadParameter(f"{one!r} is not NAME=VALUE, with one of these names: {known}")
@@ -190,10 +162,7 @@ def _assigned(given: Sequence[str]) -> dict[str, Any]:
         except ValueError as error:
             raise click.BadParameter(f"{name} {error}") from error
         values[name] = [*values.get(name, []), *value] if isinstance(value, list) else value
-    renewed, problems = read_values({name: _toml(text) for name, _, text in old}, prefix="--set ")
-    for problem in problems:  # what replaces an old name
-        show(f"winnow: {problem}", err=True)
-    return {name: _with_absolute_paths(name, value) for name, value in renewed.items()} | values
+    return values
 
 
 def _value(setting: Setting, text: str) -> Any:

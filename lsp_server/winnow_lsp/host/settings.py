@@ -6,7 +6,6 @@ Editors send them as `initializationOptions` and in answer to `workspace/configu
 
 from __future__ import annotations
 
-import json
 import re
 import reprlib
 from collections.abc import Callable, Iterator, Mapping
@@ -20,29 +19,6 @@ from winnow_engine.core import Budget, Thinking
 
 SECTION = "winnow"
 _SHARE = re.compile(r"\d{1,3}(\.\d+)?%")
-# Names of the version before, which are read until the next one.
-RENAMED = {
-    "draft": "speculate", "budget.tokens": "budget", "budget.ratio": "budget", "budget.patience": "patience",
-    "answer.maxTokens": "maxTokens", "answer.thinking": "thinking", "index.maxMegabytes": "cacheMegabytes",
-    "snapshotMegabytes": "cacheMegabytes",
-}  # fmt: skip
-GONE = (
-    "effort", "readAhead", "budget.earlierTokens", "answer.thinkingTokens", "answer.temperature", "answer.topP",
-    "answer.seed", "files.maxBytes", "index.firstLook", "spans.fileDecorations",
-)  # fmt: skip
-_MEGABYTES = {"index.maxMegabytes": 4000, "snapshotMegabytes": 2000}
-
-
-def renewed(name: str, value: Any, document: Mapping[str, Any]) -> tuple[str, Any]:
-    """The name and value today of a setting in `document`, which may have an old name."""
-    if name == "budget.ratio" and isinstance(value, int | float) and not isinstance(value, bool):
-        return RENAMED[name], f"{100 * value:g}%"
-    if name in _MEGABYTES and _is_whole(value):
-        parts = {part: found if _is_whole(found := document.get(part)) else usual for part, usual in _MEGABYTES.items()}
-        return RENAMED[name], sum(parts.values()) if parts["snapshotMegabytes"] else 0
-    if name == "index.automatic" and isinstance(value, bool):  # as it was before
-        return name, "idle" if value else "off"
-    return RENAMED.get(name, name), value
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,13 +148,7 @@ def read_values(*documents: object, prefix: str = f"{SECTION}.") -> tuple[dict[s
     values: dict[str, Any] = {}
     problems: list[str] = []
     for document in documents:
-        found = list(_flat(document))
-        # the new name wins, and of two old ones for the budget, the share
-        for given, old in sorted(found, key=lambda item: (item[0] not in RENAMED, item[0] == "budget.ratio")):
-            name, value = renewed(given, old, dict(found))
-            problems += _notices(given, old, name, value, prefix)
-            if given in GONE or (given == "budget.ratio" and old is None):
-                continue
+        for name, value in _flat(document):
             if isinstance(value, str) and name in _LISTS:
                 value = [value]  # a pattern that leaves out secrets must not be dropped
             problem = _problem(name, value, values, prefix)
@@ -187,14 +157,6 @@ def read_values(*documents: object, prefix: str = f"{SECTION}.") -> tuple[dict[s
             else:
                 problems.append(problem)
     return values, tuple(dict.fromkeys(problems))
-
-
-def _notices(given: str, old: Any, name: str, value: Any, prefix: str) -> Iterator[str]:
-    if given in GONE:
-        yield f"{prefix}{given} is no longer a setting: remove it"
-    elif given in RENAMED:
-        remedy = "rename it" if value is old else f"write {name} = {json.dumps(value)}"
-        yield f"{prefix}{given} is now called {name}: {remedy}"
 
 
 def _problem(name: str, value: Any, values: Mapping[str, Any], prefix: str) -> str | None:

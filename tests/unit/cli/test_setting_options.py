@@ -142,49 +142,6 @@ def test_only_what_names_a_file_becomes_a_path(
     assert (config.models.drafter, config.models.target, config.models.speculate) == (expected, expected, "auto")
 
 
-def test_old_bounds_for_the_disk_mean_the_same_as_options_and_as_settings(file: Path) -> None:
-    for name, value in ("snapshotMegabytes", 0), ("index.maxMegabytes", 500):
-        config, said = parsed(f"--set={name}={value}")
-        assert config == Settings.read({name: value})[0]
-        assert said.startswith(f"winnow: --set {name} is now called cacheMegabytes: ")
-
-
-def test_old_names_are_set_with_a_notice(file: Path) -> None:
-    config, said = parsed(
-        "--set=budget.ratio=0.05", "--set=answer.seed=3", "--set=answer.maxTokens=7", "--set=draft=off"
-    )
-    assert config == Settings.of({"budget": "5%", "maxTokens": 7, "speculate": "off"})
-    assert sorted(said.splitlines()) == [
-        "winnow: --set answer.maxTokens is now called maxTokens: rename it",
-        "winnow: --set answer.seed is no longer a setting: remove it",
-        'winnow: --set budget.ratio is now called budget: write budget = "5%"',
-        "winnow: --set draft is now called speculate: rename it",
-    ]
-    assert parsed("--set=answer.maxTokens=7", "--set=maxTokens=9")[0] == Settings.of({"maxTokens": 9})
-
-
-@pytest.mark.parametrize(
-    ("arguments", "same", "says"),
-    [
-        (["--first-look", "1000"], {}, "--first-look is no longer an option, and has no effect"),
-        (["--temperature=0.5"], {}, "--temperature is no longer an option, and has no effect"),
-        (["--max-tokens", "7"], {"maxTokens": 7}, "--max-tokens is now --set maxTokens"),
-        (
-            ["--exclude=a", "--exclude=--seed"],
-            {"files.exclude": ["a", "--seed"]},
-            "--exclude is now --set files.exclude",
-        ),
-        (["--keep-ratio", "0.05"], {"budget": "5%"}, "--keep-ratio is now --set budget.ratio"),
-        (["--patience=3", "--set=patience=4"], {"patience": 4}, "--patience is now --set patience"),
-    ],
-)
-def test_options_of_the_version_before_are_read_with_a_notice(
-    file: Path, arguments: list[str], same: dict[str, Any], says: str
-) -> None:
-    config, said = parsed(*arguments)
-    assert (config, said.splitlines()[0]) == (Settings.of(same), f"winnow: {says}")
-
-
 @pytest.mark.parametrize("command", ["ask", "why", "when", "review", "spans", "mcp", "index", "acp"])
 def test_help_fits_a_screen(command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")

@@ -51,28 +51,6 @@ BAD: dict[str, list[Any]] = {
     "codeLens.enabled": [0],
 }
 
-OLD = {
-    "draft": "lookup",
-    "snapshotMegabytes": 10,
-    "budget.tokens": 5,
-    "budget.ratio": 0.25,
-    "budget.patience": 2.5,
-    "budget.earlierTokens": 0,
-    "effort": "deep",
-    "answer.maxTokens": 7,
-    "answer.thinking": "on",
-    "answer.thinkingTokens": 64,
-    "answer.temperature": 1,
-    "answer.topP": 0.5,
-    "answer.seed": 3,
-    "files.maxBytes": 9,
-    "index.firstLook": 2000,
-    "index.maxMegabytes": 20,
-    "readAhead": False,
-    "spans.fileDecorations": True,
-}
-"""The settings of the version before that have another name now, or none."""
-
 
 def nested(values: dict[str, Any]) -> dict[str, Any]:
     """`a.b` as `{"a": {"b": …}}`."""
@@ -92,8 +70,6 @@ def test_the_defaults_are_the_engines_own() -> None:
     assert DEFAULTS.budget == Budget(first_look_tokens=6000)
     assert (DEFAULTS.sampling, DEFAULTS.files) == (Sampling(), FileRules())
     assert (DEFAULTS.index_automatic, DEFAULTS.code_lens) == ("idle", False)
-    before = [Settings.read({"index": {"automatic": value}}) for value in (True, False)]
-    assert [(settings.index_automatic, problems) for settings, problems in before] == [("idle", ()), ("off", ())]
 
 
 def assert_changed(settings: Settings) -> None:
@@ -168,18 +144,3 @@ def test_whatever_a_client_sends_there_are_settings(documents: list[object]) -> 
 def test_what_a_client_sends_for_other_servers_is_not_ours() -> None:
     settings, problems = Settings.read({"winnow": {"budget": 7}, "pylsp": {"plugins": {"x": 1}}})
     assert (settings.budget.keep_tokens, problems) == (7, ())
-
-
-def test_settings_of_the_version_before_still_work_and_say_what_replaces_them() -> None:
-    same = {
-        name: value for name, value in CHANGED.items() if name in ("drafter", "target", "targetContext", "targetPlace")
-    }
-    same |= {name: CHANGED[name] for name in CHANGED if name.startswith(("files", "index", "codeLens", "kvType"))}
-    settings, problems = Settings.read({"winnow": nested(same | OLD)})
-    assert_changed(settings)
-    assert 'winnow.budget.ratio is now called budget: write budget = "25%"' in problems
-    assert "winnow.index.maxMegabytes is now called cacheMegabytes: write cacheMegabytes = 30" in problems
-    assert "winnow.snapshotMegabytes is now called cacheMegabytes: write cacheMegabytes = 30" in problems
-    assert "winnow.answer.maxTokens is now called maxTokens: rename it" in problems
-    assert "winnow.answer.seed is no longer a setting: remove it" in problems
-    assert len(problems) == len(OLD)

@@ -5,7 +5,7 @@ from typing import Any
 
 import jsonschema
 
-from winnow_lsp.host.settings import BY_NAME, RENAMED, SECTION, SETTINGS
+from winnow_lsp.host.settings import BY_NAME, SECTION, SETTINGS
 
 ROOT = Path(__file__).parents[3]
 DOCUMENT = ROOT / "docs" / "settings.md"
@@ -24,11 +24,7 @@ def test_every_setting_is_documented_as_it_is() -> None:
 
 def test_the_vscode_extension_has_every_setting_as_it_is_and_few_of_its_own() -> None:
     properties, meanings = _properties(), {name: meaning for name, meaning, _, _ in _rows()}
-    servers = {
-        name: setting
-        for name, setting in properties.items()
-        if not name.startswith(OF_THE_EXTENSION) and "deprecationMessage" not in setting
-    }
+    servers = {name: setting for name, setting in properties.items() if not name.startswith(OF_THE_EXTENSION)}
     assert list(servers) == [f"{SECTION}.{s.name}" for s in SETTINGS]
     for setting in SETTINGS:
         found = servers[f"{SECTION}.{setting.name}"]
@@ -43,7 +39,7 @@ def test_the_vscode_extension_has_every_setting_as_it_is_and_few_of_its_own() ->
 
 def test_no_workspace_sets_in_vscode_where_code_is_sent_what_is_run_and_the_disk_of_others() -> None:
     scopes = {name: setting["scope"] for name, setting in _properties().items()}
-    names = ("index.maxMegabytes", "snapshotMegabytes", "server.path", "server.package", "target", "index.shared")
+    names = ("cacheMegabytes", "server.path", "server.package", "target", "index.shared")
     assert {scopes[f"{SECTION}.{name}"] for name in names} == {"machine"}
 
 
@@ -57,7 +53,6 @@ def test_settings_of_the_vscode_extension_alone_are_documented() -> None:
 def test_the_vscode_extension_passes_on_to_agents_what_does_not_only_concern_editors() -> None:
     names = set(re.findall(r"'([\w.]+)'", AGENTS.read_text()))
     assert names & BY_NAME.keys() == BY_NAME.keys() - {"index.automatic", "codeLens.enabled"}
-    assert names >= RENAMED.keys()
 
 
 def _rows() -> list[tuple[str, ...]]:

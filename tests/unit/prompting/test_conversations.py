@@ -1,11 +1,10 @@
 import logging
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from winnow_engine.core import Span, UnitKind
-from winnow_engine.prompting.conversation import Conversation, Conversations, _key
+from winnow_engine.prompting.conversation import Conversation, Conversations
 from winnow_engine.prompting.messages import Message
 from winnow_engine.question import Turn
 from winnow_engine.storage.store import Store
@@ -35,16 +34,6 @@ def test_all_come_back_as_they_were_in_another_process(path: Path) -> None:
     assert again.with_turns(OTHER.turns) == OTHER
     assert again.with_turns(TURNS[:1]) is None
     assert again.with_turns(()) is None
-
-
-def test_spans_of_earlier_versions_called_their_features_evidence(path: Path) -> None:
-    store = Store(path)
-    Conversations(store).add(HAD)
-    (stored,) = store.get("conversation-1", [_key(TURNS)]).values()
-    earlier = stored["json"].tobytes().replace(b'"features"', b'"evidence"')
-    assert earlier.count(b'"evidence"') == len(HAD.spans)
-    store.put("conversation-1", _key(TURNS), {"json": np.frombuffer(earlier, np.uint8)})
-    assert Conversations(store).with_turns(TURNS) == HAD
 
 
 def test_without_leave_nothing_is_written(path: Path) -> None:

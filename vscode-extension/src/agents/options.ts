@@ -2,9 +2,8 @@
 
 /** Always given: a target of `winnow.toml` may be a server, which would get code. */
 const MODELS = ['drafter', 'target'] as const;
-/** The other settings that concern agents, behind their old names: of two values, the last one counts. */
+/** The other settings that concern agents. */
 const NAMES = [
-  'draft', 'budget.tokens', 'budget.ratio', 'budget.patience', 'answer.maxTokens', 'answer.thinking', 'index.maxMegabytes', 'snapshotMegabytes',
   'targetContext', 'targetPlace', 'kvType', 'speculate', 'budget', 'patience', 'maxTokens', 'thinking',
   'files.include', 'files.exclude', 'index.shared', 'cacheMegabytes',
 ];

@@ -95,8 +95,8 @@ export interface Question extends QuestionWords {
 export interface Exchange {
   id: string;
   conversation: string;
-  /** As the user put it, to be asked again; missing in exchanges of earlier versions. */
-  asked?: QuestionWords;
+  /** As the user put it, to be asked again. */
+  asked: QuestionWords;
   /** As the server worded it. */
   question: string;
   /** Shown instead of `question`, where the server's words are longer than the user's. */
@@ -115,7 +115,7 @@ export interface Exchange {
   finish?: 'eos' | 'stop' | 'length';
   /** Files, or documents of the Git extension for lines of a commit. */
   citations: Location[];
-  /** Missing in exchanges of earlier versions. */
+  /** Old exchanges lose them. */
   sentences?: SentenceInfo[];
   /** Old exchanges lose them. */
   spans: SpanInfo[];

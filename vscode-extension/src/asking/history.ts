@@ -1,5 +1,5 @@
 /** The questions and answers of this workspace, across sessions. */
-import type { Exchange, SpanInfo } from '../ask/contract';
+import type { Exchange } from '../ask/contract';
 import type { Turn } from '../server/protocol';
 
 const KEY = 'winnow.history';
@@ -13,15 +13,11 @@ export interface Store {
   update(key: string, value: unknown): PromiseLike<void>;
 }
 
-/** A span as stored; earlier versions called its features `evidence`. */
-type StoredSpan = Omit<SpanInfo, 'features'> & { features?: SpanInfo['features']; evidence?: SpanInfo['features'] };
-type StoredExchange = Omit<Exchange, 'spans'> & { spans: StoredSpan[] };
-
 export class History {
   private exchanges: readonly Exchange[];
 
   constructor(private readonly store: Store) {
-    this.exchanges = ((store.get(KEY) as StoredExchange[] | undefined) ?? []).map(read);
+    this.exchanges = (store.get(KEY) as Exchange[] | undefined) ?? [];
   }
 
   /** Oldest first. */
@@ -53,8 +49,4 @@ export class History {
 
 function lean({ thinking: _, sentences: _places, ...exchange }: Exchange): Exchange {
   return { ...exchange, spans: [] };
-}
-
-function read({ spans, ...exchange }: StoredExchange): Exchange {
-  return { ...exchange, spans: spans.map(({ evidence, features, ...span }) => ({ ...span, features: features ?? evidence ?? {} })) };
 }

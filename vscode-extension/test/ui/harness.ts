@@ -135,5 +135,6 @@ export function location(line: number, end = line, uri = URI): { uri: string; ra
 
 /** An answered exchange; `over` changes what matters to a test. */
 export function exchange(over: Partial<ShownExchange> = {}): ShownExchange {
-  return { id: 'e1', conversation: 'c1', question: 'How are prices rounded?', askedAt: Date.now(), outcome: 'answered', answer: 'Up.', finish: 'eos', citations: [], links: [], kept: [], spans: [], notices: [], ...over };
+  const question = 'How are prices rounded?';
+  return { id: 'e1', conversation: 'c1', asked: { text: question }, question, askedAt: Date.now(), outcome: 'answered', answer: 'Up.', finish: 'eos', citations: [], links: [], kept: [], spans: [], notices: [], ...over };
 }

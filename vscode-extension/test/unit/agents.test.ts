@@ -14,10 +14,3 @@ test('settings that were changed become options, each item of a list its own', (
 test('the models go before those of winnow.toml also where they are the default', () => {
   expect(commandLine(MODELS, () => undefined)).toEqual(START);
 });
-
-test('a setting under an old name comes before the new name, which wins', () => {
-  const changed: Record<string, unknown> = { 'speculate': 'off', 'draft': 'lookup', 'budget.ratio': 0.05, 'snapshotMegabytes': 0 };
-  expect(commandLine(MODELS, (name) => changed[name])).toEqual([
-    ...START, '--set=draft=lookup', '--set=budget.ratio=0.05', '--set=snapshotMegabytes=0', '--set=speculate=off',
-  ]);
-});

@@ -19,7 +19,7 @@ class Fake {
   ask(question: Question, listener: AskListener, token: CancellationToken): Promise<Exchange> {
     return new Promise((resolve) => {
       const end = (over: Partial<Exchange> = {}): void => {
-        const exchange: Exchange = { id: 'e', conversation: question.conversation ?? '', question: question.text ?? '', askedAt: 0, outcome: 'answered', answer: 'done', citations: [], spans: [], notices: [], ...over };
+        const exchange: Exchange = { id: 'e', conversation: question.conversation ?? '', asked: question, question: question.text ?? '', askedAt: 0, outcome: 'answered', answer: 'done', citations: [], spans: [], notices: [], ...over };
         this.past.push(exchange);
         resolve(exchange);
       };

@@ -85,7 +85,7 @@ test('only the web’s own schemes are addresses', () => {
 
 test('citations become links with lines as people count them, each once', () => {
   const partly = { uri: URI, range: { start: { line: 4, character: 2 }, end: { line: 6, character: 3 } } };
-  const exchange = { id: 'e', conversation: 'c', question: 'q', askedAt: 0, outcome: 'answered' as const, answer: '', spans: [], notices: [], citations: [lines(10, 20), lines(5), partly, lines(5)] };
+  const exchange = { id: 'e', conversation: 'c', asked: { text: 'q' }, question: 'q', askedAt: 0, outcome: 'answered' as const, answer: '', spans: [], notices: [], citations: [lines(10, 20), lines(5), partly, lines(5)] };
   const { links } = shownExchange(exchange, (uri) => uri.replace('file:///repo/', ''));
   expect(links.map(({ label }) => label)).toEqual(['shop/pricing.py:10-20', 'shop/pricing.py:5', 'shop/pricing.py:5-7']);
 });

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { ShownExchange } from '../../src/ask/contract';
 import { ago, conversations } from '../../src/ask/webview/conversations';
-import { askedPlace, EMPTY, lastTyped, newNotices, reduce, repeated, shownExchanges, shownRunning, type PageEvent, type PageState } from '../../src/ask/webview/state';
+import { askedPlace, EMPTY, lastTyped, newNotices, reduce, shownExchanges, shownRunning, type PageEvent, type PageState } from '../../src/ask/webview/state';
 
 const FILE = { uri: 'file:///a.py', label: 'a.py' };
 const SELECTION = { uri: 'file:///a.py', label: 'a.py:2-3', range: { start: { line: 1, character: 0 }, end: { line: 3, character: 0 } } };
 
 function exchange(id: string, conversation: string, askedAt = 0): ShownExchange {
-  return { id, conversation, question: `${id}?`, askedAt, outcome: 'answered', answer: id, citations: [], links: [], kept: [], spans: [], notices: [] };
+  return { id, conversation, asked: { text: `${id}?` }, question: `${id}?`, askedAt, outcome: 'answered', answer: id, citations: [], links: [], kept: [], spans: [], notices: [] };
 }
 
 function after(...events: PageEvent[]): PageState {
@@ -77,25 +77,12 @@ describe('what a question is about', () => {
   });
 });
 
-describe('asking again', () => {
+test('the last question that was typed comes back to the box, as the user put it', () => {
   const why = { about: 'diagnostic' as const, diagnostics: [{ message: 'unused' }] };
-  const typed = { ...exchange('a', 'c'), question: 'What could this break?', title: '@changes What could this break?' };
-
-  test('repeats what the user asked, not how the server worded it', () => {
-    expect(repeated({ ...typed, asked: { text: '@changes What could this break?' } })).toEqual({ text: '@changes What could this break?' });
-    expect(repeated({ ...typed, asked: why })).toEqual(why);
-  });
-
-  test('repeats the words of an exchange of an earlier version', () => {
-    expect(repeated(typed)).toEqual({ text: '@changes What could this break?' });
-    expect(repeated(exchange('a', 'c'))).toEqual({ text: 'a?' });
-  });
-
-  test('the last question that was typed comes back to the box', () => {
-    const all = [typed, { ...exchange('b', 'c'), asked: why }, exchange('other', 'd')];
-    expect(lastTyped({ ...after({ type: 'history', exchanges: all }), shown: 'c' })).toBe('@changes What could this break?');
-    expect(lastTyped(EMPTY)).toBe('');
-  });
+  const typed = { ...exchange('a', 'c'), question: 'What could this break?', asked: { text: '@changes What could this break?' } };
+  const all = [typed, { ...exchange('b', 'c'), asked: why }, exchange('other', 'd')];
+  expect(lastTyped({ ...after({ type: 'history', exchanges: all }), shown: 'c' })).toBe('@changes What could this break?');
+  expect(lastTyped(EMPTY)).toBe('');
 });
 
 test('conversations: latest first, called by their first question', () => {

@@ -16,19 +16,12 @@ function store(): Store & { values: Map<string, unknown> } {
 
 function exchange(id: string, more: Partial<Exchange> = {}): Exchange {
   const spans = [{ name: id, features: { words: 1 } }] as unknown as SpanInfo[];
-  return { id, conversation: 'c', question: `${id}?`, askedAt: 0, outcome: 'answered', answer: `${id}!`, citations: [], spans, notices: [], ...more };
+  return { id, conversation: 'c', asked: { text: `${id}?` }, question: `${id}?`, askedAt: 0, outcome: 'answered', answer: `${id}!`, citations: [], spans, notices: [], ...more };
 }
 
 test('what was asked is there in the next session', async () => {
   const shared = store();
   await new History(shared).add(exchange('a'));
-  expect(new History(shared).all()).toEqual([exchange('a')]);
-});
-
-test('earlier versions called the features of a span its evidence', () => {
-  const shared = store();
-  const spans = [{ name: 'a', evidence: { words: 1 } }];
-  shared.values.set('winnow.history', [{ ...exchange('a'), spans }]);
   expect(new History(shared).all()).toEqual([exchange('a')]);
 });
 

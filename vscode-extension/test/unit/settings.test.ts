@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { changedValue, forwarded, type Inspect } from '../../src/forwarded';
 
-const DEFAULTS: Record<string, unknown> = { 'budget': 'auto', 'targetContext': null, 'files.exclude': [], 'cacheMegabytes': 6000, 'snapshotMegabytes': null };
+const DEFAULTS: Record<string, unknown> = { 'budget': 'auto', 'targetContext': null, 'files.exclude': [], 'cacheMegabytes': 6000 };
 const inspecting = (user: Record<string, unknown> = {}): Inspect => (name) => ({ defaultValue: DEFAULTS[name], globalValue: user[name] });
 
-test('the server gets what was changed, under old names too, and nothing of the extension', () => {
+test('the server gets what was changed, unknown names too, and nothing of the extension', () => {
   const section = {
     server: { path: '/bin/winnow' }, trace: { server: 'off' }, budget: { ratio: 0.05 }, targetContext: null,
     files: { include: ['*.py'], exclude: [] }, kvType: 'q8_0', maxTokens: null,
@@ -13,8 +13,7 @@ test('the server gets what was changed, under old names too, and nothing of the 
 });
 
 test.each([
-  { cacheMegabytes: 1, index: { maxMegabytes: 1 }, snapshotMegabytes: 1 },
-  { 'index.maxMegabytes': 1 },
+  { cacheMegabytes: 1 },
   { winnow: { cacheMegabytes: 1, winnow: { cacheMegabytes: 1 } } },
   { 'winnow.cacheMegabytes': 1 },
   { cacheMegabytes: { 'cacheMegabytes': 1 } },
@@ -26,7 +25,7 @@ test.each([
 });
 
 test.each([
-  { target: 'http://elsewhere/v1#m', drafter: 'x.gguf', speculate: 'x.gguf', draft: 'x.gguf', index: { shared: ['http://elsewhere'] } },
+  { target: 'http://elsewhere/v1#m', drafter: 'x.gguf', speculate: 'x.gguf', index: { shared: ['http://elsewhere'] } },
   { 'target': 'http://elsewhere/v1#m', 'index.shared': ['http://elsewhere'] },
 ])('a workspace does not set where code is sent, by %j', (section) => {
   expect(forwarded(section, inspecting())).toEqual({});
@@ -34,8 +33,8 @@ test.each([
 });
 
 test('agents get the user’s limit too', () => {
-  expect(changedValue('snapshotMegabytes', 1, inspecting({ snapshotMegabytes: 3 }))).toBe(3);
-  expect(changedValue('snapshotMegabytes', 1, inspecting())).toBeUndefined();
+  expect(changedValue('cacheMegabytes', 1, inspecting({ cacheMegabytes: 3 }))).toBe(3);
+  expect(changedValue('cacheMegabytes', 1, inspecting())).toBeUndefined();
   expect(changedValue('budget', 'auto', inspecting())).toBeUndefined();
   expect(changedValue('budget', 900, inspecting())).toBe(900);
 });

@@ -12,7 +12,7 @@ from lsprotocol import types
 from winnow_engine.core import Folder
 from winnow_engine.editing.request import EditKind
 from winnow_engine.question import WHY, Cursor, Question, Turn, about_changes, without_mention
-from winnow_lsp.host.settings import BUDGET, renewed
+from winnow_lsp.host.settings import BUDGET
 
 _LONGEST_PROBLEM = 1000  # characters; template errors of C++ run to pages
 
@@ -198,11 +198,6 @@ def _count(value: object, name: str) -> int:
 
 
 def _budget(value: Any, name: str) -> int | str | None:
-    if isinstance(value, dict):  # as in the version before, where the share wins
-        share = renewed("budget.ratio", value.get("ratio"), {})[1]
-        value = value.get("tokens") if share is None else share
-        if value is None:
-            return None
     if not BUDGET.allows(value):
         raise ValueError(f"{name} must be {BUDGET.words}")
     return cast("int | str", value)

@@ -4,7 +4,7 @@ import { targetOf } from './linking';
 import { svg } from './dom';
 import { withLinks } from './markdown/copied';
 import type { Composer } from './parts/composer';
-import { askedPlace, lastTyped, repeated, shownExchanges, shownRunning, type PageEvent, type PageState } from './state';
+import { askedPlace, lastTyped, shownExchanges, shownRunning, type PageEvent, type PageState } from './state';
 
 const DONE_MS = 1500;
 
@@ -107,7 +107,7 @@ export class Actions {
 
   private again(element: HTMLElement): void {
     const exchange = this.exchange(element);
-    if (exchange && !this.page.state.running) this.ask(repeated(exchange), exchange.place);
+    if (exchange && !this.page.state.running) this.ask(exchange.asked, exchange.place);
   }
 
   private show(conversation: string): void {

@@ -1,6 +1,5 @@
 /** The state of the page: every change is `reduce(state, event)`, and the page draws the result. */
-import type { HostMessage, KeptLink, Place, QuestionWords, Readiness, SentenceInfo, ShownExchange } from '../contract';
-import { titleOf } from '../wording';
+import type { HostMessage, KeptLink, Place, Readiness, SentenceInfo, ShownExchange } from '../contract';
 
 /** The question being answered. */
 export interface RunningQuestion {
@@ -113,14 +112,9 @@ export function shownExchanges(state: PageState): ShownExchange[] {
   return state.exchanges.filter((exchange) => exchange.conversation === state.shown);
 }
 
-/** What to send to ask a question again. */
-export function repeated({ asked, title, question }: ShownExchange): QuestionWords {
-  return asked ?? { text: title === undefined || title === titleOf(question) ? question : title };
-}
-
 /** The last question on show that was typed, or empty. */
 export function lastTyped(state: PageState): string {
-  return shownExchanges(state).map((exchange) => repeated(exchange).text).findLast((text) => text !== undefined) ?? '';
+  return shownExchanges(state).map((exchange) => exchange.asked.text).findLast((text) => text !== undefined) ?? '';
 }
 
 /** The notices of an exchange that no earlier one had, but for their figures. */

@@ -74,16 +74,6 @@ export function define(): void {
       assert.ok(!said.texts.some((text) => text.includes('winnow.server')), JSON.stringify(said.texts));
     });
 
-    test('an old name of a setting is reported, and only if somebody uses it', async () => {
-      const said = messages();
-      await configure({});
-      assert.ok(!said.texts.some((text) => text.includes('cacheMegabytes')), JSON.stringify(said.texts));
-      await set('snapshotMegabytes', 100);
-      await eventually(() => said.texts.find((text) => /winnow\.snapshotMegabytes .*cacheMegabytes/.test(text)), () => said.texts);
-      await set('snapshotMegabytes', undefined);
-      said.restore();
-    });
-
     test('models that are not here are offered', async () => {
       const said = messages();
       const before = vscode.workspace.getConfiguration('winnow').get('target');
