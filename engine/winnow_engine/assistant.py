@@ -213,6 +213,7 @@ class Assistant:
         def indexing() -> Workspace:
             with StreamingEncoder(self.keys, progress, cancellation) as early:
                 workspace = self.read(sources, cancellation, ReadContext(self._parse_pool, early.begin))
+                sources.check_checked_out(workspace.files)
             self.keys.wait_for(cancellation).of(workspace, progress, cancellation, tuple(sources.open_documents))
             return workspace
 
@@ -268,6 +269,8 @@ class Assistant:
             question = in_scope(question, workspace, cancellation)
             past = asked_past(question, sources, workspace, cancellation)
             changes = None if past else asked_changes(question, sources, workspace, cancellation)
+            if question.changes is None:
+                sources.check_checked_out(workspace.files)
         if on_kept and not past and changes is None and self._encoders.lack(workspace):
             on_kept(first_places(question, workspace))
         with clock.stage("load_drafter"):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Set
 from fnmatch import fnmatchcase, translate
 from functools import lru_cache
 from itertools import pairwise
+from pathlib import Path
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -31,6 +32,9 @@ _MARKERS = {
 }
 BARE = "version control: a bare repository"
 _GIT_DIRECTORY = frozenset(("HEAD", "objects", "refs"))
+GITS_OWN = _GIT_DIRECTORY.union(
+    _words("FETCH_HEAD ORIG_HEAD branches config description hooks info lfs logs modules packed-refs shallow worktrees")
+)
 _SECRETS = _words(
     """.env .env.* *.env .envrc *.pem *.key *.p8 *.p12 *.pfx *.pkcs12 *.jks *.jceks *.bks *.keystore *.kdb *.kdbx *.gpg
     *.ppk *.agekey id_rsa id_rsa[-_.]* id_dsa id_dsa[-_.]* id_ecdsa id_ecdsa[-_.]* id_ed25519 id_ed25519[-_.]*
@@ -126,6 +130,11 @@ def reason_for_marker(names: Set[str]) -> str | None:
     if names >= _GIT_DIRECTORY:
         return BARE
     return next((f"{kind}: has {marker}" for marker, kind in _MARKERS.items() if marker in names), None)
+
+
+def is_bare(folder: Path) -> bool:
+    """True for the folder of a bare repository."""
+    return all((folder / name).exists() for name in _GIT_DIRECTORY)
 
 
 def _secret(name: str, parent: str) -> str | None:

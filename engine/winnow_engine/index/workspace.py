@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from winnow_engine.config import FileRules
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import FileChangedError, PositionError, WorkspaceError
+from winnow_engine.index import name_rules
 from winnow_engine.index.bm25 import LexicalIndex
 from winnow_engine.index.file_table import FileTable
 from winnow_engine.index.files import look
@@ -57,6 +58,15 @@ class Sources:
             for path, content in look(folder.root, self.rules, None, cancellation.check, self._open_in(folder), stats):
                 if not inner or not any((folder.root / path).is_relative_to(root) for root in inner):
                     yield FoundFile(folder.workspace_path(path), path, content)
+
+    def check_checked_out(self, files: Iterable[IndexedFile]) -> None:
+        """Raise WorkspaceError if the files are git's own, those of bare repositories."""
+        bare, own = (name_rules.is_bare(one.root) for one in self.folders), bool(self.folders[0].name)
+        if all(bare) and all(file.path.split("/")[own] in name_rules.GITS_OWN for file in files):
+            raise WorkspaceError(
+                f"{self.folders[0].root} is a bare repository and has no checked-out files: clone it, or run `git "
+                "worktree add FOLDER` there, and name that folder; `winnow when` and `--changes A..B` work without"
+            )
 
     def _open_in(self, folder: Folder) -> dict[str, bytes]:
         named = ((folder.relative(path), data) for path, data in self.open_documents.items())

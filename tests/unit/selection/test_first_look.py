@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from git_repositories import write
+from git_repositories import commit, git, new, sources_of, write
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation, Folder
-from winnow_engine.errors import FileChangedError, PositionError
+from winnow_engine.errors import FileChangedError, PositionError, WorkspaceError
 from winnow_engine.index.workspace import Sources
 from winnow_engine.question import Cursor, Question
 from winnow_engine.selection.first_look import _FIRST_PLACES_TOKENS, first_places
@@ -169,6 +169,21 @@ def test_a_path_that_does_not_exist_is_told_before_anything_is_encoded(
         with pytest.raises(PositionError, match="m99"):
             assistant.select(Sources((Folder(root),)), question, Budget(60, first_look_tokens=look))
     assert drafter.encoded == []
+
+
+def test_a_bare_repository_answers_questions_about_its_commits_alone(
+    assistant: Assistant, root: Path, tmp_path: Path
+) -> None:
+    commit(new(root), "Add tax")
+    git(tmp_path, "clone", "--quiet", "--bare", "root", "bare.git")
+    sources = sources_of(tmp_path / "bare.git")
+    assert assistant.select(sources, Question("when was tax added?", changes="when"), Budget(60)).change
+    with pytest.raises(WorkspaceError, match="git worktree add"):
+        assistant.select(sources, Question("where is tax added?"), Budget(60))
+    with pytest.raises(WorkspaceError, match="git worktree add"):
+        assistant.index(sources)
+    git(sources.folders[0].root, "worktree", "add", "--quiet", "tree")
+    assert "add_tax" in names(assistant.select(sources, Question("what does `add_tax` do?"), Budget(60)))
 
 
 def test_what_is_open_then_what_questions_led_to_is_indexed(assistant: Assistant, root: Path, drafter: Words) -> None:
