@@ -63,7 +63,8 @@ def complete(
     room, limit = context - min(most, context // 4), context - max(1, min(most, short))
     fitting = Fitting(target, assistant.keys, budget, room, limit, cancellation, sampling.thinking)
     prompt, compression = fitting.fit(asked.messages, asked.tools, original, sent)
-    sampling = replace(sampling, max_tokens=min(most, context - len(prompt)))
+    stop = () if asked.tools.required else sampling.stop  # half a call is none
+    sampling = replace(sampling, max_tokens=min(most, context - len(prompt)), stop=stop)
     turn = TurnRecorder(on_piece)
     generation = _generated(target, prompt, replace(asked, sampling=sampling), turn, cancellation)
     cancellation.check()

@@ -15,6 +15,7 @@ from winnow_engine.errors import BudgetError
 from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, CallDelta, ToolCall, Tools
 from winnow_engine.targets.base import Generation, Request
+from winnow_engine.targets.text_stream import StopStream
 
 LOOK = {"type": "function", "function": {"name": "look"}}
 LOOKS = Tools((LOOK,))
@@ -47,18 +48,22 @@ class Says:
         return [word for message in messages for word in message.content.split()]
 
     def generate(self, request: Request[list[str]]) -> Generation:
+        stops = StopStream(request.sampling.stop)
         for piece in self.pieces:
             if isinstance(piece, CallDelta):
                 request.on_call(piece)
             else:
-                request.on_text(piece)
+                request.on_text(stops.feed(piece))
+        request.on_text(stops.flush())
         said = "".join(piece for piece in self.pieces if isinstance(piece, str))
         return Generation(said, self._finish, len(request.prompt), 0, 0.0, 0.0, 1, 0.0)
 
 
-def run(target: Says, tools: Tools = LOOKS, *messages: Message) -> tuple[Completion, list[TurnPiece]]:
+def run(
+    target: Says, tools: Tools = LOOKS, *messages: Message, stop: tuple[str, ...] = ()
+) -> tuple[Completion, list[TurnPiece]]:
     assistant: Any = SimpleNamespace(target=SimpleNamespace(wait_for=lambda _: target), keys=None)
-    asked = CompletionRequest(messages or (Message("user", "Where?"),), Sampling(max_tokens=8), True, tools)
+    asked = CompletionRequest(messages or (Message("user", "Where?"),), Sampling(max_tokens=8, stop=stop), True, tools)
     pieces = list[TurnPiece]()
     return complete(assistant, asked, 900, SentConversations(), pieces.append, Cancellation()), pieces
 
@@ -82,6 +87,12 @@ def test_an_answer_that_was_begun_for_the_model_is_read_from_its_beginning() -> 
     completion, _ = run(Says(' {"at": 1}}\n', "</tool_call>", forced_prefix=prefix))
     assert (completion.generation.text, completion.calls[0].arguments) == ("", '{"at": 1}')
     assert run(Says(" oops", forced_prefix=prefix))[0].generation.text == f"{prefix} oops"
+
+
+def test_stop_strings_end_no_call_that_is_forced() -> None:
+    assert not run(Says(CALL), stop=("a.py",))[0].calls
+    (call,) = run(Says(CALL), Tools((LOOK,), required=True), stop=("a.py",))[0].calls
+    assert call.arguments == '{"at": "a.py"}'
 
 
 def test_a_servers_calls_are_numbered_in_order_whatever_it_numbers_them() -> None:
