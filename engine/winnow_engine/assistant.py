@@ -161,6 +161,8 @@ class Assistant:
             cancellation.check()
             sentences = streamed.end()
         clock.stages["prefill"] = generation.first_token_s or 0.0
+        citations = attribution.citations(generation.text, sentences)
+        notices = (*fitted.selection.notices, *attribution.notices(citations))
         self._conversations.add(fitted.answered(ranked.question, generation.text))
         stats = Stats(
             selection=fitted.selection.stats,
@@ -171,7 +173,7 @@ class Assistant:
             target_host=target.host,
             prefill_tokens_per_s=throughput,
         )
-        return Answer(fitted.selection, stats, sentences, attribution.citations(generation.text, sentences))
+        return Answer(replace(fitted.selection, notices=notices), stats, sentences, citations)
 
     def select(
         self,

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -83,6 +84,20 @@ async def test_what_a_server_said_until_it_was_killed_is_kept_and_noted(connect,
     assert any("in the middle" in notice for notice in cut["notices"])
     hostile.chat = lambda talk: talk.stream(*GOOD, DONE)
     assert (await client.ask(QUESTION))["answer"] == "Hello"
+
+
+@pytest.mark.parametrize("changed", ["pricing", "checkout"])
+async def test_a_cited_file_that_changes_during_the_answer_is_named(
+    connect, hostile: Hostile, own_folder: Path, changed: str
+) -> None:
+    def switching(talk: Talk) -> None:
+        (own_folder / f"shop/{changed}.py").unlink()
+        talk.stream(event("See pricing.py:1."), event(finish="stop"), DONE)
+
+    hostile.chat = switching
+    result = await (await connect(own_folder, options=settings(hostile.url))).ask(QUESTION)
+    assert len(result["citations"]) == 1
+    assert any("changed during the answer" in one for one in result["notices"]) == (changed == "pricing")
 
 
 async def test_cancelling_reaches_the_server(connect, hostile: Hostile) -> None:

@@ -38,7 +38,10 @@ Key = tuple[str, str, bool]  # the root, a file's path below it, and whether the
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A file's content by its key, or the rule that leaves it out; the text is in `held`, or is read at `place`."""
+    """A file's content by its key, or the rule that leaves it out; the text is in `held`, or is read at `place`.
+
+    An open document has no `place`.
+    """
 
     key: str = ""
     size: int = 0
@@ -69,6 +72,15 @@ class Content:
         if unchanged or content_key(self.local_path, text) == self.key:
             return text
         raise FileChangedError(f"{self.place} has changed since the workspace was read; ask again")
+
+    def changed(self) -> bool:
+        """True if the file on the disk is gone, or has another text by now."""
+        try:
+            if self.place:
+                replace(self, held=None).read()
+        except FileChangedError:
+            return True
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +127,12 @@ class StatCache:
         return known.content
 
     def _read(self, place: str, stamp: Stamp, known: _Known | None, content: Content) -> _Known:
-        now = self._clock()
+        now, content = self._clock(), replace(content, place=place, stamp=stamp)
         if known is None or known.stamp != stamp or known.seen_s > now:
             return _Known(stamp, now, content)
         if now - known.seen_s > _LONGEST_TICK_S and _is_told(stamp, content):
             content = known.content if known.content.key == content.key else content
-            content = replace(content, held=None, place=place, stamp=stamp)  # to be read from the disk when needed
+            content = replace(content, held=None)  # to be read from the disk when needed
             return _Known(stamp, known.seen_s, content, settled=True)
         return known if known.content.key == content.key != "" else replace(known, content=content)
 
