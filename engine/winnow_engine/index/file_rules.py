@@ -24,7 +24,7 @@ _LONGEST_LINE = 5_000
 _TEXT_BYTES = bytes({8, 9, 10, 12, 13, 27, *range(32, 127), *range(128, 256)})
 _MOST_CONTROLS = 0.1
 
-_COMMENT = re.compile(rb"\s*(?:#|//|/?\*|--|;|%|<!--|\(\*|\"\"\")")
+COMMENT = re.compile(rb"\s*(?:#|//|/?\*|--|;|%|<!--|\(\*|\"\"\")")
 _GENERATED = re.compile(
     rb"@generated\b"
     rb"|\bgenerated\b[^\n]{0,200}\bdo not (?:edit|modify|change)\b"
@@ -75,7 +75,7 @@ def _head_comments(data: bytes) -> Iterator[bytes]:
     """Comment lines among the first ten, each joined with the next line, where its sentence may continue."""
     head = data[:_HEAD_BYTES].splitlines()[:_HEAD_LINES]
     for line, following in zip(head, [*head[1:], b""], strict=True):
-        if _COMMENT.match(line):
+        if COMMENT.match(line):
             yield line + b" " + following
 
 

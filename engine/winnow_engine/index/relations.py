@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from winnow_engine.core import Unit, UnitKind
+from winnow_engine.index.file_rules import COMMENT
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Cursor
@@ -46,7 +47,6 @@ def relations(workspace: Workspace, cursor: Cursor) -> Relations:
     """Uses and users of the units at a cursor. PositionError if it is nowhere in the workspace."""
     at = workspace.units_at(cursor.path, cursor.start_line, cursor.end_line)
     file = workspace.file(cursor.path)
-    units = tuple(workspace.units[number][1] for number in at)
     defined, used = workspace.names_at(cursor)
     uses = (
         _related(workspace, name, number)
@@ -60,7 +60,7 @@ def relations(workspace: Workspace, cursor: Cursor) -> Relations:
         for number in workspace.symbols.using_name(name)
         if number not in at
     )
-    return Relations(units, tuple(uses), tuple(used_by))
+    return Relations(tuple(workspace.units[number][1] for number in at), tuple(uses), tuple(used_by))
 
 
 def _may_be_meant(name: str, file: IndexedFile, workspace: Workspace, at: range, number: int) -> bool:
@@ -68,8 +68,7 @@ def _may_be_meant(name: str, file: IndexedFile, workspace: Workspace, at: range,
     if other is file or unit.kind is not UnitKind.METHOD:
         return True
     member = re.compile(rb"(?:\.|->|::)\s*%b(?!\w)" % re.escape(name.encode()))
-    units = (workspace.units[one][1] for one in at)
-    return any(member.search(file.data, one.start_byte, one.end_byte) for one in units)
+    return any(member.search(file.data, one.start_byte, one.end_byte) for _, one in (workspace.units[n] for n in at))
 
 
 def _surest_first(workspace: Workspace, names: Iterable[str], near: IndexedFile) -> list[str]:
@@ -79,11 +78,12 @@ def _surest_first(workspace: Workspace, names: Iterable[str], near: IndexedFile)
         found = workspace.symbols.defining(name)
         return len(found), all(workspace.units[number][0] is not near for number in found), name
 
-    known = (name for name in names if 0 < len(workspace.symbols.defining(name)) <= _MOST_DEFINITIONS)
-    return sorted(known, key=order)
+    return sorted((name for name in names if 0 < len(workspace.symbols.defining(name)) <= _MOST_DEFINITIONS), key=order)
 
 
 def _related(workspace: Workspace, name: str, number: int) -> Relation:
+    """The unit by its first line with the name that is no comment, or else the first of all."""
     file, unit = workspace.units[number]
-    found = re.search(rb"(?<!\w)%b(?!\w)" % re.escape(name.encode()), file.data[unit.start_byte : unit.end_byte])
-    return Relation(name, file, unit, file.lines.line_of(unit.start_byte + (found.start() if found else 0)))
+    code, named = file.data[unit.start_byte : unit.end_byte], rb"(?<!\w)%b(?!\w)" % re.escape(name.encode())
+    found = re.search(rb"(?m)^(?!%b).*?%b" % (COMMENT.pattern, named), code) or re.search(named, code)
+    return Relation(name, file, unit, file.lines.line_of(unit.start_byte + (found.end() - 1 if found else 0)))

@@ -16,10 +16,10 @@ from winnow_engine.question import Cursor
 
 FILES = {
     "shop/tax.py": "RATE = 0.2\n\n\ndef add_tax(amount):\n    # äöü\n    return amount + rounded(amount * RATE)\n",
-    "shop/money.py": "def rounded(amount):\n    return round(amount, 2)\n\n\ndef run(x):\n    return x\n",
+    "shop/money.py": "# rounded\ndef rounded(amount):\n    return round(amount, 2)\n\n\ndef run(x):\n    return x\n",
     "shop/basket.py": (
         "from shop.tax import add_tax\n\n\nclass Basket:\n    def total(self):\n"
-        "        # not add_taxes\n        return add_tax(sum(self.prices))\n\n    def run(self):\n        pass\n"
+        "        # add_taxes, add_tax\n        return add_tax(sum(self.prices))\n\n    def run(self):\n        pass\n"
     ),
     "shop/jobs/daily.py": "def run():\n    pass\n\n\ndef all_jobs():\n    run()\n\n\n"
     "def plain(total):\n    return total + 1\n\n\ndef dotted(basket):\n    return basket.total()\n",
@@ -33,12 +33,12 @@ def workspace(tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Wor
     return workspace_of(FILES, tmp_path)
 
 
-def test_definitions_of_what_is_used_and_uses_of_what_is_defined(workspace: Workspace) -> None:
+def test_definitions_of_what_is_used_and_uses_of_what_is_defined_are_lines_of_code(workspace: Workspace) -> None:
     found = relations(workspace, Cursor("shop/tax.py", 6, 6))
     assert [unit.name for unit in found.units] == ["add_tax"]
     assert [(one.name, one.file.path, one.line, one.text) for one in found.uses] == [
         ("RATE", "shop/tax.py", 1, "RATE = 0.2"),
-        ("rounded", "shop/money.py", 1, "def rounded(amount):"),
+        ("rounded", "shop/money.py", 2, "def rounded(amount):"),
     ]
     assert [(one.file.path, one.line, one.unit.name) for one in found.used_by] == [
         ("shop/basket.py", 1, ""),
