@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -68,7 +68,7 @@ class LexicalIndex:
     def having_all(self, query: str) -> NDArray[np.int64]:
         """Numbers of the texts that have each word of a query, in order, int64 [N]; none if it has no words."""
         found = sorted((self._places(word)[0] for word in set(stems(query))), key=len)
-        return reduce(np.intersect1d, found) if found else np.empty(0, np.int64)
+        return reduce(partial(np.intersect1d, assume_unique=True), found) if found else np.empty(0, np.int64)
 
     def known_share(self, query: str) -> float:
         """Share of a query's distinct words that occur in some text, each weighted by its rarity; 0 to 1."""

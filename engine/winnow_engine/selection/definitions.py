@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import chain
 
 import numpy as np
@@ -91,7 +92,9 @@ def defining(question: Question, workspace: Workspace) -> list[int]:
     for owner, name in _members(question.text):
         if units := _definitions(name if for_path(owner) else f"{owner}.{name}", _MOST_OF_BARE, workspace, owner):
             return [*units]
-    if units := _of_flag(question.text, workspace):
+    literal = cache(lambda: having_literal(question.text, workspace))
+    called = (_definitions(name, _MOST_OF_SUBJECT, workspace) for name in flag_names(question.text))
+    if units := (question.text.lstrip().startswith("-") and literal()) or [*next(filter(None, called), ())]:
         return units
     text = _BESIDE_KIND.sub(lambda name: _quoted(name, workspace), workspace.symbols.spaced(question.text))
     whole = _BARE.fullmatch(text) or _WHERE_DEFINED.fullmatch(text)
@@ -99,18 +102,11 @@ def defining(question: Question, workspace: Workspace) -> list[int]:
     bare = list(dict.fromkeys(found[1] for found in said))
     names, most = (bare, _MOST_OF_BARE) if bare else (_subjects(text), _MOST_OF_SUBJECT)
     found = dict.fromkeys(unit for name in names for unit in _definitions(name, most, workspace))
-    if units := [*found] or _units_of_file(question.text, workspace) or having_literal(question.text, workspace):
+    if units := [*found] or _units_of_file(question.text, workspace) or literal():
         return units
     begun = [name for name in bare if whole or _IN_CODE_FORM.fullmatch(name)]
     units = having_message(question.text, workspace) or _resembling(text, begun, workspace)
     return units or _units_in(files_meant(question.text, workspace), workspace)
-
-
-def _of_flag(text: str, workspace: Workspace) -> list[int]:
-    """The units that have a flag as it is, if a text is one, or else define or declare what it is called in code."""
-    named = (_definitions(name, _MOST_OF_SUBJECT, workspace) for name in flag_names(text))
-    quoted = having_literal(text, workspace) if text.lstrip().startswith("-") else []
-    return quoted or [*next(filter(None, named), ())]
 
 
 def _members(text: str) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ Code that has it literally is the answer, whatever other code has the same words
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -67,7 +67,10 @@ def having_literal(text: str, workspace: Workspace) -> list[int]:
     patterns = [rf"(?<![\"'])[\"']{body}(?![\w-])", rf"(?<![\w-]){whole}(?![\w-])"]
     if _JOINED.fullmatch(tokens[0]) and not _ROLE.search(text):
         patterns = [rf"(?<![\"'])[\"']/?{whole}/?[\"']"]
-    found = [_code_with(name, re.compile(pattern).search, workspace) for pattern in patterns]
+    units = _outside_prose(workspace.lexical.having_all(name), workspace).tolist()
+    likely = [*_codes(units if len(units) <= _MOST_SEARCHED else (), workspace)]
+    found = [[unit for unit, code in likely if re.search(pattern, code)] for pattern in patterns]
+    found = [outside_tests(units, workspace) or units for units in found]
     of_code = ([n for n in units if workspace.file_table.define[workspace.files_of([n])[0]]] for units in found)
     return _few(next(filter(None, (*of_code, *found)), []))
 
@@ -113,15 +116,6 @@ def _spaced(words: Sequence[str]) -> str:
 def _pattern(token: str) -> str:
     first, *others = map(re.escape, filter(None, _PLACEHOLDER.split(token)))
     return "".join([first, *(rf"(?>[^\s/]{{0,99}}?{part})" for part in others)])  # in linear time
-
-
-def _code_with(text: str, has: Callable[[str], object], workspace: Workspace) -> list[int]:
-    """The units of code that have all words of a text, and of whose code `has` is true; tests only without others."""
-    units = _outside_prose(workspace.lexical.having_all(text), workspace)
-    if len(units) > _MOST_SEARCHED:
-        return []
-    found = [unit for unit, code in _codes(units.tolist(), workspace) if has(code)]
-    return outside_tests(found, workspace) or found
 
 
 def _outside_prose(units: NDArray[np.int64], workspace: Workspace) -> NDArray[np.int64]:

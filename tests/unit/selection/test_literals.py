@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from winnow_engine.index.bm25 import LexicalIndex
 from winnow_engine.question import Question
 from winnow_engine.selection.definitions import defining
 
@@ -97,3 +98,10 @@ def test_odd_texts_are_looked_for_in_linear_time(tmp_path: Path, text: str) -> N
     parts = ("'ab ", "ab", "/ab", "ab.", "--ab-", "/ab/" + "-" * 4000)
     code = [f"def odd{n}():\n    return \"{part * (4800 // len(part))}\", 'xy'\n" for n, part in enumerate(parts)]
     assert not defining(Question(f"{text}xy"), written({"a.py": "\n\n".join(code)}, tmp_path))
+
+
+def test_a_flag_that_nothing_has_is_searched_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    searched, having = list[str](), LexicalIndex.having_all
+    monkeypatch.setattr(LexicalIndex, "having_all", lambda index, text: searched.append(text) or having(index, text))
+    assert not defining(Question("--none-such"), written(FILES, tmp_path))
+    assert searched == ["none-such"]
