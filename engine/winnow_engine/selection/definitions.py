@@ -6,11 +6,12 @@ A question about the use of a name is about other code.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 
 import numpy as np
+from numpy.typing import NDArray
 
 from winnow_engine.core import DEFINITIONS, UnitKind
 from winnow_engine.index.languages import for_path
@@ -175,10 +176,9 @@ def _definitions(name: str, most: int, workspace: Workspace, within: str = "") -
     declared = [] if within or (outside and not owner) else _declaring(last, workspace)
     ends = [".".join(["", *owner[at:], last]).lower() for at in range(1 if within else len(owner))]
     owned = defined if within else []
-    if owner:  # a file that defines it is where most members are
-        classes = [unit for known in symbols.spelled(owner[-1]) for unit in symbols.defining(known)]
-        near = np.array(declared, np.int64)[np.isin(workspace.files_of(declared), workspace.files_of(classes))].tolist()
-        owned = next(filter(None, (_ending(ends, last, (*defined, *some), workspace) for some in (near, declared))), [])
+    if owner:
+        near = _near(owner[-1], np.array(declared, np.int64), workspace)
+        owned = next(filter(None, (_ending(ends, last, (*defined, *some), workspace) for some in near)), [])
     owned = _those(np.isin(owned, defined).tolist(), owned)
     units = owned if owned or within else outside or _of_few(declared, defined, most, workspace)
     units = [unit for unit in units if kinds[unit] != _IMPORTS]
@@ -189,6 +189,16 @@ def _definitions(name: str, most: int, workspace: Workspace, within: str = "") -
         return units
     alone = _those(["." not in workspace.units[unit][1].name for unit in units], units)
     return next((found for found in (units, alone) if len(found) <= (_MOST_OF_BARE if owned else most)), ())
+
+
+def _near(owner: str, units: NDArray[np.int64], workspace: Workspace) -> Iterator[list[int]]:
+    """Those of some units that are in files which define an owner, then those in files with it in their paths."""
+    files, symbols, paths = workspace.files_of(units), workspace.symbols, workspace.file_table.paths
+    known = symbols.spelled(owner) | symbols.spelled(owner[:1].upper() + owner[1:])
+    owners = [unit for name in known for unit in symbols.defining(name)]
+    yield units[np.isin(files, workspace.files_of(owners))].tolist()
+    named = [n for n in np.unique(files).tolist() if owner.lower() in paths[n].lower().replace("-", "_")]
+    yield units[np.isin(files, named)].tolist()
 
 
 def _in_file(end: str, units: Sequence[int], workspace: Workspace) -> list[int]:

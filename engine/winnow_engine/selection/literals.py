@@ -124,8 +124,8 @@ def _outside_prose(units: NDArray[np.int64], workspace: Workspace) -> NDArray[np
 
 def outside_tests(units: Sequence[int], workspace: Workspace) -> list[int]:
     """The units that are not of tests, in order."""
-    in_tests = workspace.file_table.are_tests[workspace.files_of(units)].tolist()
-    return [unit for unit, test in zip(units, in_tests, strict=True) if not test]
+    found = np.array(units, np.int64)
+    return list[int](found[~workspace.file_table.are_tests[workspace.files_of(found)]].tolist())
 
 
 def _codes(units: Sequence[int], workspace: Workspace) -> Iterator[tuple[int, str]]:
