@@ -213,10 +213,12 @@ class Assistant:
         cancellation = cancellation or Cancellation()
 
         def indexing() -> Workspace:
+            self._store.save_rest()
             with StreamingEncoder(self.keys, progress, cancellation) as early:
                 workspace = self.read(sources, cancellation, ReadContext(self._parse_pool, early.begin))
                 sources.check_checked_out(workspace.files)
             self.keys.wait_for(cancellation).of(workspace, progress, cancellation, tuple(sources.open_documents))
+            self._store.save_rest()
             return workspace
 
         return begun_again(indexing, cancellation)

@@ -1,7 +1,8 @@
 """The cache on disk: named arrays under a content hash, in one SQLite file and in packs.
 
 SQLite takes small and gradual records, and makes every write atomic, whatever kills the process. Packs (packs.py) take
-large ones that are needed together. Several processes share both. Damaged records count as missing.
+large ones that are needed together. Several processes share both. Damaged records count as missing. On a full disk new
+records stay in memory.
 """
 
 from __future__ import annotations
@@ -84,6 +85,7 @@ class Store:
         self._wanted: dict[Hashable, tuple[str, ...]] = {}  # the places of each client's settings
         self._folder = path.parent / f"{path.stem}.packs"
         self._packs: dict[str, Packs] = {}
+        self._unsaved: dict[tuple[str, str], Record] = {}  # replaced, never changed
         self.max_bytes = CACHE_BYTES
         """What the cache should be trimmed to."""
         self.workspaces = path.parent / f"{path.stem}.workspaces"
@@ -105,14 +107,17 @@ class Store:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Problems of the fallback stores, for the user."""
-        return tuple(one.problem for one in self._fallbacks.values() if one.problem)
+        """Problems of the fallback stores, and a full disk, for the user."""
+        full = f"the disk is full and nothing new is saved in {self._path}; free some room, or set WINNOW_CACHE_DIR"
+        return (*(one.problem for one in self._fallbacks.values() if one.problem), *[full] * bool(self._unsaved))
 
     def get(self, namespace: str, keys: Iterable[str]) -> dict[str, Record]:
         """Records found, by key; each is marked as used."""
         wanted = list(keys)
         found = self.packs(namespace).get(wanted)
         found.update((key, load(data)) for key, data in self._rows(namespace, _without(wanted, found)))
+        unsaved = self._unsaved
+        found.update((key, unsaved[namespace, key]) for key in wanted if (namespace, key) in unsaved)
         found.update(self.packs(namespace).get(_without(wanted, found)))  # another process may have just packed some
         for fallback in self._fallbacks.values():
             if missing := _without(wanted, found):
@@ -142,7 +147,7 @@ class Store:
             _log.warning("%s cannot be written: %s", self._folder / namespace, error)
             return False
         gone = [(f"DELETE FROM record WHERE {where}", values) for where, values in _conditions(namespace, records)]
-        self._do(lambda ask: [ask.execute(*one) for one in gone])
+        self._do(lambda ask: [ask.execute(*one) for one in gone], when_full=lambda _: [])
         return True
 
     def join(self, namespace: str, packs: Sequence[Pack], keys: Sequence[str]) -> None:
@@ -154,7 +159,7 @@ class Store:
 
     def _rows(self, namespace: str, keys: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         for where, values in _conditions(namespace, keys):
-            rows = self._do(lambda ask: _used(ask, where, values))  # noqa: B023
+            rows = self._do(lambda ask: _used(ask, where, values), lambda ask: _found(ask, where, values))  # noqa: B023
             yield from ((key, data) for key, found, data in rows if isinstance(data, bytes) and checksum(data) == found)
 
     def keys(self, namespace: str, keys: Iterable[str]) -> set[str]:
@@ -162,6 +167,7 @@ class Store:
         wanted = list(keys)
         asked = [(f"SELECT key FROM record WHERE {where}", values) for where, values in _conditions(namespace, wanted)]
         found = self._do(lambda ask: {key for one in asked for (key,) in ask.execute(*one)})
+        found.update(key for name, key in self._unsaved if name == namespace)
         found.update(self.packs(namespace).known(wanted))  # after the table, because records move from it into packs
         return found.union(*(one.keys(namespace, set(wanted) - found) for one in self._fallbacks.values()))
 
@@ -170,11 +176,33 @@ class Store:
         self.put_many(namespace, {key: record})
 
     def put_many(self, namespace: str, records: Mapping[str, Record]) -> None:
-        """Store records by key, all or none of them. Once this returns, they survive the death of the process."""
-        packed = {key: _packed(record) for key, record in records.items()}
-        rows = [(namespace, key, checksum(data), data) for key, data in packed.items()]
+        """Store records by key, all or none of them. Once this returns, they survive the death of the process.
+
+        Of a full disk `problems` tells: there 64 MB stay in memory, until `save_rest`. WorkspaceError for more.
+        """
+        named = {(namespace, key): record for key, record in records.items()}
+
+        def keep(_: object) -> None:
+            kept = self._unsaved | named
+            if sum(array.nbytes for record in kept.values() for array in record.values()) > _MOST_WAITING_BYTES:
+                raise OSError(errno.ENOSPC, "the disk is full")
+            self._unsaved = kept
+
+        self._insert(named, keep)
+
+    def save_rest(self) -> None:
+        """Store what has stayed in memory. WorkspaceError if the disk is still full."""
+        if rest := self._unsaved:
+            self._insert(rest)
+            self._unsaved = {name: record for name, record in self._unsaved.items() if name not in rest}
+
+    def _insert(
+        self, named: Mapping[tuple[str, str], Record], when_full: Callable[[object], object] | None = None
+    ) -> None:
+        packed = {name: _packed(record) for name, record in named.items()}
+        rows = [(*name, checksum(data), data) for name, data in packed.items()]
         insert = "INSERT OR REPLACE INTO record (namespace, key, checksum, data) VALUES (?, ?, ?, ?)"
-        self._do(lambda ask: ask.executemany(insert, rows))
+        self._do(lambda ask: ask.executemany(insert, rows), when_full)
 
     @contextmanager
     def writer(self, namespace: str) -> Iterator[Writer]:
@@ -198,7 +226,8 @@ class Store:
         for (path,) in (what for what in gone if len(what) == 1):
             remove(path)
         records = [what for what in gone if len(what) > 1]
-        self._do(lambda ask: ask.executemany("DELETE FROM record WHERE namespace = ? AND key = ?", records))
+        delete = "DELETE FROM record WHERE namespace = ? AND key = ?"
+        self._do(lambda ask: ask.executemany(delete, records), when_full=lambda _: None)
         self._shrink()
         return len(gone)
 
@@ -222,14 +251,17 @@ class Store:
             self._connection.close()
             self._closed = True
 
-    def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def _do(
+        self, work: Callable[[sqlite3.Connection], T], when_full: Callable[[sqlite3.Connection], T] | None = None
+    ) -> T:
         """Do work in a transaction, one thread at a time, and once more in a new file if this one is damaged.
 
-        Errors of SQLite and the system become WorkspaceErrors.
+        On a full disk `when_full` is done in its place. Errors of SQLite and the system become WorkspaceErrors.
         """
         try:
             with self._lock:
-                if not self._closed and _identity(self._path) != self._file:  # somebody has deleted or replaced it
+                # None where the disk was full; another where somebody has deleted or replaced it.
+                if not self._closed and (self._file is None or _identity(self._path) != self._file):
                     self._connection.close()
                     self._file, self._connection = _opened(self._path)
                 try:
@@ -246,7 +278,9 @@ class Store:
                     with self._connection:
                         return work(self._connection)
         except (OSError, sqlite3.Error) as error:
-            raise _refused(self._path, error) from error
+            if when_full is None or not _is_full(error):
+                raise _refused(self._path, error) from error
+        return self._do(when_full)
 
 
 class Writer:
@@ -284,6 +318,11 @@ def _conditions(namespace: str, keys: Iterable[str]) -> Iterator[tuple[str, list
 def _used(connection: sqlite3.Connection, where: str, values: Sequence[str]) -> list[tuple[str, bytes, Any]]:
     """Key, checksum and data of records, which are marked as used. The update has SQLite wait for the write lock."""
     connection.execute(f"UPDATE record SET used = unixepoch() WHERE {where}", values)
+    return _found(connection, where, values)
+
+
+def _found(connection: sqlite3.Connection, where: str, values: Sequence[str]) -> list[tuple[str, bytes, Any]]:
+    """Key, checksum and data of records."""
     rows = connection.execute(f"SELECT key, checksum, data FROM record WHERE {where}", values).fetchall()
     if not {key for key, *_ in rows} <= set(values):
         raise sqlite3.DatabaseError("its keys are out of order")
@@ -307,12 +346,22 @@ def _packed(record: Record) -> bytes:
 
 
 def _opened(path: Path) -> tuple[tuple[int, int] | None, sqlite3.Connection]:
-    """The file's identity, and the database in it. Only the user may read it: it reveals much of the code."""
-    make_folder(path.parent)
-    path.touch(mode=0o600)
-    if path.stat().st_uid == user():
-        path.chmod(0o600)
-    return _identity(path), _open(path)
+    """The file's identity, and the database in it. Only the user may read it: it reveals much of the code.
+
+    If the disk has no room for it, None, and an empty one in memory that is full as well.
+    """
+    try:
+        make_folder(path.parent)
+        path.touch(mode=0o600)
+        if path.stat().st_uid == user():
+            path.chmod(0o600)
+        return _identity(path), _open(path)
+    except (OSError, sqlite3.Error) as error:
+        if not _is_full(error):
+            raise
+        full = _open(Path(":memory:"))
+        full.execute("PRAGMA max_page_count=1")
+        return None, full
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -345,9 +394,12 @@ def _is_damage(error: sqlite3.DatabaseError) -> bool:
     return not wrong_use and getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in _DAMAGE
 
 
+def _is_full(error: Exception) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL or getattr(error, "errno", 0) == errno.ENOSPC
+
+
 def _refused(path: Path, error: Exception) -> WorkspaceError:
-    full = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL or getattr(error, "errno", 0) == errno.ENOSPC
-    remedy = "free some room" if full else "make it writable or delete it"
+    remedy = "free some room" if _is_full(error) else "make it writable or delete it"
     return WorkspaceError(f"the index cache {path} cannot be used: {error}; {remedy}, or set WINNOW_CACHE_DIR")
 
 

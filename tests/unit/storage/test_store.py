@@ -1,3 +1,4 @@
+import errno
 import os
 import shutil
 import sqlite3
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from winnow_engine.errors import WorkspaceError
+from winnow_engine.storage import store as stores
 from winnow_engine.storage.mapped import write_arrays
 from winnow_engine.storage.store import Store
 
@@ -218,11 +220,55 @@ def test_a_record_from_elsewhere_of_numbers_that_numpy_lacks_is_missing(path: Pa
     assert store.get("n", ["a"]) == {}
 
 
-def test_a_full_disk_is_told_from_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
+def test_what_a_full_disk_does_not_take_stays_in_memory_until_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with closing(Store(tmp_path / "index.sqlite")) as store:
         pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
         store._connection.execute(f"PRAGMA max_page_count={pages + 1}")
+        store.put("names", "one", {"array": np.arange(100_000)})
+        assert "the disk is full" in store.problems[0]
+        assert len(store.get("names", ["one"])["one"]["array"]) == 100_000
+        assert (store.keys("names", ["one", "two"]), store.keys("others", ["one"])) == ({"one"}, set())
         with pytest.raises(WorkspaceError, match="is full; free some room, or set WINNOW_CACHE_DIR"):
-            store.put("names", "one", {"array": np.arange(100_000)})
+            store.save_rest()
+        monkeypatch.setattr(stores, "_MOST_WAITING_BYTES", 1_000_000)
+        with pytest.raises(WorkspaceError, match="the disk is full; free some room"):
+            store.put("names", "two", {"array": np.arange(100_000)})
+        store._connection.execute("PRAGMA max_page_count=100000")
+        store.save_rest()
+        assert not store.problems
+    with closing(Store(tmp_path / "index.sqlite")) as store:
+        assert set(store.get("names", ["one", "two"])) == {"one"}
+
+
+def test_records_are_read_though_a_full_disk_takes_no_mark_of_it(tmp_path: Path) -> None:
+    with closing(Store(tmp_path / "index.sqlite")) as store:
+        store.put("names", "one", {"array": np.arange(9)})
+        pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
+        store._connection.execute(f"PRAGMA max_page_count={pages}")
+        more = "INSERT INTO record VALUES ('', '', '', zeroblob(100000), 0)"  # as a journal needs it
+        store._connection.execute(f"CREATE TEMP TRIGGER full AFTER UPDATE ON record BEGIN {more}; END")
+        assert set(store.get("names", ["one"])) == {"one"}
+        assert not store.problems
+
+
+def test_a_full_disk_without_a_cache_leaves_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch, closing(Store(path)) as store:
+        patch.setattr(stores, "make_folder", full)
+        shutil.rmtree(path.parent)
+        store.put("names", "one", {"array": np.arange(9_000)})
+        assert store.problems
+        assert set(store.get("names", ["one"])) == {"one"}
+        patch.undo()
+        store.save_rest()
+    with closing(Store(path)) as store:
+        assert set(store.get("names", ["one"])) == {"one"}
+
+
+def test_a_cache_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WorkspaceError, match="make it writable or delete it"):
         Store(tmp_path)
