@@ -50,67 +50,68 @@ def _instruction(template: str, result: Any, *arguments: Any, pure: bool = False
 
         return result(*arguments), codegen
 
-    # Numba reads the number of arguments off the signature.
-    names = ["typingctx", *(f"argument_{i}" for i in range(len(arguments)))]
+    return _intrinsic(call, len(arguments))
+
+
+def _intrinsic(call: Callable[..., Any], count: int) -> Any:
+    """`call` as an intrinsic of `count` arguments, a number that Numba reads off the signature."""
+    names = ["typingctx", *(f"argument_{i}" for i in range(count))]
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     call.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])  # type: ignore[attr-defined]
     return intrinsic(call)
 
 
-def _slots(context: Any, builder: Any, array_type: Any, array: Any, index: Any, count: int) -> list[Any]:
-    """Pointers to elements index … index + count - 1 of a local array."""
-    data = context.make_array(array_type)(context, builder, array).data
-    start = builder.gep(data, [index])
-    return [builder.gep(start, [ir.IntType(64)(i)]) for i in range(count)]
+def _on_fragment(template: str, kind: Any, count: int, *operands: Any, tied: bool = True, pure: bool = False) -> Any:
+    """An intrinsic (fragment, index, operands…) for one instruction, which sets `count` registers of the fragment.
 
+    It reads these if they are `tied`, then the operands: each of a type, or a tuple of the types of registers in
+    another fragment, which are two arguments as well.
+    """
+    kinds, expected = [kind] * count * tied, [None, types.intp]
+    for operand in operands:
+        kinds += operand if isinstance(operand, tuple) else [operand]
+        expected += [None, types.intp] if isinstance(operand, tuple) else [operand]
 
-def _fill(builder: Any, slots: Sequence[Any], found: Any) -> None:
-    for i, slot in enumerate(slots):
-        builder.store(builder.extract_value(found, i), slot)
-
-
-def _load(template: str, count: int, address: Any) -> Any:
-    """An intrinsic (fragment uint32, index, address) that loads `count` registers."""
-
-    @intrinsic  # type: ignore[untyped-decorator]
-    def call(typingctx: Any, fragment: Any, index: Any, at: Any) -> Any:
+    def call(typingctx: Any, *given: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            slots = _slots(context, builder, fragment, values[0], values[1], count)
-            _fill(builder, slots, _emit(builder, template, [_U32] * count, [address], [values[2]]))
+            arguments = iter(zip(given, values, strict=True))
+
+            def slots(size: int) -> list[Any]:
+                (array_type, array), (_, index) = next(arguments), next(arguments)
+                start = builder.gep(context.make_array(array_type)(context, builder, array).data, [index])
+                return [builder.gep(start, [ir.IntType(64)(i)]) for i in range(size)]
+
+            results = slots(count)
+            read = [builder.load(slot) for slot in results * tied]
+            for operand in operands:
+                held = slots(len(operand)) if isinstance(operand, tuple) else []
+                read += [builder.load(slot) for slot in held] or [next(arguments)[1]]
+            found = _emit(builder, template, [kind] * count, kinds, read, count * tied, pure)
+            for i, slot in enumerate(results):
+                builder.store(builder.extract_value(found, i), slot)
             return context.get_dummy_value()
 
-        return types.void(fragment, types.intp, address), codegen
+        return types.void(*(one or array for one, array in zip(expected, given, strict=True))), codegen
 
-    return call
+    return _intrinsic(call, len(expected))
 
 
 _MATRICES = "ldmatrix.sync.aligned.m8n8.x4{}.shared.b16 {{$0,$1,$2,$3}}, [$4];"
-ldmatrix_x4 = _load(_MATRICES.format(""), 4, _U32)
+ldmatrix_x4 = _on_fragment(_MATRICES.format(""), _U32, 4, _U32, tied=False)
 """(fragment uint32, index, shared address): four 8x8 b16 matrices, whose rows the lanes' addresses name."""
-ldmatrix_x4_trans = _load(_MATRICES.format(".trans"), 4, _U32)
+ldmatrix_x4_trans = _on_fragment(_MATRICES.format(".trans"), _U32, 4, _U32, tied=False)
 """As `ldmatrix_x4`, each matrix transposed."""
-load_4 = _load("ld.global.v4.u32 {$0,$1,$2,$3}, [$4];", 4, _U64)
+load_4 = _on_fragment("ld.global.v4.u32 {$0,$1,$2,$3}, [$4];", _U32, 4, _U64, tied=False)
 """(fragment uint32, index, global address): 16 bytes at a multiple of 16."""
-load_2 = _load("ld.global.v2.u32 {$0,$1}, [$2];", 2, _U64)
+load_2 = _on_fragment("ld.global.v2.u32 {$0,$1}, [$2];", _U32, 2, _U64, tied=False)
 """(fragment uint32, index, global address): 8 bytes at a multiple of 8."""
 
-
 _MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {$0,$1,$2,$3}, {$8,$9,$10,$11}, {$12,$13}, {$0,$1,$2,$3};"
+mma_half = _on_fragment(_MMA, _F32, 4, (_U32,) * 4, _U32, _U32, pure=True)
+"""(acc float32, i, a, j, b0, b1): acc[i:i+4] += A[16, 16] · B[16, 8], a warp together.
 
-
-@intrinsic  # type: ignore[untyped-decorator]
-def mma_half(typingctx: Any, acc: Any, i: Any, a: Any, j: Any, b0: Any, b1: Any) -> Any:
-    """acc[i:i+4] += A[16, 16] · B[16, 8], a warp together: acc float32; a, b0 and b1 uint32 with two float16 each."""
-
-    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        slots = _slots(context, builder, acc, values[0], values[1], 4)
-        left = _slots(context, builder, a, values[2], values[3], 4)
-        given = [builder.load(s) for s in (*slots, *left)] + [values[4], values[5]]
-        _fill(builder, slots, _emit(builder, _MMA, [_F32] * 4, [_F32] * 4 + [_U32] * 6, given, 4, True))
-        return context.get_dummy_value()
-
-    return types.void(acc, types.intp, a, types.intp, _U32, _U32), codegen
-
+a, b0 and b1 are uint32 with two float16 each.
+"""
 
 cp_async_16 = _instruction("cp.async.cg.shared.global [$0], [$1], 16, $2;", types.void, _U32, _U64, _I32)
 """(shared address, global address, bytes): copies 16 bytes when bytes is 16, writes 16 zeros when it is 0."""
@@ -183,7 +184,7 @@ def _registers(first: int, count: int) -> str:
 
 
 @functools.cache
-def warpgroup_product(columns: int, transposed_b: bool, a_in_registers: bool) -> Callable[..., Any]:
+def warpgroup_product(columns: int, transposed_b: bool, a_in_registers: bool) -> Any:
     """`wgmma.m64nNk16` for N = `columns`: (acc float32 [N / 2], index, a, b, accumulate).
 
     acc[index:] (+)= A[64, 16] · B[16, N] in float16; accumulate 0 overwrites. b is a descriptor (uint64), K-major
@@ -200,52 +201,13 @@ def warpgroup_product(columns: int, transposed_b: bool, a_in_registers: bool) ->
         f"wgmma.mma_async.sync.aligned.m64n{columns}k16.f32.f16.f16 "
         f"{_registers(0, count)}, {a}, ${first + left}, p, {flags}; }}"
     )
-    kinds = [_F32] * count + ([_U32] * 4 if a_in_registers else [_U64]) + [_U64, _I32]
-
-    def lower(context: Any, builder: Any, acc: Any, values: Any, operand: list[Any]) -> Any:
-        slots = _slots(context, builder, acc, values[0], values[1], count)
-        given = [builder.load(s) for s in slots] + operand + list(values[-2:])
-        _fill(builder, slots, _emit(builder, template, [_F32] * count, kinds, given, count))
-        return context.get_dummy_value()
-
-    if a_in_registers:
-
-        @intrinsic  # type: ignore[untyped-decorator]
-        def from_registers(typingctx: Any, acc: Any, i: Any, a: Any, j: Any, b: Any, accumulate: Any) -> Any:
-            def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-                held = [builder.load(s) for s in _slots(context, builder, a, values[2], values[3], 4)]
-                return lower(context, builder, acc, values, held)
-
-            return types.void(acc, types.intp, a, types.intp, _U64, _I32), codegen
-
-        return from_registers  # type: ignore[no-any-return]
-
-    @intrinsic  # type: ignore[untyped-decorator]
-    def from_shared(typingctx: Any, acc: Any, i: Any, a: Any, b: Any, accumulate: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            return lower(context, builder, acc, values, [values[2]])
-
-        return types.void(acc, types.intp, _U64, _U64, _I32), codegen
-
-    return from_shared  # type: ignore[no-any-return]
+    return _on_fragment(template, _F32, count, (_U32,) * 4 if a_in_registers else _U64, _U64, _I32)
 
 
 @functools.cache
 def warpgroup_wait(pending: int, count: int) -> Any:
     """(acc float32 [count], index): wait until at most `pending` groups are under way; acc is final at 0."""
-
-    @intrinsic  # type: ignore[untyped-decorator]
-    def call(typingctx: Any, acc: Any, index: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            slots = _slots(context, builder, acc, values[0], values[1], count)
-            kinds, given = [_F32] * count, [builder.load(s) for s in slots]
-            template = f"wgmma.wait_group.sync.aligned {pending};"
-            _fill(builder, slots, _emit(builder, template, kinds, kinds, given, count))
-            return context.get_dummy_value()
-
-        return types.void(acc, types.intp), codegen
-
-    return call
+    return _on_fragment(f"wgmma.wait_group.sync.aligned {pending};", _F32, count)
 
 
 @cuda.jit(device=True, inline="always")  # type: ignore[untyped-decorator]
