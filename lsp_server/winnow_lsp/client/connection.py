@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from winnow_engine import errors
@@ -84,7 +85,7 @@ def _connected(
     while time.monotonic() < latest:
         cancellation.check()
         if found := running(at):
-            server.returncode = server.returncode or 0  # it stays: nothing to warn about when this object goes
+            Thread(target=server.wait, daemon=True).start()  # it stays, and is no zombie once it has ended
             return found[0]
         if server.poll():
             raise NoServerError(f"it ended with exit code {server.returncode}: {place.log} says why")

@@ -4,17 +4,19 @@ import asyncio
 import json
 import os
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import CancelledError
-from winnow_engine.platform import has_private_sockets
+from winnow_engine.platform import has_private_sockets, peer
 from winnow_lsp.client import connection as asking
 from winnow_lsp.client.connection import Connection, ConnectionLostError, NoServerError, running
-from winnow_lsp.host.socket_path import listening
+from winnow_lsp.host.socket_path import ServerFiles, listening
 from winnow_lsp.server.wire import transport
 
 
@@ -68,6 +70,17 @@ def test_a_server_that_ends_or_talks_nonsense_is_an_error(last: bytes, ends: tup
     server.close()
     with pytest.raises(ConnectionLostError):
         list(connection.messages())
+
+
+@pytest.mark.skipif(not has_private_sockets(), reason="needs Unix sockets")
+def test_a_server_that_was_started_is_reaped_when_it_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = ServerFiles(*(tmp_path / name for name in ("sock", "mcp", "lock", "log")))
+    serves = f"import socket as s; a = s.socket(s.AF_UNIX); a.bind({str(place.socket)!r}); a.listen(); a.accept()"
+    monkeypatch.setattr(asking, "_SERVE", ("-c", serves))
+    with asking.started(place, place.socket, Cancellation()) as connected:
+        process = peer(connected)[0]
+    while psutil.pid_exists(process):
+        time.sleep(0.01)
 
 
 @pytest.mark.skipif(not has_private_sockets(), reason="needs Unix sockets")
