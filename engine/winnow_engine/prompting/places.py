@@ -59,7 +59,7 @@ _MODULE = re.compile(r"(?<![\w./:$-])(?:((?:[\w-]+/)+[\w-]+)|(\w+(?:(?:\.|::|\$)
 _LOOKS = re.compile(r"(?:^|[\s:`'\"(\[<*])[^\s:`'\"<>*|]*(?:[\w)\]-]\.[A-Za-z]\w*|[/\\]\w[^\s:`'\"<>*|]*)$")
 _MOST_BEFORE = 300  # characters of a path, and of what stands beside it
 _MOST_ENDS = 8  # of a path, tried before its lines
-_MOST_ASKED = 20_000  # characters of a question that are read: 1 MB of JSON takes seconds
+_MOST_ASKED = 20_000  # characters at each end of a question that are read: 1 MB of JSON takes seconds
 _NAME_END = 4  # characters that tell most texts from paths
 
 
@@ -151,8 +151,9 @@ class PlaceReader:
 
 def with_places(question: Question, workspace: Workspace) -> Question:
     """The question with the lines that it names, as a stack trace does."""
-    named = dict[int, list[int]]()
-    lines = (place.lines for place in PlaceReader(workspace).places(question.text[-_MOST_ASKED:]))
+    named, text = dict[int, list[int]](), question.text
+    asked = text if len(text) <= 2 * _MOST_ASKED else f"{text[:_MOST_ASKED]}\n{text[-_MOST_ASKED:]}"
+    lines = (place.lines for place in PlaceReader(workspace).places(asked))
     for one in filter(None, lines):
         for number in workspace.units_at(one.path, one.start_line, one.end_line):
             unit = workspace.units[number][1]

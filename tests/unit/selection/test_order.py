@@ -88,6 +88,7 @@ def workspace(tmp_path: Path) -> Workspace:
         ("What is in pool_io::tank::main:1 or pool/core:4?", ["main", "Pool.take"]),
         ("What is in core.index:4?", []),
         ('  File "/usr/lib/pool/other.py", line 6, in refill\nKeyError\n\nwhy??', ["refill"]),
+        ('  File "/usr/lib/pool/other.py", line 6, in refill\nKeyError\n' + "served\n" * 9_000, ["refill"]),
         ("explain pool/other.py, please", ["Queue", "Queue.take", "refill"]),
         ("Was macht das core module?", ["Pool", "Pool.take"]),
         ("How does `Pool.take` count what is left?", ["Pool.take"]),
