@@ -191,11 +191,3 @@ class SchemaError(WinnowError):
 
 class CancelledError(WinnowError):
     """The user cancelled; nothing is wrong and the caches are intact."""
-
-
-class EvaluationError(WinnowError):
-    """A repository of the evaluation cannot be had, or its data contradict each other."""
-
-
-class TrainingError(WinnowError):
-    """The adapter cannot be trained: what it is trained on may not be used, or PyTorch is missing."""

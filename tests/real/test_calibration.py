@@ -22,6 +22,7 @@ from winnow_research.calibration.calibrate import Calibration
 from winnow_research.calibration.fusion import fit_fusion, mean_reciprocal_rank
 from winnow_research.calibration.heads import choose_heads
 from winnow_research.calibration.observations import Observer, observe
+from winnow_research.calibration.profile_writing import with_fusion
 from winnow_research.evaluation.cases import Case, Gold, Scene
 from winnow_research.evaluation.parallel import WorkItem
 from winnow_research.evaluation.repositories import SourceFile
@@ -69,7 +70,7 @@ def test_heads_and_fusion_are_learned_from_questions_with_known_answers(smollm2:
     assert all(head.weight > 0 for head in heads)
     shape = shape_of(read_header(smollm2), 1)
     profile = heads_of(map(asdict, heads), shape.heads, shape.group)
-    cache = KeyCache(store, Drafter(smollm2, profile))
+    cache = KeyCache(store, Drafter(smollm2, with_fusion(profile)))
     observations = [one for each in scenes for one in observe(each, cache, lambda _: None, Cancellation())]
     gate = fit_fusion(observations)
     store.close()

@@ -12,14 +12,14 @@ from winnow_engine.encoder.adapter import AdapterProfile
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.file_encoder import FileKeys, FileText
 from winnow_engine.encoder.heads import HeadsProfile, ScoringHead
-from winnow_engine.encoder.low_rank import LowRankUpdates, write_tensors
+from winnow_engine.encoder.low_rank import LowRankUpdates
 from winnow_engine.encoder.profile import join_arrays
-from winnow_engine.encoder.profiles import fingerprint_of, open_profile, shipped_profile
+from winnow_engine.encoder.profiles import open_profile, shipped_profile
 from winnow_engine.encoder.weights import GgufTensors, shape_of
 from winnow_engine.errors import CancelledError, ProfileError, UnsupportedModelError
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.question import CodeAtCursor
-from winnow_research.calibration.profile_writing import write_profile
+from winnow_research.calibration.profile_writing import fingerprint_of, with_fusion, write_profile, write_tensors
 
 pytestmark = pytest.mark.real_weights
 
@@ -84,7 +84,7 @@ def test_weights_from_the_disk_score_as_computed_ones_to_the_bit(
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
     header = read_header(qwen_small)
     profile = open_profile(GgufTensors(qwen_small, header), shape_of(header, 1), header.block_count).profile
-    computed = Drafter(qwen_small, profile)
+    computed = Drafter(qwen_small, with_fusion(profile))
     assert not (tmp_path / "cache" / "weights").exists()
     written = Drafter(qwen_small)
     (layers,) = (tmp_path / "cache" / "weights").iterdir()
@@ -178,14 +178,14 @@ def test_control_tokens_in_a_file_stay_text(qwen: Drafter) -> None:
 
 
 def test_one_head_of_the_small_qwen_finds_answers_without_training(qwen_small: Path) -> None:
-    drafter = Drafter(qwen_small, HeadsProfile([ScoringHead(7, 11, "all", 1.0)], group=7))
+    drafter = Drafter(qwen_small, with_fusion(HeadsProfile([ScoringHead(7, 11, "all", 1.0)], group=7)))
     (keys,) = encode(drafter, FileText("tools.py", UNITS))
     assert sum(best(drafter, keys, q) == unit for unit, q in enumerate(QUESTIONS)) >= 3
 
 
 def test_profile_deeper_than_the_drafter_is_refused(smollm2: Path) -> None:
     with pytest.raises(ProfileError, match="31 layers"):
-        Drafter(smollm2, HeadsProfile([ScoringHead(30, 0, "all", 1.0)], group=3))
+        Drafter(smollm2, with_fusion(HeadsProfile([ScoringHead(30, 0, "all", 1.0)], group=3)))
 
 
 def test_an_adapter_of_the_user_is_used_from_his_folder(
@@ -203,7 +203,7 @@ def test_an_adapter_of_the_user_is_used_from_his_folder(
     (tmp_path / "own.safetensors").unlink()
     own = Drafter(qwen_small)
     assert (own.fusion, own.notice) == (fusion, None)
-    assert own.identity != Drafter(qwen_small, AdapterProfile(shipped.adapter)).identity
+    assert own.identity != Drafter(qwen_small, with_fusion(AdapterProfile(shipped.adapter))).identity
 
 
 def test_another_drafters_adapter_is_refused(smollm2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,9 +16,8 @@ from winnow_engine.assistant import Assistant, open_assistant
 from winnow_engine.config import FileRules, ModelConfig
 from winnow_engine.core import Budget, Cancellation, Folder
 from winnow_engine.encoder.drafter import Drafter
-from winnow_engine.encoder.profiles import fingerprint_of, shipped_profile
+from winnow_engine.encoder.profiles import shipped_profile
 from winnow_engine.encoder.template import Template
-from winnow_engine.errors import EvaluationError
 from winnow_engine.index.workspace import Sources
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
@@ -32,7 +31,8 @@ from winnow_engine.reranker.reranking import texts_of
 from winnow_engine.selection.ranking import Selection
 from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.storage.store import Store
-from winnow_research.calibration.profile_writing import write_profile
+from winnow_research.calibration.profile_writing import fingerprint_of, write_profile
+from winnow_research.errors import EvaluationError
 from winnow_research.evaluation.methods.winnow import Winnow
 
 pytestmark = pytest.mark.real_weights

@@ -8,8 +8,9 @@ import gguf
 import numpy as np
 
 from winnow_cuda.shapes import Float32
-from winnow_engine.encoder.low_rank import MATRICES, Tensors, write_tensors
+from winnow_engine.encoder.low_rank import MATRICES, Tensors
 from winnow_engine.models.gguf_header import read_header
+from winnow_research.calibration.profile_writing import write_tensors
 
 WIDTH = 128
 

@@ -18,6 +18,7 @@ from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.file_encoder import FileText
 from winnow_engine.encoder.profile import join_arrays
 from winnow_engine.encoder.segments import cut
+from winnow_research.calibration.profile_writing import with_fusion
 from winnow_research.cli.train import train as command
 from winnow_research.training.batches import Mixture
 from winnow_research.training.dataset import Dataset
@@ -90,7 +91,7 @@ def test_the_product_gives_the_scores_that_training_saw(
             head.get_buffer("mu").normal_(0, 0.2)
     model.save(tmp_path / "adapter.safetensors")
 
-    product = Drafter(drafter, AdapterProfile(tmp_path / "adapter.safetensors"))
+    product = Drafter(drafter, with_fusion(AdapterProfile(tmp_path / "adapter.safetensors")))
     texts = [FileText(file.path, tuple(map(file.text_of, file.units))) for file in tree.haystack.files]
     files = list(product.encode(texts, Cancellation()))
     offsets = np.cumsum([0, *np.concatenate([file.unit_tokens for file in files])])

@@ -19,8 +19,8 @@ from winnow_engine.encoder.file_encoder import FileEncoder, FileKeys, FileText
 from winnow_engine.encoder.kernel_cache import default_folder
 from winnow_engine.encoder.merged_weights import MergedWeights, name_of
 from winnow_engine.encoder.merged_weights import default_folder as weights_folder
-from winnow_engine.encoder.profile import Arrays, Profile, QuestionStates, TwoLevelProfile
-from winnow_engine.encoder.profiles import OpenedProfile, fusion_for, open_profile
+from winnow_engine.encoder.profile import Arrays, QuestionStates, TwoLevelProfile
+from winnow_engine.encoder.profiles import OpenedProfile, open_profile
 from winnow_engine.encoder.segments import question_batch
 from winnow_engine.encoder.template import Template
 from winnow_engine.encoder.weights import GgufTensors, load_weights, shape_of
@@ -35,18 +35,15 @@ from winnow_engine.question import CodeAtCursor
 class Drafter:
     """A GGUF's first layers and the profile that turns them into scores. Safe to use from several threads."""
 
-    def __init__(self, path: Path, profile: Profile | None = None, threads: int | None = None) -> None:
-        """Load `path`. Raises ModelError, ProfileError."""
+    def __init__(self, path: Path, profile: OpenedProfile | None = None, threads: int | None = None) -> None:
+        """Load `path`, with a profile in place of its own if one is given. Raises ModelError, ProfileError."""
         header, self.path, self._gave_up = read_header(path), path, False
         tensors = GgufTensors(path, header)
         # A second thread of BLAS mostly waits. llama.cpp reads the vocabulary (0.4 s) beside the rest.
         with one_blas_thread(), ThreadPoolExecutor(2) as pool:
             warm = pool.submit(warm_up)  # 4 s once for a machine
             vocabulary = pool.submit(lambda: Vocabulary(LlamaModel(path, vocabulary_only=True)))
-            if profile is None:
-                opened = open_profile(tensors, shape_of(header, 1), header.block_count)
-            else:
-                opened = OpenedProfile(profile, fusion_for(profile))
+            opened = profile or open_profile(tensors, shape_of(header, 1), header.block_count)
             self._profile, self.fusion, self.notice = opened.profile, opened.fusion, opened.notice
             self.reranker = opened.reranker  # the profile's, which `winnow_engine.reranker` opens
             self.identity = tensors.identity(opened.profile.layers, opened.profile.identity)  # of what is kept on disk

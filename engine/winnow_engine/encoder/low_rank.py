@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from winnow_cuda.shapes import Float32
 from winnow_engine.errors import ProfileError
@@ -61,13 +60,6 @@ def read_tensors(path: Path) -> tuple[Tensors, float]:
         except (TypeError, AttributeError) as error:
             raise ValueError(f"its tensors are of a type that NumPy lacks, such as bfloat16 ({error})") from error
         return tensors, float((file.metadata() or {})["lora_scale"])
-
-
-def write_tensors(path: Path, tensors: Tensors, scale: float) -> None:
-    """The inverse of `read_tensors`. Tensors are stored as float16. Equal tensors give equal files."""
-    # save_file assumes C order. With more than one entry of metadata, their order would not be fixed.
-    rows = {name: value.astype(np.float16, order="C") for name, value in tensors.items()}
-    save_file(rows, path, {"lora_scale": str(scale)})
 
 
 def hash_of(path: Path) -> str:

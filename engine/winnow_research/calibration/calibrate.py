@@ -12,10 +12,8 @@ from typing import Any
 from winnow_engine.core import Cancellation, ProgressSink
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.heads import heads_of
-from winnow_engine.encoder.profile import Profile
 from winnow_engine.encoder.profiles import (
     OpenedProfile,
-    fingerprint_of,
     open_profile,
     shipped_profile,
     user_directory,
@@ -30,7 +28,7 @@ from winnow_research.calibration.fusion import fit_fusion, mean_reciprocal_rank
 from winnow_research.calibration.heads import choose_heads
 from winnow_research.calibration.held_out import HeldOut
 from winnow_research.calibration.observations import Observation, Observer
-from winnow_research.calibration.profile_writing import write_profile
+from winnow_research.calibration.profile_writing import fingerprint_of, with_fusion, write_profile
 from winnow_research.evaluation.corpus import corpus_of
 from winnow_research.evaluation.parallel import WorkItem
 from winnow_research.evaluation.processes import spread
@@ -69,11 +67,11 @@ class _Asking:
         corpus = corpus_of(self.split, self.file, self.questions)
         return Observer(corpus, KeyCache(store, Drafter(self.file, self._profile())), progress, cancellation)
 
-    def _profile(self) -> Profile | None:
+    def _profile(self) -> OpenedProfile | None:
         if self.heads is None:
-            return shipped(self.file).profile if self.shipped else None
+            return with_fusion(shipped(self.file).profile) if self.shipped else None
         shape = shape_of(read_header(self.file), 1)
-        return heads_of(self.heads, shape.heads, shape.group)
+        return with_fusion(heads_of(self.heads, shape.heads, shape.group))
 
 
 @dataclass(frozen=True)

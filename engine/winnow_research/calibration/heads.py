@@ -24,6 +24,7 @@ from winnow_engine.keys.key_cache import KeyCache
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.storage.store import Store
 from winnow_research.calibration.listwise import ListwiseExample, fit_weights
+from winnow_research.calibration.profile_writing import with_fusion
 from winnow_research.evaluation.cases import Scene
 from winnow_research.evaluation.haystack import indexed
 
@@ -56,7 +57,7 @@ def choose_heads(
     """The scoring heads of the drafter in `file` with their weights, found on the questions of some scenes."""
     heads = candidates(file)
     profile = HeadsProfile(heads, shape_of(read_header(file), 1).group)
-    cache = KeyCache(store, Drafter(file, profile))
+    cache = KeyCache(store, Drafter(file, with_fusion(profile)))
     measured = [list(_measure(cache, profile, scene, progress, cancellation)) for scene in scenes]
     chosen_on, judged_on = ([case for cases in measured[start::2] for case in cases] for start in (0, 1))
     choices = [_joined(chosen_on, [n for n, head in enumerate(heads) if head.layer < depth]) for depth in _DEPTHS]

@@ -1,4 +1,4 @@
-"""Writes the user's own profiles of drafters (`encoder/profiles` describes them)."""
+"""Writes the user's own profiles of drafters (`encoder/profiles` describes them), and adapters."""
 
 from __future__ import annotations
 
@@ -9,9 +9,45 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from winnow_engine.encoder.profiles import DOCUMENT, ProfileFolder
+import numpy as np
+from safetensors.numpy import save_file
+
+from winnow_engine.encoder.low_rank import Tensors
+from winnow_engine.encoder.profile import Profile
+from winnow_engine.encoder.profiles import (
+    DOCUMENT,
+    GENERIC,
+    OpenedProfile,
+    ProfileFolder,
+    fingerprint,
+    read_folder,
+)
+from winnow_engine.encoder.weights import GgufTensors
+from winnow_engine.errors import ProfileError
+from winnow_engine.models.gguf_header import read_header
+from winnow_engine.models.registry import weight_folders, weights_command
 
 _ADAPTER, _RERANKER = "adapter.safetensors", "reranker.safetensors"
+
+
+def fingerprint_of(drafter: Path) -> str:
+    """The fingerprint of the model in a file. Raises what `read_header` does, and UnsupportedModelError."""
+    return fingerprint(GgufTensors(drafter, read_header(drafter)))
+
+
+def with_fusion(profile: Profile) -> OpenedProfile:
+    """A profile with the fusion weights of a shipped one of its kind. ProfileError if none is there."""
+    folder = GENERIC if profile.taps else next(iter(weight_folders("adapter")), None)
+    if folder is None:
+        raise ProfileError(f"no adapter is installed to take fusion weights from; get it: {weights_command('adapter')}")
+    return OpenedProfile(profile, read_folder(folder).fusion)
+
+
+def write_tensors(path: Path, tensors: Tensors, scale: float) -> None:
+    """The inverse of `read_tensors`. Tensors are stored as float16. Equal tensors give equal files."""
+    # save_file assumes C order. With more than one entry of metadata, their order would not be fixed.
+    rows = {name: value.astype(np.float16, order="C") for name, value in tensors.items()}
+    save_file(rows, path, {"lora_scale": str(scale)})
 
 
 def write_profile(

@@ -21,7 +21,7 @@ from urllib.parse import urljoin
 import httpx
 import platformdirs
 
-from winnow_engine.errors import EvaluationError
+from winnow_research.errors import EvaluationError
 
 Registry = Literal["pypi", "npm", "debian"]
 _TIMEOUT_S = 120

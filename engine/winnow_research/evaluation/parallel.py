@@ -10,8 +10,9 @@ from functools import partial
 from pathlib import Path
 
 from winnow_engine.core import Cancellation
-from winnow_engine.errors import CancelledError, EvaluationError, WinnowError
+from winnow_engine.errors import CancelledError, WinnowError
 from winnow_engine.storage.store import Store
+from winnow_research.errors import EvaluationError
 from winnow_research.evaluation.corpus import corpus_of
 from winnow_research.evaluation.figures import Outcome
 from winnow_research.evaluation.methods import all_methods

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from threadpoolctl import threadpool_limits
 
-from winnow_engine.errors import EvaluationError
+from winnow_research.errors import EvaluationError
 
 Opened = TypeVar("Opened", covariant=True)
 T = TypeVar("T")

@@ -11,8 +11,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from winnow_engine.config import FileRules
-from winnow_engine.errors import EvaluationError
 from winnow_engine.index.files import Skipped, look
+from winnow_research.errors import EvaluationError
 from winnow_research.evaluation.archives import Archive, unpacked
 
 _PINS = Path(__file__).parent / "repositories.toml"

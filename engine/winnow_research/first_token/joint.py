@@ -21,12 +21,12 @@ from winnow_cuda.shapes import Batch, BlockRule, Encoded, Int32, Weights
 from winnow_engine.core import Cancellation, Sampling
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.encoder.kernel_cache import default_folder
-from winnow_engine.errors import EvaluationError
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.prompting.layout import SYSTEM
 from winnow_engine.prompting.messages import Message
 from winnow_engine.storage.store import Store
 from winnow_engine.targets.base import Request, Target
+from winnow_research.errors import EvaluationError
 from winnow_research.evaluation.cases import Case, units_at
 from winnow_research.evaluation.methods.base import Subject
 from winnow_research.evaluation.methods.published import CHUNK, LOOK_AHEAD, FullDrafter, JointPrompt, context_of, pflash

@@ -11,12 +11,12 @@ from subprocess import PIPE, Popen
 from typing import Any
 
 from winnow_engine.config import ModelConfig, TargetOptions
-from winnow_engine.errors import EvaluationError
 from winnow_engine.platform import free_memory
 from winnow_engine.targets.opening import local_options, room_for_reranker
 from winnow_engine.targets.placement import in_words, placed
 from winnow_engine.targets.residency import CONTEXT_TOKENS, left_for_target, measure
 from winnow_engine.targets.suggesting import Suggestion, described, drafter_of, suggest
+from winnow_research.errors import EvaluationError
 
 _HOLD = """import sys; from winnow_cuda.device import open_device; device = open_device(); device.activate()
 device.call("cuMemAlloc", max(1, device.free_memory() - int(sys.argv[1]))); print(flush=True); sys.stdin.read()"""

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from winnow_engine.config import KvType, TargetOptions
 from winnow_engine.core import Cancellation, Sampling
-from winnow_engine.errors import CancelledError, EvaluationError, WinnowError
+from winnow_engine.errors import CancelledError, WinnowError
 from winnow_engine.prompting.layout import SYSTEM
 from winnow_engine.prompting.messages import Message
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.local.target import LlamaTarget
+from winnow_research.errors import EvaluationError
 from winnow_research.first_token.timed import TimedAnswer
 from winnow_research.first_token.workspaces import SizedWorkspace
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from winnow_engine.core import Folder, Span
-from winnow_engine.errors import EvaluationError
 from winnow_engine.index.workspace import Sources
+from winnow_research.errors import EvaluationError
 from winnow_research.evaluation.cases import Case, Gold, Scene
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.repositories import PinnedRepository, SourceFile

@@ -8,9 +8,9 @@ from itertools import count
 from pathlib import Path
 
 from winnow_engine.core import Folder
-from winnow_engine.errors import EvaluationError
 from winnow_engine.index.workspace import Sources
 from winnow_engine.keys.workspace_keys import TOKENS_PER_BYTE
+from winnow_research.errors import EvaluationError
 from winnow_research.evaluation.repositories import PinnedRepository, SourceFile, Split, repositories
 from winnow_research.evaluation.tasks.real import load
 

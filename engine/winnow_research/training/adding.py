@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.encoder.template import Template
-from winnow_engine.errors import TrainingError
 from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_research.errors import TrainingError
 from winnow_research.training.dataset import Dataset, Rows, rows
 
 _OF_FILES = ("project_of", "file_units", "twins")

@@ -20,9 +20,9 @@ import numpy as np
 from winnow_cuda.shapes import Int32
 from winnow_engine.core import ProgressSink
 from winnow_engine.encoder.template import Template
-from winnow_engine.errors import TrainingError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_research.errors import TrainingError
 from winnow_research.evaluation.haystack import is_test_path
 from winnow_research.training.adding import NewQuestion, paths_of, with_questions
 from winnow_research.training.chains import chains

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from winnow_engine.errors import TrainingError
+from winnow_research.errors import TrainingError
 
 
 def save(state: Mapping[str, Any], path: Path) -> None:

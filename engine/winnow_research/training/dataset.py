@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_cuda.shapes import Int32, Int64
-from winnow_engine.errors import TrainingError
+from winnow_research.errors import TrainingError
 
 _NAMES = ("kinds", "languages", "projects")
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from winnow_cuda.shapes import Float32
 from winnow_engine.encoder.adapter import AdapterProfile
-from winnow_engine.encoder.low_rank import Tensors, write_tensors
-from winnow_engine.errors import TrainingError
+from winnow_engine.encoder.low_rank import Tensors
+from winnow_research.calibration.profile_writing import write_tensors
+from winnow_research.errors import TrainingError
 
 
 def mean(adapters: Sequence[Path], out: Path) -> float:

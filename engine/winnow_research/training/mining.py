@@ -18,9 +18,9 @@ import numpy as np
 
 from winnow_engine.core import Progress, ProgressSink
 from winnow_engine.encoder.template import Template
-from winnow_engine.errors import TrainingError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_research.errors import TrainingError
 from winnow_research.evaluation.haystack import Haystack, indexed
 from winnow_research.evaluation.repositories import SourceFile
 from winnow_research.training.adding import NewQuestion, paths_of, with_questions

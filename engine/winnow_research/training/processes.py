@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import torch
 from torch import distributed
 
-from winnow_engine.errors import TrainingError
+from winnow_research.errors import TrainingError
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from winnow_engine.errors import TrainingError
+from winnow_research.errors import TrainingError
 from winnow_research.evaluation.archives import Archive
 from winnow_research.evaluation.repositories import PinnedRepository, Split, repositories
 

@@ -9,8 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from winnow_engine.encoder.low_rank import read_tensors, write_tensors
-from winnow_engine.errors import TrainingError
+from winnow_engine.encoder.low_rank import read_tensors
+from winnow_research.calibration.profile_writing import write_tensors
+from winnow_research.errors import TrainingError
 
 SCALE = 2.0
 """Of low-rank updates."""

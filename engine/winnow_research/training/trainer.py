@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from winnow_engine.encoder.adapter import AdapterProfile
-from winnow_engine.errors import TrainingError
+from winnow_research.errors import TrainingError
 from winnow_research.training import checkpoint as checkpoints
 from winnow_research.training.batches import Epoch, Mixture, TrainingBatch
 from winnow_research.training.dataset import Dataset

@@ -12,11 +12,10 @@ from random_models import write_model, write_reranker
 
 from winnow_engine.core import Cancellation
 from winnow_engine.encoder.drafter import Drafter
-from winnow_engine.encoder.profiles import fingerprint_of
 from winnow_engine.models import registry
 from winnow_engine.models.registry import ModelRole, RegisteredModel
 from winnow_engine.reranker.background import open_reranker
-from winnow_research.calibration.profile_writing import write_profile
+from winnow_research.calibration.profile_writing import fingerprint_of, write_profile
 
 HEADS = [{"layer": 0, "head": 1, "feature": "all", "weight": 1.0}]
 USE = {"file": "reranker.safetensors", "model": "larger", "weight": 1.0, "tokens": 16000}

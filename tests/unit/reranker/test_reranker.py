@@ -17,13 +17,14 @@ from winnow_cuda.cpu.encoder import CpuEncoder
 from winnow_cuda.gpu.encoder import GpuEncoder
 from winnow_cuda.shapes import Batch, KeyHead, PackedMatrix
 from winnow_engine.core import Cancellation
-from winnow_engine.encoder.low_rank import Tensors, write_tensors
+from winnow_engine.encoder.low_rank import Tensors
 from winnow_engine.encoder.weights import load_weights
 from winnow_engine.errors import CancelledError, ProfileError
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.reranker.file import RerankerHead, read_reranker
 from winnow_engine.reranker.layout import UnitText, segments_of
 from winnow_engine.reranker.reranker import Reranker, load_reranker
+from winnow_research.calibration.profile_writing import write_tensors
 
 PREFIX = np.array([1, 2, 3], np.int32)
 QUESTION = np.arange(70, 90, dtype=np.int32)

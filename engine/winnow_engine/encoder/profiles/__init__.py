@@ -30,7 +30,6 @@ from winnow_engine.encoder.heads import generic_heads, heads_of
 from winnow_engine.encoder.profile import Profile
 from winnow_engine.encoder.weights import GgufTensors
 from winnow_engine.errors import NotJsonError, ProfileError
-from winnow_engine.models.gguf_header import read_header
 from winnow_engine.models.registry import weight_folders, weights_command
 from winnow_engine.platform import user_folder
 from winnow_engine.untrusted import read_json
@@ -62,7 +61,7 @@ def use_of(document: Mapping[str, Any], file: Path) -> RerankerUse:
 HEADS = Path(__file__).parent  # the folder of the profiles that need no weights
 DOCUMENT = "profile.json"
 _INSTALLED = "reranker.json"
-_GENERIC = "generic"
+GENERIC = HEADS / "generic"
 _NOTICE = (
     "no profile ships for this drafter: scoring with a generic one, which keeps fewer right spans; "
     "`winnow calibrate` makes one"
@@ -142,11 +141,6 @@ def fingerprint(tensors: GgufTensors) -> str:
     return digest.hexdigest()[:16]
 
 
-def fingerprint_of(drafter: Path) -> str:
-    """The fingerprint of the model in a file. Raises what `read_header` does, and UnsupportedModelError."""
-    return fingerprint(GgufTensors(drafter, read_header(drafter)))
-
-
 def users_profile(name: str) -> ProfileFolder | None:
     """The user's own profile of the drafter with this fingerprint. ProfileError if one is malformed, or several fit."""
     if user_folder("data") is None:
@@ -175,21 +169,11 @@ def open_profile(
         reranker, notice = _reranker_or_notice(found)
         return OpenedProfile(found.open(shape), found.fusion, notice, reranker)
     notice = _NOTICE if weight_folders("adapter") else _NO_ADAPTER_NOTICE + f"get it: {weights_command('adapter')}"
-    return OpenedProfile(generic_heads(block_count, shape.heads, shape.group), _read(HEADS / _GENERIC).fusion, notice)
-
-
-def fusion_for(profile: Profile) -> Mapping[str, Any]:
-    """The fusion weights for a profile that came without any: those of a shipped one of its kind."""
-    if profile.taps:
-        return _read(HEADS / _GENERIC).fusion
-    adapters = weight_folders("adapter")
-    if not adapters:
-        raise ProfileError(f"no adapter is installed to take fusion weights from; get it: {weights_command('adapter')}")
-    return _read(adapters[0]).fusion
+    return OpenedProfile(generic_heads(block_count, shape.heads, shape.group), read_folder(GENERIC).fusion, notice)
 
 
 def _only(name: str, folders: Iterable[Path]) -> ProfileFolder | None:
-    found = [profile for profile in map(_read, folders) if name in profile.document["fingerprints"]]
+    found = [profile for profile in map(read_folder, folders) if name in profile.document["fingerprints"]]
     if len(found) > 1:
         places = " and ".join(str(one.path) for one in found)
         raise ProfileError(f"several profiles belong to this drafter: {places}; move all but one elsewhere")
@@ -225,7 +209,8 @@ def _folders_in(directory: Path) -> tuple[Path, ...]:
         raise ProfileError(f"{directory} cannot be read: {error.strerror}") from error
 
 
-def _read(folder: Path) -> ProfileFolder:
+def read_folder(folder: Path) -> ProfileFolder:
+    """The profile in a folder. ProfileError if it is malformed."""
     path = folder / DOCUMENT
     try:
         document = read_json(path.read_bytes())

@@ -6,8 +6,8 @@ import json
 
 import click
 
-from winnow_engine.errors import EvaluationError
 from winnow_research.cli.bench.shared import say
+from winnow_research.errors import EvaluationError
 from winnow_research.faults.run import KINDS, run
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import click
 
-from winnow_engine.errors import EvaluationError
 from winnow_engine.models.cache import locate
 from winnow_engine.storage.store import Store
 from winnow_lsp.cli.setting_options import drafter_option
 from winnow_lsp.cli.terminal import cancel_on_interrupt
 from winnow_research.cli.bench.shared import corpus_options, parse_sizes, say
 from winnow_research.cli.bench.tables import tables
+from winnow_research.errors import EvaluationError
 from winnow_research.evaluation.cache import MOST_BYTES, cache_path
 from winnow_research.evaluation.figures import as_json, figures
 from winnow_research.evaluation.methods import all_methods

@@ -102,10 +102,9 @@ def mean(out: Path, adapters: tuple[Path, ...], profile: Path | None, drafter: s
 def _write_profile(folder: Path | None, adapter: Path, drafter: Path) -> None:
     """Write a profile with the adapter and the fusion weights that ship, which `winnow calibrate` can replace."""
     from winnow_engine.encoder.adapter import AdapterProfile  # here, since Numba comes with it
-    from winnow_engine.encoder.profiles import fingerprint_of, fusion_for
-    from winnow_research.calibration.profile_writing import write_profile
+    from winnow_research.calibration.profile_writing import fingerprint_of, with_fusion, write_profile
 
     if folder is not None:
         name = fingerprint_of(drafter)
-        write_profile(folder, name, fusion_for(AdapterProfile(adapter)), adapter=adapter)
+        write_profile(folder, name, with_fusion(AdapterProfile(adapter)).fusion, adapter=adapter)
         click.echo(f"wrote {folder}")

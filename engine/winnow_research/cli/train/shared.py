@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from winnow_engine.core import Progress
-from winnow_engine.errors import TrainingError
+from winnow_research.errors import TrainingError
 from winnow_research.training.dataset import Dataset
 
 DATA = click.Path(path_type=Path, dir_okay=False)

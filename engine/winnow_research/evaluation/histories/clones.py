@@ -9,8 +9,9 @@ from functools import cache
 from pathlib import Path
 
 from winnow_engine.core import Cancellation
-from winnow_engine.errors import EvaluationError, NotARepositoryError, RevisionError
+from winnow_engine.errors import NotARepositoryError, RevisionError
 from winnow_engine.git.repository import Repository, open_repository
+from winnow_research.errors import EvaluationError
 from winnow_research.evaluation.repositories import Split, repositories
 
 _PINS = Path(__file__).parent / "clones.toml"

@@ -13,8 +13,8 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from winnow_cuda.shapes import Float32
-from winnow_engine.errors import EvaluationError
 from winnow_engine.question import Question
+from winnow_research.errors import EvaluationError
 from winnow_research.evaluation.archives import Archive, unpacked
 from winnow_research.evaluation.methods.base import Method, Ranker, Ranking, Resources, Subject, by_units
 

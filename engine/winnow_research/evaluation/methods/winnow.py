@@ -8,9 +8,9 @@ from functools import cache
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Cancellation
 from winnow_engine.encoder.drafter import Drafter
-from winnow_engine.errors import EvaluationError
 from winnow_engine.question import Question
 from winnow_engine.reranker.background import open_reranker
+from winnow_research.errors import EvaluationError
 from winnow_research.evaluation.methods.base import Method, Ranker, Ranking, Resources, Subject
 
 LoadDrafter = Callable[[], Drafter]

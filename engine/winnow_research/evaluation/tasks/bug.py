@@ -12,9 +12,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from winnow_engine.core import UnitKind
-from winnow_engine.errors import EvaluationError
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.question import Question
+from winnow_research.errors import EvaluationError
 from winnow_research.evaluation.archives import Archive, unpacked
 from winnow_research.evaluation.cases import Case, Scene
 from winnow_research.evaluation.corpus import Corpus

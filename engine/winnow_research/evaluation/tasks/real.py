@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from winnow_engine.errors import EvaluationError
 from winnow_engine.index.languages import for_path
 from winnow_engine.index.lines import Lines
 from winnow_engine.question import Question
+from winnow_research.errors import EvaluationError
 from winnow_research.evaluation.cases import Case, Gold, Scene
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.repositories import PinnedRepository, SourceFile

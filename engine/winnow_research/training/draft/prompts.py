@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import Progress, ProgressSink
-from winnow_engine.errors import TrainingError
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
@@ -24,6 +23,7 @@ from winnow_engine.prompting.layout import build_messages
 from winnow_engine.prompting.messages import Message
 from winnow_engine.question import Question
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate
+from winnow_research.errors import TrainingError
 from winnow_research.evaluation.haystack import Haystack, Place, indexed, is_test
 from winnow_research.evaluation.repositories import PinnedRepository
 from winnow_research.training.dataset import Rows, rows

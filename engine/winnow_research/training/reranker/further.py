@@ -22,7 +22,6 @@ from torch.nn import functional
 
 from winnow_cuda.shapes import Int32, Int64
 from winnow_engine.encoder.template import Template
-from winnow_engine.errors import TrainingError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
 from winnow_engine.models.gguf_header import read_header
@@ -30,6 +29,7 @@ from winnow_engine.reranker.file import read_reranker
 from winnow_engine.reranker.layout import RerankerSegment
 from winnow_engine.runtime import mapped_ahead
 from winnow_engine.selection.budget import density
+from winnow_research.errors import TrainingError
 from winnow_research.training.processes import device_of_process
 from winnow_research.training.reranker.choosing import fitting
 from winnow_research.training.reranker.judging import WAYS, Record

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from winnow_engine.encoder.profiles import fingerprint_of, shipped_profile
-from winnow_engine.errors import TrainingError
+from winnow_engine.encoder.profiles import shipped_profile
+from winnow_research.calibration.profile_writing import fingerprint_of
+from winnow_research.errors import TrainingError
 from winnow_research.training.dataset import Dataset, Rows
 from winnow_research.training.processes import device_of_process, team
 from winnow_research.training.reranker.lists import ListRecipe, Lists, lists_of

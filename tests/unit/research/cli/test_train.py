@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from winnow_engine.errors import TrainingError
 from winnow_research.cli.train import train
+from winnow_research.errors import TrainingError
 
 
 @pytest.mark.parametrize("arguments", [["run", "data.npz", "adapter"], ["draft", "data.npz", "draft.gguf"]])

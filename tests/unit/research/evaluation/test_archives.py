@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from winnow_engine.errors import EvaluationError
+from winnow_research.errors import EvaluationError
 from winnow_research.evaluation.archives import Archive, unpacked
 
 from ...sharing.serving import served

@@ -6,8 +6,8 @@ import git_repositories as git
 import pytest
 
 from winnow_engine.core import Cancellation
-from winnow_engine.errors import EvaluationError
 from winnow_engine.git.repository import open_repository
+from winnow_research.errors import EvaluationError
 from winnow_research.evaluation.haystack import indexed
 from winnow_research.evaluation.histories.asked_commits import AskedCommit, asked_commits, text_of, worth_reading
 from winnow_research.evaluation.histories.asking_why import answered_why

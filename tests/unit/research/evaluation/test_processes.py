@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from winnow_engine.errors import EvaluationError
+from winnow_research.errors import EvaluationError
 from winnow_research.evaluation.processes import processes
 
 

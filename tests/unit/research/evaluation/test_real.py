@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from winnow_engine.errors import EvaluationError
+from winnow_research.errors import EvaluationError
 from winnow_research.evaluation.cases import Gold
 from winnow_research.evaluation.repositories import PinnedRepository, SourceFile, Split, repositories
 from winnow_research.evaluation.tasks.real import AnswerKey, WrittenQuestion, load, problems

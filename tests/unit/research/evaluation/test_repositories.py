@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from winnow_engine.errors import EvaluationError
+from winnow_research.errors import EvaluationError
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.repositories import Split, load, repositories
 

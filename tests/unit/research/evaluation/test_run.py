@@ -1,9 +1,10 @@
 """The evaluation as a whole, with methods that need no model."""
 
-from winnow_engine.errors import BudgetError, EvaluationError
+from winnow_engine.errors import BudgetError
 from winnow_engine.question import Question
 from winnow_engine.selection.budget import KeptUnit
 from winnow_engine.storage.store import Store
+from winnow_research.errors import EvaluationError
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.methods.base import Ranker, Ranking, Subject
 from winnow_research.evaluation.methods.lexical import Bm25

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from winnow_engine.errors import TrainingError
+from winnow_research.errors import TrainingError
 from winnow_research.training.adding import NewQuestion, join, questions_alone, with_questions
 from winnow_research.training.batches import Epoch, Mixture
 from winnow_research.training.collector import TokenisedProject, joined

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from winnow_engine.errors import TrainingError
+from winnow_research.errors import TrainingError
 from winnow_research.evaluation.histories.clones import pins as pinned
 from winnow_research.evaluation.repositories import SourceFile, Split, repositories
 from winnow_research.training.batches import Epoch, Mixture, TrainingBatch

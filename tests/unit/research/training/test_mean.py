@@ -7,7 +7,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from winnow_engine.encoder.adapter import AdapterProfile
-from winnow_engine.errors import TrainingError
+from winnow_research.errors import TrainingError
 from winnow_research.training.mean import mean
 
 IN, OUT = 12, 20

@@ -7,9 +7,9 @@ from pathlib import Path
 import git_repositories as git
 import pytest
 
-from winnow_engine.errors import TrainingError
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.vocabulary import Vocabulary
+from winnow_research.errors import TrainingError
 from winnow_research.evaluation.archives import Archive
 from winnow_research.training import mining
 from winnow_research.training.collector import Collector, joined
