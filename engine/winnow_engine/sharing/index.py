@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 import time
@@ -18,6 +17,7 @@ from winnow_engine.sharing.shards import (
     RecordPlace,
     Shard,
     Table,
+    content_name,
     sound,
     unpacked_contents,
     unpacked_table,
@@ -139,7 +139,7 @@ class SharedIndex:
 
     def _table(self, files: IndexFiles, shard: Shard) -> Table:
         data = files.whole(shard.table, shard.table_bytes)
-        if hashlib.blake2b(data).hexdigest() != shard.table_hash:
+        if content_name(data) != shard.content:
             raise SharedIndexError(f"{shard.table} is not what {CONTENTS} says: it is half copied, or was changed")
         return unpacked_table(data)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import filecmp
-import hashlib
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,10 +40,8 @@ def publish(store: Store, names: Mapping[str, Sequence[str]], files: int, out: P
     try:
         out.mkdir(parents=True, exist_ok=True)
         with _alone(out), temporary(out) as records:
-            table = _write(store, names, records)
-            packed = packed_table(table)
-            table_hash = hashlib.blake2b(packed).hexdigest()
-            shard = Shard(content_name(table), len(packed), table_hash, records.stat().st_size, files)
+            packed = packed_table(_write(store, names, records))
+            shard = Shard(content_name(packed), len(packed), records.stat().st_size, files)
             contents = _contents(out)
             if contents.get(repository) != shard or not _is_there(shard, out, records, packed):
                 records.replace(out / shard.records)

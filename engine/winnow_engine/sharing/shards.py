@@ -23,11 +23,10 @@ _FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One repository's records: the name of its files, their sizes in bytes, and the table's BLAKE2b as hex digits."""
+    """One repository's records: the name of its files, which is the `content_name` of the table, and their sizes."""
 
     content: str
     table_bytes: int
-    table_hash: str
     record_bytes: int
     files: int
 
@@ -126,14 +125,9 @@ def sound(data: bytes, place: RecordPlace) -> bool:
     return len(data) == place.size and checksum(data) == place.checksum
 
 
-def content_name(table: Table) -> str:
-    """Name of a shard: a hash of the keys and checksums of its records."""
-    digest = hashlib.blake2b(digest_size=KEY_BYTES)
-    for name in sorted(table):
-        digest.update(name.encode() + b"\0")
-        for key in sorted(table[name]):
-            digest.update(bytes.fromhex(key) + table[name][key].checksum)
-    return digest.hexdigest()
+def content_name(table: bytes) -> str:
+    """Name of a shard: a hash of its packed table, which has the keys and checksums of its records."""
+    return hashlib.blake2b(table, digest_size=KEY_BYTES).hexdigest()
 
 
 def _bytes(parts: Iterable[bytes]) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:

@@ -3,7 +3,6 @@
 import http.server
 import json
 from collections.abc import Callable
-from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ from safetensors.numpy import load, save
 from winnow_engine.errors import SharedIndexError
 from winnow_engine.sharing.index import SharedIndex, attach
 from winnow_engine.sharing.publishing import publish
-from winnow_engine.sharing.shards import CONTENTS, unpacked_contents
+from winnow_engine.sharing.shards import CONTENTS, content_name, unpacked_contents
 from winnow_engine.storage.store import Store, content_key
 
 from .serving import WholeFiles, served
@@ -164,12 +163,13 @@ def _replace(out: Path, old: bytes, new: bytes) -> None:
 
 def _with_places(out: Path, places: np.ndarray) -> None:
     """A table whose hash is right and whose places are not."""
-    path = shard_file(out, "table")
-    arrays = load(path.read_bytes())
-    path.write_bytes(save(arrays | {"place": np.broadcast_to(places, arrays["place"].shape).copy()}))
+    arrays = load(shard_file(out, "table").read_bytes())
+    data = save(arrays | {"place": np.broadcast_to(places, arrays["place"].shape).copy()})
+    shard_file(out, "records").rename(out / f"{content_name(data)}.records")
+    (out / f"{content_name(data)}.table").write_bytes(data)
     contents = json.loads((out / CONTENTS).read_bytes())
     (shard,) = contents["shards"].values()
-    shard["table_bytes"], shard["table_hash"] = path.stat().st_size, blake2b(path.read_bytes()).hexdigest()
+    shard["table_bytes"], shard["content"] = len(data), content_name(data)
     (out / CONTENTS).write_text(json.dumps(contents))
 
 
