@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from winnow_engine.changes.diff_text import TouchedFile
-from winnow_engine.core import UnitKind
+from winnow_engine.core import FUNCTIONS, UnitKind
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.names import identifiers
 from winnow_engine.index.units import enclosing
@@ -126,8 +126,10 @@ _MARKER = re.compile(rb"(<{7}|>{7})( |$)")
 _PART = re.compile(rb"[^\s,;{}()]+")  # of an import line: a name or a whole path
 _PASSES_ON = re.compile(  # what may pass a name on besides imports: an export, or what stands before a value
     rb"\s*(?:(?:export (?:(?:type|const|let|var) )?[*{]|(?:export import|module\.exports|__all__)\b).*"
+    rb"|[(\[]?[\w*][\w.,*\s=]*(?:[)\]]\s*)?(?<!=)=(?!=)"  # several names
     rb"|(?:\w+ as )?[\w.$\[\]'\"]+\s*(?:[:=](?!=)|,?\s*(?:#.*|//.*)?$))"
 )
+_DECLARED = re.compile(rb"[^\n#=(){};]*[\s*&](\w+)\s*\(")  # a function of C, outside of others
 _MOST_USES = 5  # of one name
 
 
@@ -170,7 +172,7 @@ def _users(touched: Sequence[TouchedFile], workspace: Workspace) -> Mapping[str,
         for name, unit in one.units.before.symbols.definitions:
             if one.units.before.units[unit].kind != UnitKind.METHOD:
                 before[name] |= {changed.path, changed.before_path or changed.path}
-    after = {name for one in touched for name, _ in one.units.after.symbols.definitions}
+    after = {name for one in touched for name in [*_declared(one), *dict(one.units.after.symbols.definitions)]}
     for name in sorted(before.keys() - after):
         removed, symbols = RemovedName(name, before[name]), workspace.symbols
         passed_on = any(name in written.get(path, ()) for path in removed.paths)
@@ -181,6 +183,16 @@ def _users(touched: Sequence[TouchedFile], workspace: Workspace) -> Mapping[str,
             if not (own or elsewhere) and user.kind not in (UnitKind.SECTION, UnitKind.BLOCK):
                 found[file.path][name] = removed
     return {path: names.values() for path, names in found.items()}
+
+
+def _declared(one: TouchedFile) -> Iterator[str]:
+    """Functions that new lines of C declare: their definitions may be elsewhere by now."""
+    if one.now.file is not None and written_in(one.now.file, ("c", "cpp")):
+        units = one.units.after.units
+        for line in (line for hunk in one.units.file.hunks for line in hunk.after):
+            found = _DECLARED.match(one.units.file.after_lines[line - 1])
+            if found and units[enclosing(units, line)].kind not in FUNCTIONS:
+                yield found[1].decode()
 
 
 def _imports(touched: Sequence[TouchedFile]) -> Iterator[tuple[str, bytes]]:

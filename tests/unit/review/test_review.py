@@ -269,6 +269,9 @@ def test_an_import_leads_to_the_file_that_it_names(
         ("db.py", "from lib import (\n    a,\n    gone\n)\n", "app.py", "from db import gone\n\ngone()\n"),
         ("db.py", "from lib import a, gone  # noqa: F401\n", "app.py", "from db import gone\n\ngone()\n"),
         ("db.ts", "export {\n  b as gone\n} from './b';\n", "app.ts", "import { gone } from './db';\n\ngone(1);\n"),
+        ("db.py", "(a, *gone) = 1, 2\n", "app.py", "from db import gone\n\ngone()\n"),
+        ("db.py", "a = gone = print\n", "app.py", "from db import gone\n\ngone()\n"),
+        ("db.c", "int gone(int x);\n", "use.c", '#include "db.h"\n\nint use(int x) {\n  return gone(x);\n}\n'),
     ],
 )
 def test_a_name_that_the_file_of_its_definition_passes_on_is_not_still_used(
