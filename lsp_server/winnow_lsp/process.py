@@ -11,9 +11,7 @@ from winnow_engine.errors import WorkspaceError
 from winnow_engine.platform import expanded
 from winnow_engine.storage.folders import cache_folder
 
-_FOLDERS = ("NUMBA_CACHE_DIR", "WINNOW_CACHE_DIR", "WINNOW_MODELS_DIR")
 _CPUINFO = Path("/proc/cpuinfo")
-_SPINS = "300"
 _NEEDED = {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"}
 
 
@@ -27,7 +25,7 @@ def prepare(environment: MutableMapping[str, str] = os.environ, cpuinfo: Path = 
 
 def _name_folders_in_full(environment: MutableMapping[str, str]) -> None:
     """Make relative folders absolute: the shared server inherits them, and runs in another directory."""
-    for name in _FOLDERS:
+    for name in ("NUMBA_CACHE_DIR", "WINNOW_CACHE_DIR", "WINNOW_MODELS_DIR"):
         if folder := environment.get(name):
             environment[name] = str(expanded(folder).absolute())
 
@@ -59,4 +57,4 @@ def _wait_politely(environment: MutableMapping[str, str]) -> None:
     collapses.
     """
     if not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & environment.keys():
-        environment["GOMP_SPINCOUNT"] = _SPINS
+        environment["GOMP_SPINCOUNT"] = "300"

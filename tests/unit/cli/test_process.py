@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,3 +45,10 @@ def test_compiled_code_is_shared_by_all_environments_unless_the_user_says_where_
     environment = {"WINNOW_CACHE_DIR": str(tmp_path), **own}
     prepare(environment, tmp_path / "missing")
     assert environment["NUMBA_CACHE_DIR"] == str(tmp_path / expected)  # an absolute path stays as it is
+
+
+def test_modules_load_almost_without_collections_of_garbage() -> None:
+    told = "gc.callbacks.append(lambda phase, _: print(phase, file=sys.stderr)); sys.argv = ['winnow', 'spans', '-h']"
+    code = f"import gc, sys; from winnow_lsp.__main__ import run; {told}; run()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=True)
+    assert done.stderr.count(b"start") < 10
