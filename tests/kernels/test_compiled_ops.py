@@ -116,8 +116,8 @@ for layer in weights.layers:
             part.flags.writeable = False
 with event.install_recorder("numba:compile") as compiled:
     CpuEncoder(weights, PREFIX)
-print(len({item.data["dispatcher"].py_func.__name__ for _, item in first.buffer} - {"impl"}))  # Numba's own
-print([item.data["dispatcher"].py_func.__name__ for _, item in compiled.buffer])
+begun = [item.data["dispatcher"].py_func.__name__ for _, item in first.buffer if item.is_start]
+print(len(begun) - begun.count("impl"), [item.data["dispatcher"].py_func.__name__ for _, item in compiled.buffer])
 """
 
 

@@ -195,25 +195,32 @@ def multiply_panel(a: Any, tile: int, w: Any, panel: int, out: Float32, start: i
 
 
 @compiled(fastmath={"nnan", "ninf", "nsz"})
-def _round_tiles(x: Float32, steps: int, raised: int, one_tile: Any, codes: Int32, scales: Float32) -> None:
-    """As `round_tiles`, tile by tile through `one_tile`: codes [rows, columns], and the same as words."""
-    one_tile, in_words = one_tile
+def _round_tiles(x: Float32, steps: int, raised: int, room: Any, in_word: int, codes: Int32, scales: Float32) -> None:
+    """As `round_tiles`, tile by tile through `room`: int32 [rows, words], and the same as uint8 and as int16.
+
+    in_word: 4 codes of 8 bits or 2 of 16; only those of 8 are `raised`.
+    """
+    in_words, in_bytes, in_shorts = room
     tiles, chunks, words, tile_rows = codes.shape
-    width = one_tile.shape[1]
+    width = words * in_word
     for tile in range(tiles):
         for chunk in range(chunks):
             for row in range(tile_rows):
-                at, rounded = tile * tile_rows + row, one_tile[row]
+                at = tile * tile_rows + row
                 if at >= len(x):
                     break
                 part, largest = x[at, chunk * width : (chunk + 1) * width], np.float32(1e-30)
                 for column in range(len(part)):
                     largest = larger(largest, abs(part[column]))
                 inverse = np.float32(steps) / largest
+                for word in range(words):
+                    in_words[row, word] = raised * 0x01010101
                 for column in range(len(part)):
-                    rounded[column] = np.int32(np.rint(part[column] * inverse)) + raised
-                for column in range(len(part), width):
-                    rounded[column] = raised
+                    code = np.int32(np.rint(part[column] * inverse)) + raised
+                    if in_word == 4:
+                        in_bytes[row, column] = code
+                    else:
+                        in_shorts[row, column] = code
                 scales[chunk, at] = np.float32(1) / inverse
             for word in range(words):
                 for row in range(tile_rows):
@@ -229,8 +236,9 @@ def round_tiles(x: Float32, tile_rows: int, chunk: int, kind: Any, steps: int, r
     words = 4 * -(-x.shape[1] // (4 * chunks)) // in_word  # chunks end at the same columns in any kind
     codes = np.empty((tiles, chunks, words, tile_rows), np.int32)
     scales = np.zeros((chunks, tiles * tile_rows), np.float32)
-    one_tile = np.zeros((tile_rows, words * in_word), kind)
-    _round_tiles(np.ascontiguousarray(x), steps, raised, (one_tile, one_tile.view(np.int32)), codes, scales)
+    one_tile = np.zeros((tile_rows, words), np.int32)
+    room = one_tile, one_tile.view(np.uint8), one_tile.view(np.int16)
+    _round_tiles(np.ascontiguousarray(x), steps, raised, room, in_word, codes, scales)
     return PackedMatrix(codes.view(kind), scales)
 
 
