@@ -24,22 +24,20 @@ from winnow_engine.targets.drafts.base import (
     ChainDraft,
     Draft,
     DraftFile,
-    DraftMethod,
     FileMethod,
-    NamedMethod,
     NoDraft,
     check_vocabulary,
 )
 from winnow_engine.targets.drafts.gated_draft import GatedDraft, usual_costs
+from winnow_engine.targets.drafts.lookup import LookupDraft
 from winnow_engine.targets.drafts.shipped import discard, draft_of
 
-_AUTO = "lookup"  # the method of `auto` that reads no file
 _log = logging.getLogger(__name__)
 
 
 def open_draft(options: TargetOptions, target: LlamaModel) -> Draft:
     """The draft that `options.speculate` chooses, `auto` and files gated by what pays. ModelError, DraftError."""
-    if _method_name(target) in _file_methods():
+    if _method_name(target) in file_methods():
         raise UnsupportedModelError(
             f"a model of the architecture {_method_name(target)!r} answers nothing by itself: "
             "name it as the setting speculate, with the target it was made for"
@@ -50,8 +48,7 @@ def open_draft(options: TargetOptions, target: LlamaModel) -> Draft:
     if isinstance(chosen, Path):
         draft = _fitted(_from_file(chosen, options, target), target)
         return GatedDraft(NoDraft(), draft, usual_costs(options), chosen=True)
-    methods = {method.name: method for method in all_methods() if isinstance(method, NamedMethod)}
-    draft = _fitted(methods[_AUTO if chosen == "auto" else chosen].open(), target)
+    draft = _fitted(LookupDraft(), target)
     return GatedDraft(draft, _shipped(options, target), usual_costs(options)) if chosen == "auto" else draft
 
 
@@ -64,10 +61,11 @@ def draft_name(options: TargetOptions, target: LlamaModel) -> str:
 
 
 @cache
-def all_methods() -> tuple[DraftMethod, ...]:
-    """Every draft method of this package, in the order of their module names."""
+def file_methods() -> dict[str | None, FileMethod]:
+    """The draft methods of this package that read a file, by what stands for their architecture."""
     modules = [importlib.import_module(found.name) for found in pkgutil.iter_modules(__path__, f"{__name__}.")]
-    return tuple(module.METHOD for module in modules if hasattr(module, "METHOD"))
+    methods: list[FileMethod] = [module.METHOD for module in modules if hasattr(module, "METHOD")]
+    return {method.architecture: method for method in methods}
 
 
 def _shipped(options: TargetOptions, target: LlamaModel) -> Draft | None:
@@ -91,7 +89,7 @@ def _fitted(draft: Draft, target: LlamaModel) -> Draft:
 def _from_file(path: Path, options: TargetOptions, target: LlamaModel) -> Draft:
     model = LlamaModel(path, n_gpu_layers=options.gpu_layers)
     try:
-        methods = _file_methods()
+        methods = file_methods()
         method = methods.get(_method_name(model), methods[None])
         if not method.own_vocabulary:
             check_vocabulary(Vocabulary(model), Vocabulary(target), path.name)
@@ -103,7 +101,3 @@ def _from_file(path: Path, options: TargetOptions, target: LlamaModel) -> Draft:
 
 def _method_name(model: LlamaModel) -> str:
     return model.metadata(METHOD_KEY) or model.architecture
-
-
-def _file_methods() -> dict[str | None, FileMethod]:
-    return {method.architecture: method for method in all_methods() if isinstance(method, FileMethod)}

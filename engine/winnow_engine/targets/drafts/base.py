@@ -93,14 +93,6 @@ class DraftFile:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedMethod:
-    """A draft method that reads no file, and takes no time, chosen by its name in `config.SPECULATE`."""
-
-    name: str
-    open: Callable[[], Draft]
-
-
-@dataclass(frozen=True, slots=True)
 class FileMethod:
     """A draft method that reads a draft file, chosen by its `METHOD_KEY` or else its `general.architecture`.
 
@@ -112,6 +104,3 @@ class FileMethod:
     open: Callable[[DraftFile], Draft]
     own_vocabulary: bool = False
     """Whether its files have tokens of their own: only `open` can tell if they are the target's."""
-
-
-DraftMethod = NamedMethod | FileMethod

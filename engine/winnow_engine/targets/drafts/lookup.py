@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from winnow_engine.core import Prompt
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.draft_tree import NOTHING, DraftTree, grow
-from winnow_engine.targets.drafts.base import Draft, NamedMethod
+from winnow_engine.targets.drafts.base import Draft
 
 _SHORTEST, _LONGEST = 2, 16  # tokens of a match; longer ones count as the longest
 _GAP = 4  # tokens by which a match with a differing token must be longer than one without
@@ -123,6 +123,3 @@ class LookupDraft(Draft):
         rate, known = self._rates.of(match.length, match.gapped), sum(map(len, following.values()))
         for token, places in sorted(following.items(), key=lambda item: len(item[1]), reverse=True):
             yield token, rate * len(places) / known, Match(places, match.length + 1, match.gapped)
-
-
-METHOD = NamedMethod("lookup", LookupDraft)
