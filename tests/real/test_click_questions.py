@@ -12,7 +12,6 @@ from winnow_engine.core import Budget, Folder, Span
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources
 from winnow_engine.question import Question
-from winnow_engine.selection.two_levels import Breadth
 from winnow_engine.storage.store import Store
 from winnow_research.evaluation.cases import Gold
 
@@ -63,7 +62,8 @@ def test_few_candidates_keep_what_scoring_every_unit_keeps(
     assistant: Assistant, expected: list[tuple[Span, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("winnow_engine.selection.two_levels.LEAST_TOKENS", 0)
-    monkeypatch.setattr("winnow_engine.selection.two_levels.USUAL", Breadth(64, 32, 16))
+    for name, most in ("_COARSE", 64), ("_WORDS", 32), ("_LINKED", 16):
+        monkeypatch.setattr(f"winnow_engine.selection.two_levels.{name}", most)
     monkeypatch.setattr("winnow_engine.index.file_table.SAMPLE_UNITS", 64)
     found = kept(assistant)
     shares = [len(golds(some) & golds(all_of)) / len(all_of) for some, all_of in zip(found, expected, strict=True)]

@@ -30,16 +30,8 @@ MOST_BUDGET = 32_000
 """The tokens up to which candidates fill a budget."""
 
 
-@dataclass(frozen=True, slots=True)
-class Breadth:
-    """The most units that each source of candidates gives; `linked` by names, titles, paths and leaders, each."""
-
-    coarse: int = 2048
-    words: int = 512
-    linked: int = 256
-
-
-USUAL = Breadth()
+# The most units that each source of candidates gives; the last is of names, titles, paths and leaders, each.
+_COARSE, _WORDS, _LINKED = 2048, 512, 256
 
 
 def search(
@@ -69,7 +61,6 @@ class TwoLevelSearch:
     keys: WorkspaceKeys
     drafter: Drafter
     profile: TwoLevelProfile
-    breadth: Breadth = USUAL
 
     def ask(self, located: Question, cancellation: Cancellation) -> ScoringInput:
         """The question with the drafter's scores of its candidates, and so its sub-questions. CancelledError."""
@@ -100,7 +91,7 @@ class TwoLevelSearch:
             self.workspace, question, scores, (), candidates, _moments(coarse, candidates), known_matches=matches
         )
         links = links_of(first)
-        found = neighbours(self.workspace, links, self.breadth.linked)
+        found = neighbours(self.workspace, links, _LINKED)
         wider, more = candidates.with_more(found), np.setdiff1d(found, candidates.units)
         if len(more):
             order = np.argsort(np.concatenate([candidates.units, more]), kind="stable")
@@ -114,27 +105,26 @@ class TwoLevelSearch:
         workspace = self.workspace
         starts, found = workspace.unit_starts, located.scope.units if located.scope else np.empty(0, np.int64)
         if located.change:
-            found = np.union1d(found, best(located.change.related, self.breadth.linked))
+            found = np.union1d(found, best(located.change.related, _LINKED))
         if located.cursor:
             number = workspace.file_number(located.cursor.path)
             found = np.union1d(found, np.arange(starts[number], starts[number + 1]))
         return found
 
     def _sources(self, matches: Matches, coarse: Mapping[str, Scores]) -> Iterator[NDArray[np.int64]]:
-        breadth = self.breadth
-        yield from (highest(scores, breadth.coarse) for scores in coarse.values())
-        yield best(matches.words, breadth.words)
-        yield self._units_of([*matches.files, *best(matches.paths, breadth.linked).tolist()])[: breadth.linked]
+        yield from (highest(scores, _COARSE) for scores in coarse.values())
+        yield best(matches.words, _WORDS)
+        yield self._units_of([*matches.files, *best(matches.paths, _LINKED).tolist()])[:_LINKED]
         named = matches.titles, matches.defined, matches.mentioned, matches.users, matches.defined_for_cursor
-        yield from (best(scores, breadth.linked) for scores in named)
+        yield from (best(scores, _LINKED) for scores in named)
 
     def _units_of(self, files: Sequence[int]) -> NDArray[np.int64]:
-        """The units of files, file by file, until there are `linked`."""
+        """The units of files, file by file, until there are enough."""
         starts, found, count = self.workspace.unit_starts, [np.empty(0, np.int64)], 0
         for file in dict.fromkeys(files):
             found.append(np.arange(starts[file], starts[file + 1]))
             count += len(found[-1])
-            if count >= self.breadth.linked:
+            if count >= _LINKED:
                 break
         return np.concatenate(found)
 

@@ -17,10 +17,10 @@ from winnow_engine.question import Cursor, Question
 from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import FusionWeights
 from winnow_engine.selection.scoring_input import ScoringInput, ask_drafter
-from winnow_engine.selection.two_levels import Breadth, TwoLevelSearch, search
+from winnow_engine.selection.two_levels import TwoLevelSearch, search
 
-EVERYTHING = Breadth(10_000, 10_000, 10_000)
-NARROW = Breadth(60, 30, 10)
+EVERYTHING = {"_COARSE": 10_000, "_WORDS": 10_000, "_LINKED": 10_000}
+NARROW = {"_COARSE": 60, "_WORDS": 30, "_LINKED": 10}
 FEATURES = ("words", "titles", "paths", "names", "mentions", "users", "headers", "size", "file", "used", "using")
 WEIGHTS = FusionWeights(
     {"maxsim": {"one": 1.9}, "pooled": {"one": 1.8}, **{name: {"one": 0.5, "named": 0.2} for name in FEATURES}},
@@ -89,9 +89,12 @@ def exhaustive(workspace: Workspace, question: Question) -> ScoringInput:
     return ask_drafter(workspace, keys_of(workspace), drafter, question, Cancellation())
 
 
-def two_levels(workspace: Workspace, question: Question, breadth: Breadth) -> ScoringInput:
+def two_levels(workspace: Workspace, question: Question, breadth: dict[str, int]) -> ScoringInput:
     drafter: Any = Drawn(len(workspace.units))
-    return TwoLevelSearch(workspace, keys_of(workspace), drafter, drafter, breadth).ask(question, Cancellation())
+    with pytest.MonkeyPatch.context() as patch:
+        for name, most in breadth.items():
+            patch.setattr(f"winnow_engine.selection.two_levels.{name}", most)
+        return TwoLevelSearch(workspace, keys_of(workspace), drafter, drafter).ask(question, Cancellation())
 
 
 @pytest.mark.parametrize("text", QUESTIONS)
