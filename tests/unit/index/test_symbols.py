@@ -80,6 +80,9 @@ def test_a_name_is_defined_by_its_unit(sample: str, name: str, unit: str) -> Non
         ("a.scala", "val a = 1\nenum B { case C, D; case E(f: Int) }\n", "a B C D E"),
         ("a.swift", "typealias A = Int\n", "A"),
         ("a.cmake", 'option(A "b" ON)\nset(c 1)\n', "A"),
+        ("a.hs", "pattern A = 1\npattern B x y <- (x, y)\npattern C{d} = d\n", "A B C"),
+        ("a.php", "<?php\ndefine('A', 1);\nif (!defined('B')) { \\define(\"B\", 2); }\nf('c', \"d\");\n", "A B"),
+        ("a.jl", "const A, B = 1, 2\nc::Int = 3\nmodule D\ne = 4\nend\nf.g = 5\n", "A B c D e"),
         ("a.d.ts", "declare function a(): void;\ndeclare const b: number;\nnamespace c {}\n", "a b c"),
     ],
 )

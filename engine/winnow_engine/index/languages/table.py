@@ -120,7 +120,13 @@ LANGUAGES = (
     _language("kotlin", ".kt .kts", from_package("tree_sitter_kotlin"), STARRED),
     _language("lua", ".lua", from_package("tree_sitter_lua"), DocComment("--- "), keywords={"importer": "require"}),
     _language("markdown", ".md .markdown .mdx", from_package("tree_sitter_markdown")),
-    _language("php", ".php .phtml .inc", from_package("tree_sitter_php", "language_php"), STARRED),
+    _language(
+        "php",
+        ".php .phtml .inc",
+        from_package("tree_sitter_php", "language_php"),
+        STARRED,
+        keywords={"define": "define"},
+    ),
     _language("python", ".py .pyi .pyw .ipynb", from_package("tree_sitter_python"), _DOCSTRING),
     _language(
         "ruby",

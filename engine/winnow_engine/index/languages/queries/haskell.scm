@@ -13,6 +13,14 @@
 ])) @definition.class
 (type_synomym name: (_) @name) @definition.symbol
 (data_constructor (_ name: (_) @name)) @definition.symbol
+; A synonym's name is below one application for each of its parameters.
+(pattern_synonym (equation synonym: [
+  (constructor) @name
+  (record constructor: (constructor) @name)
+  (apply function: [(constructor) @name
+    (apply function: [(constructor) @name
+      (apply function: (constructor) @name)])])
+])) @definition.symbol
 (import) @import
 [(comment) (haddock) (signature) (pragma)] @leading
 

@@ -27,7 +27,10 @@
   (binary_expression . [(identifier) @name (parametrized_type_expression . (identifier) @name)])
 ])) @definition.class
 (module_definition name: (_) @name) @definition.class
-(const_statement (assignment . (identifier) @name)) @definition.symbol
+; TARGET = [(identifier) @name (typed_expression . (identifier) @name) (open_tuple (identifier) @name)]
+(const_statement (assignment . TARGET)) @definition.symbol
+(source_file (assignment . TARGET) @definition.symbol)
+(module_definition (block (assignment . TARGET) @definition.symbol))
 [(using_statement) (import_statement)] @import
 (source_file (string_literal) @leading)
 (block (string_literal) @leading)

@@ -5,6 +5,8 @@
 (trait_declaration name: (_) @name) @definition.class
 (enum_declaration name: (_) @name) @definition.class
 (const_declaration (const_element (name) @name)) @definition.symbol
+(function_call_expression function: [(name) @define (qualified_name (name) @define)] arguments: (arguments .
+  (argument [(string (string_content) @name) (encapsed_string . (string_content) @name .)]))) @definition.symbol
 [(namespace_use_declaration) (namespace_definition !body)] @import
 (comment) @leading
 
