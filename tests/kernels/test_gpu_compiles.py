@@ -9,7 +9,7 @@ from winnow_cuda.ops.gpu.attention import attention
 from winnow_cuda.ops.gpu.attention_hopper import attention_hopper
 from winnow_cuda.ops.gpu.elementwise import embedding, rms_norm, rope, standardise
 from winnow_cuda.ops.gpu.flash_prefill import block_scores, choose_blocks, mean_keys
-from winnow_cuda.ops.gpu.gemm import EPILOGUES, Tile, gemm
+from winnow_cuda.ops.gpu.gemm import EPILOGUES, gemm
 from winnow_cuda.ops.gpu.gemm_hopper import NARROW, TALL, gemm_hopper
 from winnow_cuda.ops.gpu.readout import pool_runs, quantise_keys
 from winnow_cuda.ops.gpu.unit_products import unit_products
@@ -17,8 +17,7 @@ from winnow_cuda.ops.gpu.unit_products import unit_products
 REGISTERS_PER_SM = 65536
 ARCHITECTURES = [(8, 6), (8, 9), (9, 0), (12, 0)]
 KERNELS = [
-    *(gemm(kind, Tile()) for kind in EPILOGUES),
-    gemm("half", Tile(rows=64, warp_rows=32, stages=2)),
+    *(gemm(kind) for kind in EPILOGUES),
     *(attention(dim, sparse) for dim in (64, 128) for sparse in (False, True)),
     *(rms_norm(width) for width in (576, 896, 1024)),
     embedding(896),

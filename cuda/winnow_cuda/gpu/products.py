@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from winnow_cuda.device import Device, DeviceArray, DeviceError
-from winnow_cuda.ops.gpu.gemm import Epilogue, Tile, gemm
-from winnow_cuda.ops.gpu.gemm_hopper import HopperTile, gemm_hopper, hopper_tile_for
+from winnow_cuda.ops.gpu.gemm import COLUMNS, ROWS, Epilogue, gemm
+from winnow_cuda.ops.gpu.gemm_hopper import gemm_hopper, hopper_tile_for
 from winnow_cuda.ops.gpu.unit_products import UNITS, unit_products
 from winnow_cuda.shapes import Float16, Float32
 
@@ -38,15 +38,12 @@ class Products:
 
     def _run(self, kind: Epilogue, a: DeviceArray, w: DeviceArray, c: DeviceArray) -> None:
         (m, k), n = a.shape, w.shape[0]
-        tile: HopperTile | Tile
         if self._device.capability == _HOPPER:
             tile = hopper_tile_for(m)
-            kernel = gemm_hopper(kind, tile)
+            kernel, columns, rows = gemm_hopper(kind, tile), tile.columns, tile.rows
         else:
-            tile = Tile()
-            kernel = gemm(kind, tile)
-        grid = -(-n // tile.columns), -(-m // tile.rows)
-        self._device.launch(kernel, grid, a, w, c, m, n, k)
+            kernel, columns, rows = gemm(kind), COLUMNS, ROWS
+        self._device.launch(kernel, (-(-n // columns), -(-m // rows)), a, w, c, m, n, k)
 
 
 class HeldMatrix:

@@ -12,7 +12,6 @@ Epilogues:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
@@ -45,27 +44,10 @@ PARAMETERS = ("u16*", "u16*", "u32*", "i32", "i32", "i32")
 DEPTH = 64  # columns of A and W a stage: one swizzled row of 128 bytes
 _ROW = 128
 _LOG2E = 1.4426950408889634
-
-
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """Rows and columns of C a block and a warp hold, and stages of shared memory."""
-
-    rows: int = 128
-    columns: int = 128
-    warp_rows: int = 64
-    warp_columns: int = 32
-    stages: int = 3
-
-    @property
-    def threads(self) -> int:
-        """32 for each warp of the tile."""
-        return self.rows // self.warp_rows * (self.columns // self.warp_columns) * 32
-
-    @property
-    def stage_bytes(self) -> int:
-        """One stage of A and W."""
-        return (self.rows + self.columns) * _ROW
+ROWS, COLUMNS = 128, 128  # of C a block
+_WARP_ROWS, _WARP_COLUMNS = 64, 32  # of C a warp
+_THREADS = ROWS // _WARP_ROWS * (COLUMNS // _WARP_COLUMNS) * 32
+_STAGES, _STAGE_BYTES = 3, (ROWS + COLUMNS) * _ROW  # of shared memory, for A and W
 
 
 def interleave_gate_up(gate_up: Float32) -> Float32:
@@ -152,44 +134,46 @@ def stepper(stage_bytes: int) -> Any:
 
 
 @cache
-def gemm(kind: Epilogue, tile: Tile) -> Kernel:
+def gemm(kind: Epilogue) -> Kernel:
     """Parameters: A float16 [M, K], W float16 [N, K], C, M, N, K.
 
-    K must be a multiple of 64, N of 16. Grid: (ceil(N / columns), ceil(M / rows)).
+    K must be a multiple of 64, N of 16. Grid: (ceil(N / COLUMNS), ceil(M / ROWS)).
     """
-    bm, bn, wm, wn, stages = tile.rows, tile.columns, tile.warp_rows, tile.warp_columns, tile.stages
-    warps_across = bn // wn
+    warps_across = COLUMNS // _WARP_COLUMNS
     log2_across = warps_across.bit_length() - 1
-    m_tiles, n_tiles = wm // 16, wn // 8
+    m_tiles, n_tiles = _WARP_ROWS // 16, _WARP_COLUMNS // 8
     sums, a_registers, b_registers = m_tiles * n_tiles * 4, m_tiles * 4, n_tiles * 2
-    a_bytes, stage_bytes, ahead = bm * _ROW, tile.stage_bytes, stages - 1
-    copy_a, copy_w, store = copy_rows(bm, tile.threads), copy_rows(bn, tile.threads), epilogue_of(kind)
-    wait, next_stage = CP_ASYNC_WAIT[stages - 2], stepper(stage_bytes)
+    a_bytes, ahead = ROWS * _ROW, _STAGES - 1
+    copy_a, copy_w, store = copy_rows(ROWS, _THREADS), copy_rows(COLUMNS, _THREADS), epilogue_of(kind)
+    wait, next_stage = CP_ASYNC_WAIT[_STAGES - 2], stepper(_STAGE_BYTES)
 
     def body(A: Any, W: Any, C: Any, M: Any, N: Any, K: Any) -> None:
         smem = shared_address(cuda.shared.array(0, uint16))
         lane, warp = int32(cuda.threadIdx.x) & int32(31), int32(cuda.threadIdx.x) >> int32(5)
-        first_n, first_m = int32(cuda.blockIdx.x) * int32(bn), int32(cuda.blockIdx.y) * int32(bm)
+        first_n, first_m = int32(cuda.blockIdx.x) * int32(COLUMNS), int32(cuda.blockIdx.y) * int32(ROWS)
         stride = uint64(int64(K) * int64(2))
         from_a, from_w = global_address(A), global_address(W)
         steps = int32(K >> int32(6))
         for s in range(ahead):
             if s < steps:
-                copy_a(uint32(smem + uint32(s * stage_bytes)), uint64(from_a + uint64(s * _ROW)), first_m, M, stride)
-                into = uint32(smem + uint32(s * stage_bytes + a_bytes))
+                copy_a(uint32(smem + uint32(s * _STAGE_BYTES)), uint64(from_a + uint64(s * _ROW)), first_m, M, stride)
+                into = uint32(smem + uint32(s * _STAGE_BYTES + a_bytes))
                 copy_w(into, uint64(from_w + uint64(s * _ROW)), first_n, N, stride)
             cp_async_commit()
         acc = cuda.local.array(sums, float32)
         for i in range(sums):
             acc[i] = float32(0.0)
         a, b = cuda.local.array(a_registers, uint32), cuda.local.array(b_registers, uint32)
-        at_m, at_n = (warp >> int32(log2_across)) * int32(wm), (warp & int32(warps_across - 1)) * int32(wn)
+        at_m, at_n = (
+            (warp >> int32(log2_across)) * int32(_WARP_ROWS),
+            (warp & int32(warps_across - 1)) * int32(_WARP_COLUMNS),
+        )
         swizzle = lane & int32(7)
         a_row, a_chunk = (at_m + (lane & int32(15))) * int32(_ROW), lane >> int32(4)
         b_row = (at_n + (lane & int32(7)) + ((lane >> int32(4)) << int32(3))) * int32(_ROW) + int32(a_bytes)
         b_chunk = (lane >> int32(3)) & int32(1)
-        end = uint32(smem + uint32(stages * stage_bytes))
-        ready, filling = uint32(smem), uint32(smem + uint32(ahead * stage_bytes))
+        end = uint32(smem + uint32(_STAGES * _STAGE_BYTES))
+        ready, filling = uint32(smem), uint32(smem + uint32(ahead * _STAGE_BYTES))
         for step in range(steps):
             wait()
             cuda.syncthreads()
@@ -217,5 +201,4 @@ def gemm(kind: Epilogue, tile: Tile) -> Kernel:
                 column = first_n + at_n + int32(n * 16) + ((lane & int32(3)) << int32(1))
                 store(C, row, column, M, N, acc, (m * n_tiles + 2 * n) * 4)
 
-    shared = stages * stage_bytes
-    return Kernel(f"gemm_{kind}", body, PARAMETERS, tile.threads, 1, shared, constants=(tile,))
+    return Kernel(f"gemm_{kind}", body, PARAMETERS, _THREADS, 1, _STAGES * _STAGE_BYTES)
