@@ -19,6 +19,7 @@ _STATUSES: tuple[tuple[type[WinnowError], int], ...] = (
     (WinnowError, 500),
 )
 _KINDS = {str: "a string", list: "an array", dict: "an object", bool: "true or false", (int, float): "a number"}
+_INSTEAD = dict.fromkeys(("conversation", "previous_response_id"), "nothing is stored, so send all messages as input")
 _EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
@@ -102,7 +103,6 @@ class Fields:
             if name in self.read or value in _EMPTY or value in self.neutral.get(name, ()):
                 continue
             if name in self.refused:
-                raise ApiError(
-                    400, f"{place}{name} is not supported here: leave it out", f"{place}{name}", "unsupported_parameter"
-                )
+                message = f"{place}{name} is not supported here: {_INSTEAD.get(name, 'leave it out')}"
+                raise ApiError(400, message, f"{place}{name}", "unsupported_parameter")
             ignored.add(name)
