@@ -43,7 +43,7 @@ from winnow_engine.selection.fusion import fuse
 from winnow_engine.selection.fusion_weights import read_fusion_weights
 from winnow_engine.selection.order import with_rules
 from winnow_engine.selection.overview import without_idle_cursor
-from winnow_engine.selection.ranking import Ranked, Selection
+from winnow_engine.selection.ranking import Ranked, Selection, without_unlikely_cursor
 from winnow_engine.selection.two_levels import search
 from winnow_engine.sharing.publishing import publish
 from winnow_engine.sharing.shards import Shard
@@ -299,6 +299,7 @@ class Assistant:
         cancellation.check()
         notices = (*self._store.problems, *(question.change.notices if question.change else ()))
         scores = with_rules(question, workspace, scores)
+        question = without_unlikely_cursor(question, workspace, scores)
         return Ranked(question, workspace, keys, own, scores, cache.drafter, notices, again)
 
 

@@ -24,7 +24,17 @@ from winnow_engine.selection.shown_change import budget_for, longest_fitting, sp
 from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 
+_ANSWERED = 2.5  # log-odds that anything answers: "Why does it return nil?", asked in some function, has less
 _FIRST = np.float32(1000.0)  # log-odds by which the definition that is asked for is worth more than all other units
+
+
+def without_unlikely_cursor(question: Question, workspace: Workspace, scores: FusedScores) -> Question:
+    """The question, without a cursor whose code neither the words point at nor the scores, where other code answers."""
+    cursor = question.cursor
+    if cursor is None or cursor.start_line < cursor.end_line or question.is_about_cursor or question.changes:
+        return question
+    meant = scores.log_odds < _ANSWERED or scores.total[workspace.unit_at(cursor.path, cursor.start_line)] > 0
+    return question if meant else replace(question, cursor=None, code=None)
 
 
 @dataclass(frozen=True, slots=True)

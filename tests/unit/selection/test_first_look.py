@@ -125,6 +125,13 @@ def test_the_code_at_the_cursor_and_what_it_uses_come_first(assistant: Assistant
     assert "def add_tax" in encoded
 
 
+def test_code_at_a_cursor_that_neither_words_nor_scores_mean_takes_no_room(assistant: Assistant, root: Path) -> None:
+    named, pointing = "what does `add_tax` do?", "explain this"
+    for text, end, kept in ((named, 1, False), (named, 3, True), (pointing, 1, True)):
+        spans = ask(assistant, root, text, Cursor("m03.py", 1, end)).spans
+        assert any(span.path == "m03.py" and span.start_line == 1 for span in spans) is kept
+
+
 @pytest.mark.parametrize("look", [0, LOOK])
 def test_the_definition_that_is_asked_about_is_kept_before_longer_code_that_uses_it(
     assistant: Assistant, root: Path, look: int
