@@ -103,7 +103,7 @@ _MERGE = 0.7  # weight of a merge, as the merged commits say the same
 class FoundCommit:
     """A commit that may answer, with BM25 over its message and what it touched. `age` sorts the newest first."""
 
-    id: str
+    commit: Commit
     score: float
     age: tuple[int, int]
 
@@ -123,7 +123,7 @@ def rank_commits(repository: Repository, question: str, most: int) -> tuple[list
     rows = {one.id: row for row, one in enumerate(logged) if one.id not in repository.shallow}
     _add_touching(scores, rows, asked, search)
     order = np.argsort(-scores, kind="stable")[:most].tolist()
-    found = [FoundCommit(logged[row].id, float(scores[row]), (-logged[row].committed_at, row)) for row in order]
+    found = [FoundCommit(logged[row], float(scores[row]), (-logged[row].committed_at, row)) for row in order]
     return found, list(_notices(logged, search))
 
 

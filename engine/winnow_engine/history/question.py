@@ -10,7 +10,6 @@ import numpy as np
 
 from winnow_engine.core import Cancellation, Folder, counted
 from winnow_engine.errors import GitError, NotARepositoryError, PositionError, RevisionError
-from winnow_engine.git.objects import Commit, commits
 from winnow_engine.git.repository import open_repository
 from winnow_engine.git.working_trees import is_repository
 from winnow_engine.history.blame_chain import shaping_commits
@@ -35,19 +34,13 @@ _BIDDING = (
 
 
 @dataclass(frozen=True)
-class CommitMatch:
-    """A commit that may answer, in the history of one folder."""
-
-    found: FoundCommit
-    commit: Commit
-    history: FolderHistory
-
-
-@dataclass(frozen=True)
 class CommitMatches:
-    """Commits that may answer, newest first. They only are the newest if no word `fits`. Show `notices` to the user."""
+    """Commits that may answer, newest first, with their folder's history. They only are the newest if no word `fits`.
 
-    commits: tuple[CommitMatch, ...]
+    `notices` are for the user.
+    """
+
+    commits: tuple[tuple[FoundCommit, FolderHistory], ...]
     fits: bool
     notices: tuple[str, ...]
 
@@ -57,17 +50,16 @@ def answering_commits(sources: Sources, question: str, cancellation: Cancellatio
 
     Folders without a commit are left out. If none has one, the first folder's GitError is raised.
     """
-    matches = list[CommitMatch]()
+    matches = list[tuple[FoundCommit, FolderHistory]]()
     notices = dict[str, None]()
     for history in _histories(sources, cancellation):
         ranked, said = rank_commits(history.repository, "" if question == ABOUT_WHEN else question, most)
-        read = commits(history.repository.git, [one.id for one in ranked])
-        matches += [CommitMatch(*pair, history) for pair in zip(ranked, read, strict=True)]
+        matches += [(one, history) for one in ranked]
         notices.update(dict.fromkeys(said))
-    highest = max((one.found.score for one in matches), default=0.0)
-    near = [one for one in matches if one.found.score >= highest * _NEAR]
-    best = sorted(near, key=lambda one: (-one.found.score, one.found.age))[:most]
-    newest_first = sorted(best, key=lambda one: one.found.age)
+    highest = max((one.score for one, _ in matches), default=0.0)
+    near = [pair for pair in matches if pair[0].score >= highest * _NEAR]
+    best = sorted(near, key=lambda pair: (-pair[0].score, pair[0].age))[:most]
+    newest_first = sorted(best, key=lambda pair: pair[0].age)
     return CommitMatches(tuple(newest_first), highest > 0 or question == ABOUT_WHEN, tuple(notices))
 
 
@@ -75,7 +67,7 @@ def past_of(question: Question, sources: Sources, cancellation: Cancellation) ->
     """The commits that answer a question, with what each did to what is asked about; see `answering_commits`."""
     found = answering_commits(sources, question.search_text, cancellation)
     terms = terms_of(question.search_text)
-    effects = tuple(effect_on(one.history, one.commit, terms) for one in found.commits)
+    effects = tuple(effect_on(history, one.commit, terms) for one, history in found.commits)
     heading = _HEADING if found.fits else _NONE_FITS
     return Past("the history of this workspace", (heading,), effects, _BIDDING, found.notices)
 

@@ -15,7 +15,7 @@ from winnow_lsp.cli.options import past_options, question_of
 from winnow_lsp.cli.terminal import cancel_on_interrupt, show
 
 if TYPE_CHECKING:
-    from winnow_engine.history.question import CommitMatch
+    from winnow_engine.history.finding import FoundCommit
 
 
 @click.command()
@@ -61,18 +61,18 @@ def _list(question: str, most: int, options: dict[str, Any]) -> None:
     with cancel_on_interrupt() as cancellation:
         found = answering_commits(sources_of(options), question, cancellation, most)
     if options["as_json"]:
-        listed = [_as_json(one) for one in found.commits]
+        listed = [_as_json(one, history.folder.name) for one, history in found.commits]
         click.echo(json.dumps({"commits": listed, "fits": found.fits, "notices": list(found.notices)}))
         return
     if not found.fits:
         click.echo("winnow: no commit has a word of the question; these are the newest", err=True)
     for notice in found.notices:
         show(f"winnow: {notice}", err=True)
-    for one in found.commits:
+    for one, _ in found.commits:
         show(f"{one.commit.id[:10]} {day(one.commit.committed_at)} {one.commit.subject} ({one.commit.author})")
 
 
-def _as_json(one: CommitMatch) -> dict[str, Any]:
+def _as_json(one: FoundCommit, folder: str) -> dict[str, Any]:
     commit = one.commit
     told = {"id": commit.id, "date": day(commit.committed_at), "author": commit.author, "message": commit.message}
-    return told | {"score": round(one.found.score, 3), "folder": one.history.folder.name}
+    return told | {"score": round(one.score, 3), "folder": folder}

@@ -36,7 +36,7 @@ def top(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def subjects(top: Path, question: str) -> list[str]:
     repository = open_repository(top)
-    ids = [one.id for one in rank_commits(repository, question, 5)[0] if one.score]
+    ids = [one.commit.id for one in rank_commits(repository, question, 5)[0] if one.score]
     return [one.subject for one in commits(repository.git, ids)]
 
 

@@ -37,7 +37,7 @@ def asked(text: str, sources: Sources, workspace: Workspace) -> Change:
 
 
 def subjects(sources: Sources, text: str, most: int = 6) -> list[str]:
-    return [one.commit.subject for one in answering_commits(sources, text, Cancellation(), most).commits]
+    return [one.commit.subject for one, _ in answering_commits(sources, text, Cancellation(), most).commits]
 
 
 def test_the_target_reads_the_commits_that_fit_and_what_they_did_to_the_units_concerned(top: Path, read: Read) -> None:
@@ -72,10 +72,10 @@ def test_without_a_word_that_fits_and_without_words_the_newest_are_shown(top: Pa
     sources = sources_of(top)
     newest = [f"Number {number}" for number in range(7, 1, -1)]
     nothing = answering_commits(sources, "When did the zeppelin land?", Cancellation())
-    assert (sorted(one.commit.subject for one in nothing.commits), nothing.fits) == (sorted(newest), False)
+    assert (sorted(one.commit.subject for one, _ in nothing.commits), nothing.fits) == (sorted(newest), False)
     assert "No commit's message" in asked("When did the zeppelin land?", sources, read(top)).shown[0].text
     lately = answering_commits(sources, ABOUT_WHEN, Cancellation())
-    assert (sorted(one.commit.subject for one in lately.commits), lately.fits) == (sorted(newest), True)
+    assert (sorted(one.commit.subject for one, _ in lately.commits), lately.fits) == (sorted(newest), True)
 
 
 def test_a_rename_in_a_partial_clone_is_told_without_its_contents(top: Path, tmp_path: Path) -> None:
@@ -85,8 +85,8 @@ def test_a_rename_in_a_partial_clone_is_told_without_its_contents(top: Path, tmp
     git(top, "config", "uploadpack.allowFilter", "true")
     git(tmp_path, "clone", "--quiet", "--no-checkout", "--filter=blob:none", f"file://{top}", "clone")
     matches = answering_commits(sources_of(tmp_path / "clone"), "When did we wait for coaches?", Cancellation(), 1)
-    (one,) = matches.commits
-    effect = effect_on(one.history, one.commit, terms_of("When did we wait for coaches?"))
+    ((one, history),) = matches.commits
+    effect = effect_on(history, one.commit, terms_of("When did we wait for coaches?"))
     assert (effect.file, {effect.path, *effect.others}) == (None, {"bus.py", "coach.py"})
 
 
@@ -96,8 +96,8 @@ def test_an_effect_has_the_hunks_of_its_units_on_either_side(top: Path) -> None:
     new = {name: text.replace("pace)", "pace, 1)") for name, text in old.items() if name != "board"}
     commit(top, "Wait for the bus", {"bus.py": "".join(old.values())})
     commit(top, "Move on", {"bus.py": "".join(new.values())})
-    (one,) = answering_commits(sources_of(top), ABOUT_WHEN, Cancellation(), 1).commits
-    effects = [effect_on(one.history, one.commit, terms_of(f"When did `{name}` change?")) for name in names]
+    ((one, history),) = answering_commits(sources_of(top), ABOUT_WHEN, Cancellation(), 1).commits
+    effects = [effect_on(history, one.commit, terms_of(f"When did `{name}` change?")) for name in names]
     assert [effect.units for effect in effects] == [(name,) for name in names]
     hunks = [[(hunk.before, hunk.after) for hunk in effect.hunks] for effect in effects]
     first = (range(3, 9), range(3, 4))  # the changed line of `walk`, and what is gone
@@ -113,7 +113,7 @@ def test_several_folders_are_searched_and_those_without_a_history_are_left_out(t
     sources = sources_of(top, other, tmp_path / "plain", tmp_path / "unborn", top / "sub")
     assert sorted(subjects(sources, "When did we wait?")) == ["Wait for the bus", "Wait for the tram"]
     found = answering_commits(sources, "When did we wait for the bus?", Cancellation(), 1)
-    assert [one.history.folder.name for one in found.commits] == ["project"]
+    assert [history.folder.name for _, history in found.commits] == ["project"]
 
 
 def test_what_cannot_be_asked_is_an_error_in_words(top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +160,7 @@ def test_a_search_that_does_not_reach_all_commits_says_so(
     monkeypatch.setattr(finding, "MOST_COMMITS", 2)
     found = answering_commits(sources_of(top), "When was number 0 there?", Cancellation())
     assert found.notices == ("only the newest 2 commits were searched",)
-    assert "Number 0" not in {one.commit.subject for one in found.commits}
+    assert "Number 0" not in {one.commit.subject for one, _ in found.commits}
 
 
 def test_an_answer_cites_a_commit_by_the_lines_that_it_changed(top: Path, read: Read) -> None:

@@ -32,7 +32,7 @@ def _found(
     histories: Histories, case: WhenCase, repository: Repository, finders: Finders
 ) -> Iterator[tuple[str, Sequence[str]]]:
     """The commits that each method finds, best first."""
-    yield "Winnow", [one.id for one in rank_commits(repository, case.question, _MOST)[0] if one.score]
+    yield "Winnow", [one.commit.id for one in rank_commits(repository, case.question, _MOST)[0] if one.score]
     yield "BM25 of messages", finders.bm25(" ".join(case.words), _MOST)
     yield "git log --grep", finders.grep(case.words, _MOST)
     if case.kind == NAME:
