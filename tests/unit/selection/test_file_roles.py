@@ -42,6 +42,7 @@ PATHS = """.circleci/config.yml .prettierrc.json .github/workflows/ci.yml .githu
         ("dark theme", "src/themes/dark.css"),
         ("prettier config", ".prettierrc.json"),
         ("parser settings", ""),
+        ("order workflow settings", ""),
         ("user settings", ""),
         ("test files", ""),
         ("settings", ""),
