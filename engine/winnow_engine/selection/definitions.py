@@ -28,7 +28,14 @@ from winnow_engine.selection.subquestions import subquestions_of
 _MOST_OF_BARE, _MOST_OF_SUBJECT = 16, 4  # definitions of a name; of one with more, none is meant
 _MOST_SUBJECTS, _LONGEST = 3, 500  # names, and characters of a question
 _NAME = r"[^\W\d][\w$]*(?:(?:\.|::|#|->|\\)[\w$]+)*"
-_BARE = re.compile(rf"\W*({_NAME})\W*")
+_ARGUMENTS = r"\((?:[^()]|\([^()]*\))*\)?"
+_BARE = re.compile(rf"\W*({_NAME})(?:(?<=[a-z_])[!?]?/\d)?(?:{_ARGUMENTS})?\W*")  # `take(pool)`, `take/2` in Elixir
+_DECLARED = re.compile(  # `def take`, `func (p *Pool) take() int`, `export class Pool extends Shop {`
+    r"\s*(?:(?:abstract|async|default|export|final|internal|open|private|protected|pub(?:\(\w+\))?|public|static|unsafe)\s+)*"
+    r"(?:(const|def(?:macro|macrop|module|p)?|fn|func?|impl|va[lr])|class|enum|function|interface|struct|trait|type)\s+"
+    rf"(?:\([^()]*\)\s*)?({_NAME})(?:(?:[(<[]|\s*(?:[={{]|:\W*$|(?<=\s):)|\s+(?:extends|implements|interface|struct)\b).*"
+    r"|(?(1)(?:\W*|:.*|\s+(?:do|for)\b.*)|$^))"
+)
 _WORDS = re.compile(r"\W*([^\W\d_]\w*(?:[ -]\w+){1,3})\W*")
 _KIND = (
     r"(?:(?<![a-zà-я])(?:class|function|method|type|struct|interface|trait|enum|macro|constant|decorator|option|hook|module"
@@ -98,9 +105,9 @@ def defining(question: Question, workspace: Workspace) -> list[int]:
     if units := (question.text.lstrip().startswith("-") and literal()) or [*next(filter(None, called), ())]:
         return units
     text = _BESIDE_KIND.sub(lambda name: _quoted(name, workspace), workspace.symbols.spaced(question.text))
-    whole = _BARE.fullmatch(text) or _WHERE_DEFINED.fullmatch(text)
+    whole = _BARE.fullmatch(text) or _DECLARED.fullmatch(question.text) or _WHERE_DEFINED.fullmatch(text)
     said = filter(None, (whole, *map(_BARE.fullmatch, _SENTENCES.split(text))))
-    bare = list(dict.fromkeys(found[1] for found in said))
+    bare = list(dict.fromkeys(found[found.lastindex or 1] for found in said))
     names, most = (bare, _MOST_OF_BARE) if bare else (_subjects(text), _MOST_OF_SUBJECT)
     found = dict.fromkeys(unit for name in names for unit in _definitions(name, most, workspace))
     if units := [*found] or _units_of_file(question.text, workspace) or literal():

@@ -43,6 +43,10 @@ ABOUT_POOL = (
     "Класс под названием Pool; класс с именем Pool; 名为 Pool 的类; 叫做Pool的类在哪里？; Poolというクラス; "
     "Pool という名前のクラスは何をしますか？; 解释Pool(); class Pool的作用是什么？"
 )
+DECLARED = (
+    "class Pool:; class Pool(Shop):; export class Pool extends Shop {; open class Pool : Shop(); class Pool<T>; "
+    "type Pool struct; const Pool = require('x'); impl Pool for Shop; impl Pool; defmodule Pool do"
+)
 ABOUT_NONE = (
     "Where is `refill` used?; What is `refill` passed to?; refill the pool; What is in /srv/other.py:6?; ?; "
     "is core.py tested; What does Pool do?; the take method; The test class; Which class extends the Pool class?; "
@@ -77,6 +81,14 @@ def workspace(tmp_path: Path) -> Workspace:
         ("take from the pool.other.Queue", ["Queue.take"]),
         ("definition of Queue", ["Queue"]),
         ("take size", []),
+        ("def refill(pool):", ["refill"]),
+        ("func (p *Pool) refill(n int) error {", ["refill"]),
+        ("refill(pool, of(1))", ["refill"]),
+        ("&refill/1", ["refill"]),
+        ("func refill is slow", []),
+        ("class Pool for shops", []),
+        ("POOL/2", []),
+        *((text, ["Pool"]) for text in DECLARED.split("; ")),
         ("Where is `refill` defined?", ["refill"]),
         ("How does `Pool` differ from `Queue`?", ["Pool", "Queue"]),
         *((text, []) for text in ABOUT_NONE.split("; ")),
