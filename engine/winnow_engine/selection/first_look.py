@@ -19,6 +19,7 @@ from winnow_engine.selection.budget import worth
 from winnow_engine.selection.definitions import defining
 from winnow_engine.selection.fusion import FusedScores, fuse
 from winnow_engine.selection.fusion_weights import FusionWeights
+from winnow_engine.selection.order import with_rules
 from winnow_engine.selection.overview import fitting, overview_units
 from winnow_engine.selection.scoring_input import ScoringInput, ask_drafter, without_drafter
 from winnow_engine.selection.unit_features import zscore
@@ -83,7 +84,8 @@ def first_places(question: Question, workspace: Workspace) -> Kept:
     asked = without_drafter(workspace, question)
     scores, units = fuse(asked, _WEIGHTS), WorkspaceUnits(workspace, _sizes(workspace), len)
     best = map(units.whole, _best(question, asked, scores, _FIRST_PLACES_TOKENS))
-    return Kept.of(units.spans(list(best), scores), None, question.at_cursor, provisional=True)
+    spans = units.spans([*best], with_rules(question, workspace, scores))
+    return Kept.of(spans, None, question.at_cursor, provisional=True)
 
 
 def _best(question: Question, asked: ScoringInput, scores: FusedScores, tokens: int) -> list[int]:

@@ -80,6 +80,18 @@ def test_the_first_places_need_no_drafter(assistant: Assistant, root: Path, draf
     assert not assistant._encoders.lack(workspace)
 
 
+SEARCHED = {
+    "net/again.py": "def again(add):\n    add('--backoff', help='how long to wait')\n\n\n"
+    "def wait(retry):\n    return sleep(retry)\n",
+    "tests/test_retry_backoff.py": "def test_retry_backoff():\n    assert retry('--backoff', backoff=2) == backoff\n",
+    "README.md": "# Retry\n\n`--backoff` is the backoff of a retry.\n",
+}
+
+
+def test_the_first_place_is_that_of_a_rule(tmp_path: Path) -> None:
+    assert first_places(Question("--backoff"), written(SEARCHED, tmp_path)).spans[0].name == "again"
+
+
 def test_what_has_no_keys_is_never_kept(assistant: Assistant, root: Path, drafter: Words) -> None:
     selection = ask(assistant, root, "how is `result` computed?")
     read = {text.strip() for text in drafter.encoded}
