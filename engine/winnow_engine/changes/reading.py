@@ -39,7 +39,7 @@ def revisions_of(repository: Repository, asked: str) -> Revisions:
     """
     asked = asked.strip() or WORKING
     if asked in (WORKING, STAGED, BRANCH) and repository.bare:
-        raise RevisionError(f"this repository is bare, so nothing is {asked} in it: name a commit or a range")
+        raise RevisionError("this repository is bare: name a commit, a range, or the folder of a working tree")
     if asked in (WORKING, STAGED):
         return _uncommitted(repository, asked)
     if asked == BRANCH:

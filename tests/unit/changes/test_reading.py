@@ -157,6 +157,17 @@ def test_a_sparse_working_tree_removes_nothing(top: Path, changes: Of) -> None:
     assert changes(top).files == ()
 
 
+def test_beside_a_bare_repository_its_working_trees_are_named_for_what_is_uncommitted(top: Path, changes: Of) -> None:
+    beside = top.parent / "beside"
+    git.git(top, "clone", "--quiet", "--bare", ".", str(beside / ".bare"))
+    git.write(beside, {".git": "gitdir: ./.bare\n"})
+    git.git(beside, "worktree", "add", "--quiet", "tree", "main")
+    git.write(beside, {"tree/a.py": "A = 1\n"})
+    with pytest.raises(RevisionError, match="the folder of a working tree"):
+        changes(beside)
+    assert summary(changes(beside / "tree")) == {"a.py": "changed"}
+
+
 def test_other_repositories_within_are_not_of_this_one(top: Path, changes: Of, tmp_path: Path) -> None:
     git.git(top, "submodule", "--quiet", "add", str(top), "sub")
     git.commit(top, "submodule")
