@@ -8,7 +8,7 @@ itself. Each place of the block gets its own distribution; the tree is the best 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import llama_cpp
@@ -35,31 +35,25 @@ Places: TypeAlias = Sequence[tuple[NDArray[np.int32], NDArray[np.float32]]]
 """The likeliest tokens at each place of a block and their probabilities."""
 
 
-@dataclass(frozen=True, slots=True)
-class DFlashBlock:
-    """Block size in tokens, mask token, target's layers read; in a `causal` block tokens see earlier ones."""
-
-    size: int
-    mask: int
-    layers: tuple[int, ...]
-    causal: bool
-
-
 class DFlashMemory(HiddenStateMemory):
     """Keys and values projected from hidden states. The token behind a hidden state does not matter."""
 
-    def __init__(self, model: LlamaModel, target: int, n_ctx: int, block: DFlashBlock, options: TargetOptions) -> None:
-        """Make a `DraftContext` for `n_ctx` hidden states and a block behind them."""
-        whole = replace(options, n_ubatch=max(options.n_ubatch, block.size))
-        super().__init__(DraftContext(model, target, n_ctx + block.size, block.size, whole))
-        llama_cpp.llama_set_causal_attn(self._context.handle, block.causal)
+    def __init__(
+        self, model: LlamaModel, target: int, n_ctx: int, block: NDArray[np.int32], options: TargetOptions
+    ) -> None:
+        """Make a `DraftContext` for `n_ctx` hidden states and the tokens of a masked `block` behind them."""
+        size = len(block)
+        whole = replace(options, n_ubatch=max(options.n_ubatch, size))
+        super().__init__(DraftContext(model, target, n_ctx + size, size, whole))
+        causal = model.metadata("dflash.attention.causal") == "true"  # or the tokens of a block see later ones, too
+        llama_cpp.llama_set_causal_attn(self._context.handle, causal)
         self._block = block
 
     def evaluate(self, token: int, abort: AbortFlag) -> NDArray[np.float32] | None:
         """Logits [block, vocabulary] behind `token`, valid until the next call; None if aborted."""
         if not self._evaluate(token, abort):
             return None
-        tokens = np.full(self._block.size, self._block.mask, np.int32)
+        tokens = self._block.copy()
         tokens[0] = token
         done = self._context.decode(self._evaluated, abort, tokens=tokens, last=len(tokens))
         return self._context.logits(len(tokens)) if done else None
@@ -68,9 +62,9 @@ class DFlashMemory(HiddenStateMemory):
 class DFlashDraft(HiddenStateDraft[DFlashMemory]):
     """Drafts a whole block at once."""
 
-    def __init__(self, model: LlamaModel, target: LlamaModel, block: DFlashBlock, options: TargetOptions) -> None:
-        super().__init__(model, target, block.layers)
-        self._block, self._options = block, options
+    def __init__(self, file: DraftFile, layers: Sequence[int], block: NDArray[np.int32]) -> None:
+        super().__init__(file.model, file.target, layers)
+        self._block, self._options = block, file.options
 
     def _open(self, context: int, n_ctx: int) -> DFlashMemory:
         return DFlashMemory(self._model, context, n_ctx, self._block, self._options)
@@ -101,12 +95,13 @@ def open_dflash(file: DraftFile) -> DFlashDraft:
             f"{file.name} cannot draft for this target: it reads hidden states of {file.model.width} elements, "
             f"the target's have {file.target.width}"
         )
-    block = _block(file)
-    check_layers(file.target, block.layers, file.name)
-    return DFlashDraft(file.model, file.target, block, file.options)
+    block, layers = _block(file), wanted_layers(file.model)
+    check_layers(file.target, layers, file.name)
+    return DFlashDraft(file, layers, block)
 
 
-def _block(file: DraftFile) -> DFlashBlock:
+def _block(file: DraftFile) -> NDArray[np.int32]:
+    """Masks, as many as the tokens of a block. Raises DraftError."""
     vocabulary = Vocabulary(file.model)
     size = int(file.model.metadata("dflash.block_size") or _USUAL_BLOCK)
     if size < 2 or vocabulary.mask is None or vocabulary.size != Vocabulary(file.target).size:
@@ -114,8 +109,7 @@ def _block(file: DraftFile) -> DFlashBlock:
             f"{file.name} cannot draft for this target: it needs blocks of at least 2 tokens, a mask token and as many "
             f"tokens as the target, not blocks of {size}, the mask {vocabulary.mask} and {vocabulary.size} tokens"
         )
-    causal = file.model.metadata("dflash.attention.causal") == "true"
-    return DFlashBlock(size, vocabulary.mask, tuple(wanted_layers(file.model)), causal)
+    return np.full(size, vocabulary.mask, np.int32)
 
 
 METHOD = FileMethod("dflash", open_dflash)
