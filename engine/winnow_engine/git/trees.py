@@ -34,7 +34,6 @@ class FileChange:
     after_blob: str | None
     before_mode: str | None
     after_mode: str | None
-    renamed: bool = False
 
     @property
     def path(self) -> str:
@@ -126,7 +125,6 @@ def _change(row: Sequence[str], status: str, paths: Sequence[str]) -> FileChange
         after_blob=None if deleted else after_blob,
         before_mode=None if added else before_mode,
         after_mode=None if deleted else after_mode,
-        renamed=status == "R",
     )
 
 

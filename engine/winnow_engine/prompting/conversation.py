@@ -128,8 +128,5 @@ def _read(document: dict[str, Any]) -> Conversation:
     """The inverse of `asdict` on a conversation."""
     turns = tuple(Turn(**turn) for turn in document["turns"])
     messages = tuple(Message(message["role"], message["content"]) for message in document["messages"])
-    return Conversation(turns, messages, tuple(map(_read_span, document["spans"])), tuple(document["texts"]))
-
-
-def _read_span(document: dict[str, Any]) -> Span:
-    return Span(**{**document, "kind": UnitKind(document["kind"])})
+    spans = tuple(Span(**{**span, "kind": UnitKind(span["kind"])}) for span in document["spans"])
+    return Conversation(turns, messages, spans, tuple(document["texts"]))

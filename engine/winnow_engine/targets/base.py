@@ -42,7 +42,7 @@ class Generation:
 
     Of `prompt_tokens`, `reused_tokens` were in memory, `restored_tokens` of them from disk; `prefill_s` is the rest's.
     `first_token_s` counts from the call, None if cancelled before; `decode_s` from the first token, which may be of
-    `thought`. `rounds` evaluations followed. `draft` is its name, or the reason for none. `notices` are for the user.
+    `thought`. `draft` is its name, or the reason for none. `notices` are for the user.
     """
 
     text: str
@@ -53,7 +53,6 @@ class Generation:
     first_token_s: float | None
     decode_tokens: int
     decode_s: float
-    rounds: int = 0
     drafted_tokens: int = 0
     accepted_tokens: int = 0
     draft: str = "off"

@@ -131,7 +131,6 @@ class Session:
             first_token_s=None if first_at is None else first_at - started,
             decode_tokens=len(answer.tokens),
             decode_s=decode_s,
-            rounds=answer.rounds,
             drafted_tokens=answer.drafted,
             accepted_tokens=answer.accepted,
             draft=draft_name(self._options, self._model),

@@ -58,6 +58,7 @@ class HttpTarget:
     """A `Target` on a server. Each call has its own connection, so there is nothing to keep open."""
 
     parameters: int | None = None  # unknown
+    prefill_tokens_per_s: float | None = None  # unknown: a server may have read a prompt before, or others first
 
     def __init__(self, address: Address, key: str | None, policy: RetryPolicy) -> None:
         """Do not call this; use `open`, which also asks the server about its model."""
@@ -80,11 +81,6 @@ class HttpTarget:
         target._run(lambda client: target._inquire(client, context_limit))
         target._refused = _refused_by.setdefault((address.base, target.model), set())
         return target
-
-    @property
-    def prefill_tokens_per_s(self) -> float | None:
-        """Unknown: a server may have read a prompt before, or may read other prompts first."""
-        return None
 
     @property
     def counts(self) -> str:

@@ -96,7 +96,7 @@ def _small(repository: Repository, commit: Commit) -> SmallCommit | None:
         changes = tree_changes(repository, commit.parents[0], commit.id)
     except GitError:  # the clone lacks large files of it
         return None
-    if len(changes) > MOST_FILES or any(change.renamed for change in changes):
+    if len(changes) > MOST_FILES or any(change.before not in (None, change.path) for change in changes):
         return None
     wanted = [change for change in changes if change.regular and for_path(change.path)]
     return small_commit(commit, wanted, blobs(repository.git, blobs_of(wanted)).get)
