@@ -231,7 +231,7 @@ local function dying()
   check(
     "the end of the server is told",
     eventually(function()
-      return text():find("ServerGoneError", 1, true)
+      return text():find("the server stopped", 1, true)
     end),
     text()
   )

@@ -14,8 +14,8 @@ local M = {}
 
 local START_MS = 20000
 
-local STARTING = "winnow: NotAttachedError: the server is still starting; :checkhealth winnow says more."
-local UNATTACHED = "winnow: NotAttachedError: no Winnow server is attached to this buffer. "
+local STARTING = "winnow: the server is still starting; :checkhealth winnow says more."
+local UNATTACHED = "winnow: no Winnow server is attached to this buffer. "
   .. 'Enable it with vim.lsp.enable("winnow") and open a file of a project (a directory with .git or another root '
   .. "marker, but not the home directory); :checkhealth winnow says more."
 

@@ -48,7 +48,7 @@ function M.send(client, method, params, bufnr, listener)
     params.partialResultToken = request.delta_token
   end
   local sent, id = client:request(method, params, function(err, result)
-    request:_finish(err and { error = M._describe(err) } or { result = result })
+    request:_finish(err and { error = err.message } or { result = result })
   end, bufnr)
   request.id = id
   if not sent then
@@ -103,7 +103,7 @@ end
 ---@param client_id integer
 function M.on_exit(code, signal, client_id)
   local cause = signal ~= 0 and ("signal %d"):format(signal) or ("exit code %d"):format(code)
-  local message = "ServerGoneError: the server stopped (%s); :edit in a file of the project starts it again. "
+  local message = "the server stopped (%s); :edit in a file of the project starts it again. "
     .. "vim.lsp.log.get_filename() names the log that may say why."
   vim.schedule(function()
     for _, request in pairs(running) do
@@ -137,13 +137,6 @@ function Request:_finish(outcome)
   running[self.work_token], running[self.delta_token] = nil, nil
   self.listener.on_end(outcome)
   return true
-end
-
----@private
----@param err lsp.ResponseError
-function M._describe(err)
-  local kind = type(err.data) == "table" and err.data.kind
-  return kind and ("%s: %s"):format(kind, err.message) or err.message
 end
 
 return M
