@@ -1,11 +1,12 @@
 """Unit features, on scales that weights can compare.
 
 Dense features (the drafter's scores, words) are deviations from the workspace's mean, at most 6. Sparse ones (names,
-titles, paths) stay as they are, at most 2. Kinds of unit (imports, prose, tests) are 0 or 1.
+titles, paths) stay as they are, at most 2. Kinds of unit (imports, prose) are 0 or 1.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -21,6 +22,7 @@ _LEADERS = 24  # units whose files, users and used definitions score higher
 _WORDS_SCALE = 0.1  # BM25 of a name or path is of the order of 10
 _USUAL_BYTES = 400
 _EACH = np.ones(1, np.float32)
+_ASKS_FOR_TESTS = re.compile(r"\b(?:tests?|testing|specs?|bench(?:marks?)?|examples?)\b", re.IGNORECASE)
 _HEADERS = (UnitKind.CLASS_HEADER, UnitKind.TOP_LEVEL)
 
 
@@ -108,6 +110,12 @@ def _headers(asked: ScoringInput) -> Scores:
     return _is(*_HEADERS)(asked) * asked.workspace.file_table.define.astype(np.float32)[asked.file_numbers]
 
 
+def _tests(asked: ScoringInput) -> Scores:
+    """1 for units of tests, examples and benchmarks; -0.5 where the question's words ask for these."""
+    are_tests = asked.workspace.file_table.are_tests.astype(np.float32)[asked.file_numbers]
+    return are_tests * np.float32(-0.5 if _ASKS_FOR_TESTS.search(asked.text) else 1)
+
+
 _FEATURES: dict[str, Callable[[ScoringInput], Scores]] = {
     "words": _words,
     "titles": lambda asked: _capped(asked.pick(asked.matches.titles) * _WORDS_SCALE),
@@ -120,7 +128,7 @@ _FEATURES: dict[str, Callable[[ScoringInput], Scores]] = {
     "imports": _is(UnitKind.IMPORTS),
     "prose": _is(UnitKind.SECTION, UnitKind.BLOCK),
     "headers": _headers,
-    "tests": lambda asked: asked.workspace.file_table.are_tests.astype(np.float32)[asked.file_numbers],
+    "tests": _tests,
     "size": _size,
 }
 

@@ -60,6 +60,13 @@ def test_shipped_profiles_are_found_and_name_the_same_keys_as_ever(
     assert shipped.open(drafter).identity == identity
 
 
+def test_tests_count_for_less_unless_users_are_asked_for() -> None:
+    profile = shipped_profile(QWEN)
+    assert profile is not None
+    tests = profile.fusion["kinds"]["tests"]
+    assert tests["one"] < 0 < tests["one"] + tests["uses"]
+
+
 def test_every_shipped_profile_is_whole() -> None:
     fingerprints: list[str] = []
     for folder in shipped_folders():

@@ -88,8 +88,14 @@ SEARCHED = {
 }
 
 
-def test_the_first_place_is_that_of_a_rule(tmp_path: Path) -> None:
-    assert first_places(Question("--backoff"), written(SEARCHED, tmp_path)).spans[0].name == "again"
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("retry backoff", "wait"), ("tests of retry backoff", "test_retry_backoff"), ("--backoff", "again")],
+)
+def test_the_first_place_is_that_of_a_rule_or_in_code_unless_tests_are_asked_for(
+    tmp_path: Path, text: str, name: str
+) -> None:
+    assert first_places(Question(text), written(SEARCHED, tmp_path)).spans[0].name == name
 
 
 def test_what_has_no_keys_is_never_kept(assistant: Assistant, root: Path, drafter: Words) -> None:
