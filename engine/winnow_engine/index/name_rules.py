@@ -75,7 +75,7 @@ _GENERATED = _words("*.map *_pb2.py *_pb2.pyi *_pb2_grpc.py *.pb.go *.pb.cc *.pb
 _MINIFIED = ("*.min.js", "*.min.mjs", "*.min.css")
 
 _NOT_IN_MODULE = re.compile(r"(?:/(?:__init__|mod|index))?(?:\.\w+)?$")
-_TEST = re.compile(r"((^|[/._-])(?i:tests?|specs?|testing|bench(marks?)?|examples?)|\wTests?)([/._-]|$)")
+_TEST = re.compile(r"((^|[/._-])(?i:tests?|specs?|testing|bench(marks?)?|examples?)|\wTests?)([/._-]|$)|\.t$")
 
 _RULES = (
     ("version control", (".git",)),  # in a worktree it is a file

@@ -341,6 +341,6 @@ def test_a_root_that_is_no_directory_is_an_error(root: Path, name: str) -> None:
 
 
 def test_a_path_says_that_it_is_of_tests() -> None:
-    tests = "tests/a.py spec/a.rb a_test.go src/jvmTest/A.kt src/ATest.java Shop.UnitTests/A.cs Examples/a.swift"
-    others = "src/latest.py src/Contest.java src/attest/a.c src/TypeSpec.java src/Testament.kt"
+    tests = "tests/a.py spec/a.rb a_test.go src/jvmTest/A.kt src/ATest.java Shop.UnitTests/A.cs Examples/a.swift t/a.t"
+    others = "src/a.ts src/latest.py src/Contest.java src/attest/a.c src/TypeSpec.java src/Testament.kt"
     assert [path for path in f"{tests} {others}".split() if is_test(path)] == tests.split()
