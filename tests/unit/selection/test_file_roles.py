@@ -45,6 +45,7 @@ PATHS = """.circleci/config.yml .prettierrc.json .github/workflows/ci.yml .githu
         ("order workflow settings", ""),
         ("user settings", ""),
         ("test files", ""),
+        ("dark files", ""),
         ("settings", ""),
         ("dark mode", ""),
         ("docker-compose yml", "docker-compose.yml"),
