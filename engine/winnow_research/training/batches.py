@@ -41,11 +41,19 @@ class Mixture:
 class TrainingBatch:
     """Columns are units, or parts of units that are cut by a segment's end. Rows are questions."""
 
+    data: Dataset
+    bare: NDArray[np.bool_]  # [units of the data]: whether a unit is shown without the lines that questions quote
     segments: tuple[Segment, ...]
     column_tokens: Int64  # [columns]: tokens, in the order of the segments' rows
-    questions: tuple[Int32, ...]
+    unit_of: Int64  # [columns]
+    asked: tuple[int, ...]  # questions of the data
     positives: NDArray[np.int64]  # [2, pairs]: (row, column) of what answers
     ignored: NDArray[np.int64]  # [2, pairs]: (row, column) of what neither answers nor misleads
+
+    @property
+    def questions(self) -> list[Int32]:
+        """The tokens of the questions."""
+        return [self.data.questions[question] for question in self.asked]
 
 
 class Epoch:
@@ -71,7 +79,7 @@ class Epoch:
         segments, columns, unit_of = segments_of(data, self._groups[index], self._bare)
         found = (question for unit in np.unique(unit_of).tolist() for question in self._asked.get(unit, ()))
         questions = choose(data, list(dict.fromkeys(found)), self._mixture, rng)
-        return batch_of(data, segments, columns, unit_of, questions)
+        return batch_of(data, self._bare, segments, columns, unit_of, questions)
 
     def _askable(self, files: Sequence[int]) -> bool:
         starts = self._data.file_units
@@ -192,11 +200,16 @@ def choose(data: Dataset, candidates: list[int], mixture: Mixture, rng: Generato
 
 
 def batch_of(
-    data: Dataset, segments: Iterable[Segment], column_tokens: Int64, unit_of: Int64, questions: list[int]
+    data: Dataset,
+    bare: NDArray[np.bool_],
+    segments: Iterable[Segment],
+    column_tokens: Int64,
+    unit_of: Int64,
+    questions: list[int],
 ) -> TrainingBatch:
     """The batch that asks these questions about segments, whose columns belong to the units `unit_of`."""
-    texts = tuple(data.questions[question] for question in questions)
-    return TrainingBatch(tuple(segments), column_tokens, texts, *_pairs(data, questions, unit_of))
+    pairs = _pairs(data, questions, unit_of)
+    return TrainingBatch(data, bare, tuple(segments), column_tokens, unit_of, tuple(questions), *pairs)
 
 
 def _pairs(data: Dataset, questions: list[int], unit_of: Int64) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -22,6 +22,7 @@ from winnow_research.training.drafter import TrainableDrafter
 from winnow_research.training.heads import HEADS, loss_of
 from winnow_research.training.processes import device_of_process, team
 from winnow_research.training.schedule import cosine, set_rates
+from winnow_research.training.teacher import Teacher
 from winnow_research.training.written_batches import WrittenEpoch
 
 _WARM_UP = 60  # steps
@@ -29,6 +30,8 @@ _WRITTEN_WARM_UP = 25
 _HEADS_FASTER = 2.0
 _SCALE_FASTER = 10.0
 _CLIP = 1.0
+_TAUGHT = 0.5  # how much golds count beside a teacher
+_ALSO_EVERY = 4  # batches
 _START = 0  # the seed of the weights before the first step
 
 
@@ -38,7 +41,8 @@ class TrainingRecipe:
 
     A step adds up the gradients of `accumulate` batches, which several processes may share. The seed decides the
     batches. The initial weights are always the same, without which heads could not be averaged (`mean.py`), or those of
-    the adapter whose identity is `start`.
+    the adapter whose identity is `start`. One batch in four is of another data set, of the mixture `also`. `teacher`
+    names the reranker that teaches.
     """
 
     steps: int = 960
@@ -50,6 +54,8 @@ class TrainingRecipe:
     mixture: Mixture = field(default_factory=Mixture)
     recomputed: int = 0
     start: str = ""
+    also: Mixture | None = None
+    teacher: str = ""
 
     def after(self, adapter: AdapterProfile) -> TrainingRecipe:
         """The recipe to train an adapter further: of its layers and rank."""
@@ -75,17 +81,25 @@ def train(
     checkpoint: Path | None = None,
     every: int = 200,
     start: Path | None = None,
+    also: Dataset | None = None,
+    teacher: tuple[Path, Path] | None = None,
 ) -> None:
     """Train on this process's device and write the adapter `out`. Equal recipes on equal machines give equal files.
 
-    With an adapter to `start` from, the recipe is one `after` it. Raises TrainingError for a checkpoint of another
-    recipe or an adapter of another scale, and the drafter's errors.
+    With an adapter to `start` from, the recipe is one `after` it, and a `teacher`, a reranker and its model, can add to
+    what that adapter says. `also` is the data set of the recipe's `also`. Raises TrainingError for a checkpoint of
+    another recipe or an adapter of another scale, and the errors of models.
     """
     device = device_of_process()
     model = new_model(drafter, data, recipe, device)
+    taught_by = None
     if start is not None:
         model.load(start)
-    trainer = Trainer(model, data, recipe)
+        if teacher is not None:
+            before = new_model(drafter, data, recipe, device)
+            before.load(start)
+            taught_by = Teacher(before, *teacher)
+    trainer = Trainer(model, data, recipe, also, taught_by)
     trainer.run(report, checkpoint, every)
     if trainer.reports:
         model.save(out)
@@ -107,9 +121,16 @@ def new_model(drafter: Path, data: Dataset, recipe: TrainingRecipe, device: torc
 class Trainer:
     """Trains a model step by step. Under `torchrun`, each process takes its share of a step's batches."""
 
-    def __init__(self, model: TrainableDrafter, data: Dataset, recipe: TrainingRecipe) -> None:
+    def __init__(
+        self,
+        model: TrainableDrafter,
+        data: Dataset,
+        recipe: TrainingRecipe,
+        also: Dataset | None = None,
+        teacher: Teacher | None = None,
+    ) -> None:
         """Raises TrainingError if there are more processes than a step has batches."""
-        self._model, self._data, self._recipe = model, data, recipe
+        self._model, self._data, self._recipe, self._also, self._teacher = model, data, recipe, also, teacher
         self._team = team()
         self._share = self._team.share(recipe.accumulate)
         self._optimiser = _optimiser(model, recipe.learning_rate)
@@ -144,7 +165,7 @@ class Trainer:
     def _batches(self) -> Iterator[TrainingBatch]:
         """The batches of this process, from the next step on."""
         first = self._done * self._recipe.accumulate
-        for number, build in enumerate(_batches(self._data, self._recipe)):
+        for number, build in enumerate(_batches(self._data, self._recipe, self._also)):
             if number >= first and number % self._recipe.accumulate in self._share:
                 yield build()
 
@@ -173,7 +194,10 @@ class Trainer:
         units = self._model.units(batch.segments, batch.column_tokens)
         scores = self._model.heads(units, self._model.questions(batch.questions))
         losses = [loss_of(each, positives, ignored) for each in scores]
-        (torch.stack(losses).sum() / self._recipe.accumulate).backward()
+        total = torch.stack(losses).sum()
+        if self._teacher is not None:
+            total = _TAUGHT * total + self._teacher.divergence(batch, scores)
+        (total / self._recipe.accumulate).backward()
         return torch.stack([*losses, *(_first(each, positives, ignored) for each in scores)]).detach()
 
     def _save(self, path: Path) -> None:
@@ -195,11 +219,24 @@ def _reported(step: int, results: Tensor, seconds: float) -> Step:
     )
 
 
-def _batches(data: Dataset, recipe: TrainingRecipe) -> Iterator[Callable[[], TrainingBatch]]:
-    """A function for each batch that builds it, epoch after epoch."""
-    kind = WrittenEpoch if "written" in recipe.mixture.turns else Epoch
+def _batches(
+    data: Dataset, recipe: TrainingRecipe, also: Dataset | None = None
+) -> Iterator[Callable[[], TrainingBatch]]:
+    """A function for each batch that builds it, one in four of `also`."""
+    batches = _of(data, recipe.mixture, recipe.seed)
+    if also is None or recipe.also is None:
+        yield from batches
+        return
+    others = _of(also, recipe.also, recipe.seed)
+    for number in count(1):
+        yield next(batches if number % _ALSO_EVERY else others)
+
+
+def _of(data: Dataset, mixture: Mixture, seed: int) -> Iterator[Callable[[], TrainingBatch]]:
+    """A function for each batch of a data set, epoch after epoch."""
+    kind = WrittenEpoch if "written" in mixture.turns else Epoch
     for number in count():
-        epoch = kind(data, recipe.mixture, recipe.seed, number)
+        epoch = kind(data, mixture, seed, number)
         if not len(epoch):
             raise TrainingError("the data set is smaller than one batch: prepare it from more projects")
         yield from (partial(epoch.batch, index) for index in range(len(epoch)))

@@ -39,9 +39,9 @@ class WrittenEpoch:
         golds = {question: data.golds[question] for question in np.flatnonzero(np.isin(data.kind_of, kinds)).tolist()}
         share = np.full(len(data.units), mixture.bare_share)
         share[[gold for units in golds.values() for gold in units]] = _BARE_SHARE
-        bare = (np.diff(data.bare.offsets) > 0) & (rng.random(len(data.units)) < share)
-        self._asked = questions_by_unit(data, bare)
-        self._segments, self._column_tokens, self._unit_of = segments_of(data, range(len(data.headers)), bare)
+        self._bare = (np.diff(data.bare.offsets) > 0) & (rng.random(len(data.units)) < share)
+        self._asked = questions_by_unit(data, self._bare)
+        self._segments, self._column_tokens, self._unit_of = segments_of(data, range(len(data.headers)), self._bare)
         self._segment_of = np.repeat(np.arange(len(self._segments)), [len(one.units) for one in self._segments])
         self._file_of = np.array([segment.file for segment in self._segments])
         self._tokens = np.array([len(segment) for segment in self._segments])
@@ -60,7 +60,7 @@ class WrittenEpoch:
         found = dict.fromkeys(one for unit in np.unique(unit_of).tolist() for one in self._asked.get(unit, ()))
         questions = self._chosen(found, set(group), np.random.default_rng([*self._seed, index]))
         segments = [self._segments[number] for number in group]
-        return batch_of(self._data, segments, self._column_tokens[columns], unit_of, questions)
+        return batch_of(self._data, self._bare, segments, self._column_tokens[columns], unit_of, questions)
 
     def _chosen(self, found: Collection[int], group: set[int], rng: Generator) -> list[int]:
         """One turn of each of `_KINDS`, and as many questions of the others as written ones."""

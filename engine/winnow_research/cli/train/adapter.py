@@ -30,6 +30,9 @@ _profile_option = click.option(
 @turns_option
 @click.option("--learning-rate", type=click.FloatRange(0, min_open=True), help="The highest [the recipe's].")
 @click.option("--from", "start", type=DATA, help="An adapter to train further, instead of a new one.")
+@click.option("--also", type=DATA, help="A data set that one batch in four is of.")
+@click.option("--teacher", type=DATA, help="A reranker that teaches the adapter named by --from.")
+@click.option("--model", help="Whose layers the teacher has [the drafter].")
 @click.option(
     "--recompute",
     type=click.IntRange(0),
@@ -51,6 +54,9 @@ def run(
     turns: tuple[str, ...],
     learning_rate: float | None,
     start: Path | None,
+    also: Path | None,
+    teacher: Path | None,
+    model: str | None,
     recompute: int,
     checkpoint: Path | None,
     every: int,
@@ -62,11 +68,22 @@ def run(
     from winnow_engine.encoder.adapter import AdapterProfile
     from winnow_research.training import trainer
 
+    if teacher is not None and start is None:
+        raise click.UsageError("--teacher needs --from: it adds to what an adapter says")
     file, dataset = locate(drafter), Dataset.load(data)
+    other = None if also is None else Dataset.load(also)
     given: dict[str, Any] = {"steps": steps, "learning_rate": learning_rate, "recomputed": recompute or None}
     recipe = trainer.TrainingRecipe(seed=seed, **{name: value for name, value in given.items() if value is not None})
-    turned = {**recipe.mixture.turns, **turns_of(turns, dataset)}
-    recipe = replace(recipe, mixture=replace(recipe.mixture, turns=turned))
+    chosen = turns_of(turns, (*dataset.kinds, *(other.kinds if other else ())))
+    own = {kind: number for kind, number in chosen.items() if kind in dataset.kinds}
+    recipe = replace(recipe, mixture=replace(recipe.mixture, turns={**recipe.mixture.turns, **own}))
+    if other:
+        others = {kind: number for kind, number in chosen.items() if kind not in own}
+        recipe = replace(recipe, also=replace(recipe.mixture, turns=others))
+    taught_by = None
+    if teacher is not None:
+        taught_by = teacher, locate(model or drafter)
+        recipe = replace(recipe, teacher=_digest(teacher))
     if start is not None:
         recipe = recipe.after(AdapterProfile(start))
     losses = []
@@ -76,10 +93,11 @@ def run(
         if step.step % 20 == 0 or step.step == recipe.steps:
             click.echo(f"step {step.step} of {recipe.steps}: loss {step.loss}, answer first {step.first}", err=True)
 
-    trainer.train(file, dataset, recipe, out, report, checkpoint, every, start)
+    trainer.train(file, dataset, recipe, out, report, checkpoint, every, start, other, taught_by)
     if not losses:
         return  # one of torchrun's other processes
-    record = {"recipe": asdict(recipe), "data": hashlib.sha256(data.read_bytes()).hexdigest(), "steps": losses}
+    digests = [_digest(one) for one in (data, also) if one is not None]
+    record = {"recipe": asdict(recipe), "data": digests, "steps": losses}
     out.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n", "utf-8")
     _write_profile(profile, out, file)
 
@@ -97,6 +115,10 @@ def mean(out: Path, adapters: tuple[Path, ...], profile: Path | None, drafter: s
     click.echo(f"{out}: the mean of {len(adapters)}; its rank holds {held:.1%} of it")
     if profile is not None:
         _write_profile(profile, out, locate(drafter))
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def _write_profile(folder: Path | None, adapter: Path, drafter: Path) -> None:

@@ -60,7 +60,7 @@ def reranker(
     recipe = RerankerRecipe(seed=seed, **{name: value for name, value in given.items() if value is not None})
     dataset = Dataset.load(data)
     lists = ListRecipe(projects=projects, seed=seed) if asked is None else ListRecipe(asked, projects, seed=seed)
-    lists = replace(lists, turns={**lists.turns, **turns_of(turns, dataset)})
+    lists = replace(lists, turns={**lists.turns, **turns_of(turns, dataset.kinds)})
     train_reranker(
         locate(drafter),
         dataset,

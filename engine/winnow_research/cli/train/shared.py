@@ -10,7 +10,6 @@ import click
 
 from winnow_engine.core import Progress
 from winnow_research.errors import TrainingError
-from winnow_research.training.dataset import Dataset
 
 DATA = click.Path(path_type=Path, dir_okay=False)
 """The type of an argument that is a file to read or write."""
@@ -39,12 +38,12 @@ def say(report: Progress) -> None:
         click.echo(f"{report.stage}: {report.done} of {report.total or 'some'}", err=True)
 
 
-def turns_of(given: Sequence[str], data: Dataset) -> dict[str, int]:
-    """What `turns_option` was given, by kind. BadParameter for something that is not a kind of the data."""
+def turns_of(given: Sequence[str], kinds: Sequence[str]) -> dict[str, int]:
+    """What `turns_option` was given, by kind. BadParameter for something that is none of the kinds."""
     found = {}
     for one in given:
         kind, _, number = one.partition("=")
-        if kind not in data.kinds or not number.isdecimal() or not int(number):
-            raise click.BadParameter(f"{one}: wanted KIND=N, a kind of {', '.join(data.kinds)}", param_hint="--turns")
+        if kind not in kinds or not number.isdecimal() or not int(number):
+            raise click.BadParameter(f"{one}: wanted KIND=N, a kind of {', '.join(kinds)}", param_hint="--turns")
         found[kind] = int(number)
     return found
