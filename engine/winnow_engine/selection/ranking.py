@@ -29,12 +29,13 @@ _FIRST = np.float32(1000.0)  # log-odds by which the definition that is asked fo
 
 
 def without_unlikely_cursor(question: Question, workspace: Workspace, scores: FusedScores) -> Question:
-    """The question, without a cursor whose code neither the words point at nor the scores, where other code answers."""
+    """The question, without a cursor whose code neither words nor scores mean, where other code is likely to answer."""
     cursor = question.cursor
     if cursor is None or cursor.start_line < cursor.end_line or question.is_about_cursor or question.changes:
         return question
-    meant = scores.log_odds < _ANSWERED or scores.total[workspace.unit_at(cursor.path, cursor.start_line)] > 0
-    return question if meant else replace(question, cursor=None, code=None)
+    number = workspace.unit_at(cursor.path, cursor.start_line)
+    meant = scores.total[number] > 0 or f"`{workspace.units[number][1].name}`" in question.text
+    return question if meant or scores.log_odds < _ANSWERED else replace(question, cursor=None, code=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Folder
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.prompting.places import with_places
-from winnow_engine.question import Question
+from winnow_engine.question import Cursor, Question
 from winnow_engine.selection.definitions import defining
 from winnow_engine.selection.fusion import FusedScores
 from winnow_engine.selection.order import by_files, with_rules
-from winnow_engine.selection.ranking import Ranked
+from winnow_engine.selection.ranking import Ranked, without_unlikely_cursor
 from winnow_engine.selection.scoring_input import Matches
 from winnow_engine.storage.store import Store
 
@@ -388,6 +388,14 @@ def test_a_long_definition_leaves_room_for_what_else_is_asked(workspace: Workspa
     nothing: Any = None
     ranked = Ranked(question, workspace, nothing, tokens, with_rules(question, workspace, scores), nothing)
     assert (int(ranked.worth.argmax()) == unit) is first
+
+
+def test_the_function_at_the_cursor_counts_where_it_is_named(workspace: Workspace) -> None:
+    total = np.full(len(workspace.units), -3, np.float32)
+    scores = FusedScores(total, {}, 3.0, np.arange(len(total)), np.ones(1, np.float32))
+    for name in ("refill", "take"):
+        question = Question(f"How is `{name}` used?", Cursor("pool/other.py", 6, 6))
+        assert (without_unlikely_cursor(question, workspace, scores) == question) is (name == "refill")
 
 
 @pytest.mark.parametrize("line", [30, 101])
