@@ -51,7 +51,7 @@ _WHOLE = rf"{_PROJECT}|pro[jy]e[ck]t|dépôt|repositor|проект|репози
 _POINTING = re.compile(
     r"(?i)(?:\b(?:here|this|these|selected|selection|what it|hier|dies(?:e[mnrs]?)?|markiert\w*|aquí|est[aeo]s?"
     r"|seleccionad\w+|ici|ceci|ce(?:t|tte)? (?:code|fonction|méthode|classe|fichier|bloc|ligne)|sélectionn\w+"
-    r"|здесь|эт[аоиу]|этот|этой|этого|выделен\w+)\b|この|これ|这个|这段|这里|這個|這段|這裡|选中|選択)"
+    r"|здесь|эт[аоиу]|этот|этой|этого|выделен\w+)\b|この|これ|这个|这段|这里|這個|這段|這裡|选中|選択|\A\W*explain\W*\Z)"
     rf"(?!\s*(?:{_WHOLE}))"
 )
 # "this function" and "what does this do" mean the cursor whatever else is named; "this field" and "here" may not.

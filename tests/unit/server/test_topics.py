@@ -16,7 +16,7 @@ def test_every_topic_names_the_symbol_or_the_selection(topic: Topic) -> None:
 @pytest.mark.parametrize(
     ("text", "about"),
     [
-        ("Explain this code.", True),
+        ("explain", True),
         ("What happens here?", True),
         ("Who uses the selected code?", True),
         ("Why are these three needed?", True),
