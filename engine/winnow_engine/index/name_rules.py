@@ -76,6 +76,7 @@ _MINIFIED = ("*.min.js", "*.min.mjs", "*.min.css")
 
 _NOT_IN_MODULE = re.compile(r"(?:/(?:__init__|mod|index))?(?:\.\w+)?$")
 _TEST = re.compile(r"((^|[/._-])(?i:tests?|specs?|testing|bench(marks?)?|examples?)|\wTests?)([/._-]|$)|\.t$")
+_TEST_WORDS = re.compile(r"\b(?:tests?|testing|specs?|bench(?:marks?)?|examples?)\b", re.IGNORECASE)
 
 _RULES = (
     ("version control", (".git",)),  # in a worktree it is a file
@@ -149,6 +150,11 @@ def _secret(name: str, parent: str) -> str | None:
 def is_test(path: str) -> bool:
     """True for a path where tests and examples lie, or that is named so."""
     return _TEST.search(path) is not None
+
+
+def names_tests(text: str) -> bool:
+    """True if words of a text name tests, examples or benchmarks."""
+    return _TEST_WORDS.search(text) is not None
 
 
 def module_of(path: str) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import UnitKind
+from winnow_engine.index.name_rules import names_tests
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.candidates import best
 from winnow_engine.selection.overview_words import says_nothing_else
@@ -76,13 +77,17 @@ def having_literal(text: str, workspace: Workspace) -> list[int]:
 
 
 def having_message(text: str, workspace: Workspace) -> list[int]:
-    """The units of code with the strings that most of a text is made of, whatever stands between them, at most four."""
+    """The units of code with the strings that most of a text is made of, whatever stands between them, at most four.
+
+    Tests have at least four words of it, or are named.
+    """
     said = _WORD.findall(_PLACEHOLDER.sub(" ", text.lower()))
     if _QUESTION.match(text) or len(said) < (2 if _FILLED.search(text) else _FEWEST_WORDS):
         return []
     likely = _outside_prose(np.sort(best(workspace.lexical.score(text), _MOST_LIKELY)), workspace).tolist()
     counts = {unit: count for unit, code in _codes(likely, workspace) if (count := _told(code, said))}
-    found = outside_tests([*counts], workspace) or [*counts]
+    least = 0 if names_tests(text) else _FEWEST_WORDS
+    found = outside_tests([*counts], workspace) or [unit for unit in counts if counts[unit] >= least]
     most = max((counts[unit] for unit in found), default=0)
     return _few([unit for unit in found if counts[unit] == most])
 

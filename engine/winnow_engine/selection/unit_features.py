@@ -6,13 +6,13 @@ titles, paths) stay as they are, at most 2. Kinds of unit (imports, prose) are 0
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import Scores, UnitKind
+from winnow_engine.index.name_rules import names_tests
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.candidates import best, highest, united
 from winnow_engine.selection.scoring_input import Links, Moments, ScoringInput
@@ -22,7 +22,6 @@ _LEADERS = 24  # units whose files, users and used definitions score higher
 _WORDS_SCALE = 0.1  # BM25 of a name or path is of the order of 10
 _USUAL_BYTES = 400
 _EACH = np.ones(1, np.float32)
-_ASKS_FOR_TESTS = re.compile(r"\b(?:tests?|testing|specs?|bench(?:marks?)?|examples?)\b", re.IGNORECASE)
 _HEADERS = (UnitKind.CLASS_HEADER, UnitKind.TOP_LEVEL)
 
 
@@ -113,7 +112,7 @@ def _headers(asked: ScoringInput) -> Scores:
 def _tests(asked: ScoringInput) -> Scores:
     """1 for units of tests, examples and benchmarks; -0.5 where the question's words ask for these."""
     are_tests = asked.workspace.file_table.are_tests.astype(np.float32)[asked.file_numbers]
-    return are_tests * np.float32(-0.5 if _ASKS_FOR_TESTS.search(asked.text) else 1)
+    return are_tests * np.float32(-0.5 if names_tests(asked.text) else 1)
 
 
 _FEATURES: dict[str, Callable[[ScoringInput], Scores]] = {

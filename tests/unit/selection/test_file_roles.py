@@ -13,7 +13,7 @@ PATHS = """.circleci/config.yml .prettierrc.json .github/workflows/ci.yml .githu
     .rubocop_todo.yml CHANGES Makefile docs/dark-mode.md docker-compose.yml docker/Dockerfile docker/dockerfile.dev
     eslint.config.js i18n/user.json misc/bash-completion mkdocs.yml pages/[...all].json queries/dockerfile.scm
     src/changes.py src/order_workflow.py src/parser.py src/themes/dark.css src/workflow.py test/Dockerfile
-    tests/mkdocs.yml"""
+    tests/disk_full.rb tests/mkdocs.yml"""
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,9 @@ PATHS = """.circleci/config.yml .prettierrc.json .github/workflows/ci.yml .githu
         ("user settings", ""),
         ("test files", ""),
         ("dark files", ""),
+        ("disk full", ""),
+        ("disk full rb", ""),
+        ("tests disk full", "tests/disk_full.rb"),
         ("settings", ""),
         ("dark mode", ""),
         ("docker-compose yml", "docker-compose.yml"),

@@ -27,7 +27,8 @@ FILES = {
     "docs/usage.md": "# Usage\n\n`--dry-run`, SHOP_HOME: line 5 is not closed\n",
     "app.json": '{"env": {"SHOP_HOME": "x", "SHOP_ONLY": 1}}\n',
     "tests/test_cli.py": 'def test_cli():\n    run("--dry-run", "SHOP_HOME", "SHOP_TEST")\n'
-    '    assert told() == "line 5 is not closed, in all"\n',
+    '    assert told() == "line 5 is not closed, in all"\n'
+    '    told("the shop is told nothing else", "when told nothing")\n',
 }
 
 
@@ -57,6 +58,9 @@ FILES = {
         ("line %d is not closed", "lines.py:read"),
         ("Line 17 is not closed.", "lines.py:read"),
         ("line 5 is not closed, in all", "lines.py:read"),
+        ("error when told nothing", ""),
+        ("test when told nothing", "test_cli.py:test_cli"),
+        ("the shop is told nothing else", "test_cli.py:test_cli"),
         ("'line 17 is not closed'", "lines.py:read"),
         ('Don\'t know what "Pool" means here', "lines.py:find"),
         ("Error: don't know what shop.Pool means here", "lines.py:find"),
