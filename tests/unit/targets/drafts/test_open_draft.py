@@ -38,7 +38,6 @@ def test_drafts_by_name(tiny_llama: Path, draft: str) -> None:
     answer = ask(tiny_llama, draft)
     assert answer.draft == draft
     assert answer.text == ask(tiny_llama, "off").text
-    assert answer.rounds + answer.accepted_tokens == answer.decode_tokens - 1
 
 
 def test_a_model_that_drafts_for_itself_is_always_right(tiny_llama: Path, tmp_path: Path) -> None:
@@ -67,7 +66,6 @@ def test_a_target_that_keeps_past_states_is_drafted_for(
     answer = ask(tiny_qwen35, wanted)
     assert answer.draft == (wanted.name if isinstance(wanted, Path) else draft)
     assert answer.text == ask(tiny_qwen35, "off").text
-    assert answer.rounds + answer.accepted_tokens == answer.decode_tokens - 1
 
 
 @pytest.mark.parametrize("draft", ["auto", "lookup"])
