@@ -18,7 +18,7 @@ from winnow_engine.untrusted import read_json
 
 CONTENTS = "winnow-index.json"
 MOST_BYTES = 16 << 20  # no list of contents is longer
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)

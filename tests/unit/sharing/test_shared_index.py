@@ -180,7 +180,7 @@ def _with_places(out: Path, places: np.ndarray) -> None:
         (_flip, "half copied, or was changed"),
         (_no_file, "cannot be read: No such file"),
         (lambda out: (out / CONTENTS).unlink(), "winnow-index.json cannot be read"),
-        (lambda out: _replace(out, b'"format": 1', b'"format": 2'), "it has format 2, and this Winnow reads 1"),
+        (lambda out: _replace(out, b'"format": 2', b'"format": 3'), "it has format 3, and this Winnow reads 2"),
         (_no_json, "is malformed"),
         (lambda out: (out / CONTENTS).write_text("[" * 100_000), "is malformed"),
         (lambda out: _with_places(out, np.array([0.5, 8.5])), "its table is malformed"),
