@@ -105,7 +105,7 @@ def test_the_command_comes_closer_to_the_teacher(
     result = CliRunner().invoke(command, [*arguments, "--steps", "40"], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     record = json.loads(out.with_suffix(".json").read_text())
-    assert record["recipe"]["also"]["turns"] == {"written": 4}
+    assert record["recipe"]["mixture"]["turns"]["written"] == 4
     assert len(record["recipe"]["teacher"]) == 64
     assert len(record["data"]) == 2
     after = new_model(drafter, data, TrainingRecipe(layers=2, rank=4), CPU)

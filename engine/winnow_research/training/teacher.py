@@ -35,11 +35,11 @@ _NONE = -1e4  # a logarithm
 
 @dataclass(frozen=True)
 class _Read:
-    """What is read for a question, in ascending order of the units: their columns, and whether they are golds."""
+    """What is read for a question of a batch."""
 
     row: int
     segments: tuple[RerankerSegment, ...]
-    columns: Int64
+    columns: Int64  # of the units, in the order in which they are read
 
 
 class Teacher:

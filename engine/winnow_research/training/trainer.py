@@ -41,8 +41,7 @@ class TrainingRecipe:
 
     A step adds up the gradients of `accumulate` batches, which several processes may share. The seed decides the
     batches. The initial weights are always the same, without which heads could not be averaged (`mean.py`), or those of
-    the adapter whose identity is `start`. One batch in four is of another data set, of the mixture `also`. `teacher`
-    names the reranker that teaches.
+    the adapter whose identity is `start`. `teacher` is the hash of a reranker that teaches.
     """
 
     steps: int = 960
@@ -54,7 +53,6 @@ class TrainingRecipe:
     mixture: Mixture = field(default_factory=Mixture)
     recomputed: int = 0
     start: str = ""
-    also: Mixture | None = None
     teacher: str = ""
 
     def after(self, adapter: AdapterProfile) -> TrainingRecipe:
@@ -87,7 +85,7 @@ def train(
     """Train on this process's device and write the adapter `out`. Equal recipes on equal machines give equal files.
 
     With an adapter to `start` from, the recipe is one `after` it, and a `teacher`, a reranker and its model, can add to
-    what that adapter says. `also` is the data set of the recipe's `also`. Raises TrainingError for a checkpoint of
+    what that adapter says. One batch in four is of the data set `also`. Raises TrainingError for a checkpoint of
     another recipe or an adapter of another scale, and the errors of models.
     """
     device = device_of_process()
@@ -223,20 +221,20 @@ def _batches(
     data: Dataset, recipe: TrainingRecipe, also: Dataset | None = None
 ) -> Iterator[Callable[[], TrainingBatch]]:
     """A function for each batch that builds it, one in four of `also`."""
-    batches = _of(data, recipe.mixture, recipe.seed)
-    if also is None or recipe.also is None:
+    batches = _of(data, recipe)
+    if also is None:
         yield from batches
         return
-    others = _of(also, recipe.also, recipe.seed)
+    others = _of(also, recipe)
     for number in count(1):
         yield next(batches if number % _ALSO_EVERY else others)
 
 
-def _of(data: Dataset, mixture: Mixture, seed: int) -> Iterator[Callable[[], TrainingBatch]]:
+def _of(data: Dataset, recipe: TrainingRecipe) -> Iterator[Callable[[], TrainingBatch]]:
     """A function for each batch of a data set, epoch after epoch."""
-    kind = WrittenEpoch if "written" in mixture.turns else Epoch
+    kind = WrittenEpoch if "written" in recipe.mixture.turns and "written" in data.kinds else Epoch
     for number in count():
-        epoch = kind(data, mixture, seed, number)
+        epoch = kind(data, recipe.mixture, recipe.seed, number)
         if not len(epoch):
             raise TrainingError("the data set is smaller than one batch: prepare it from more projects")
         yield from (partial(epoch.batch, index) for index in range(len(epoch)))

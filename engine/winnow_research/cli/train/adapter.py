@@ -31,8 +31,12 @@ _profile_option = click.option(
 @click.option("--learning-rate", type=click.FloatRange(0, min_open=True), help="The highest [the recipe's].")
 @click.option("--from", "start", type=DATA, help="An adapter to train further, instead of a new one.")
 @click.option("--also", type=DATA, help="A data set that one batch in four is of.")
-@click.option("--teacher", type=DATA, help="A reranker that teaches the adapter named by --from.")
-@click.option("--model", help="Whose layers the teacher has [the drafter].")
+@click.option(
+    "--teacher",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="A reranker that teaches the adapter named by --from.",
+)
+@click.option("--model", help="The model whose layers the teacher has [the drafter].")
 @click.option(
     "--recompute",
     type=click.IntRange(0),
@@ -74,12 +78,8 @@ def run(
     other = None if also is None else Dataset.load(also)
     given: dict[str, Any] = {"steps": steps, "learning_rate": learning_rate, "recomputed": recompute or None}
     recipe = trainer.TrainingRecipe(seed=seed, **{name: value for name, value in given.items() if value is not None})
-    chosen = turns_of(turns, (*dataset.kinds, *(other.kinds if other else ())))
-    own = {kind: number for kind, number in chosen.items() if kind in dataset.kinds}
-    recipe = replace(recipe, mixture=replace(recipe.mixture, turns={**recipe.mixture.turns, **own}))
-    if other:
-        others = {kind: number for kind, number in chosen.items() if kind not in own}
-        recipe = replace(recipe, also=replace(recipe.mixture, turns=others))
+    turned = {**recipe.mixture.turns, **turns_of(turns, (*dataset.kinds, *(other.kinds if other else ())))}
+    recipe = replace(recipe, mixture=replace(recipe.mixture, turns=turned))
     taught_by = None
     if teacher is not None:
         taught_by = teacher, locate(model or drafter)
