@@ -43,6 +43,7 @@ _WEIGHTS = FusionWeights(
         "prose": {"one": -2.3, "documentation": 5.0},
         "headers": {"one": -1.9},
         "tests": {"one": -2.5, "uses": 1.5},
+        "named_tests": {"one": 1.25},
         "size": {"one": 0.4},
         "used": {"one": 0.6},
         "using": {"one": 0.55},

@@ -1,7 +1,7 @@
 """Unit features, on scales that weights can compare.
 
 Dense features (the drafter's scores, words) are deviations from the workspace's mean, at most 6. Sparse ones (names,
-titles, paths) stay as they are, at most 2. Kinds of unit (imports, prose) are 0 or 1.
+titles, paths) stay as they are, at most 2. Kinds of unit (imports, prose, tests) are 0 or 1.
 """
 
 from __future__ import annotations
@@ -109,10 +109,14 @@ def _headers(asked: ScoringInput) -> Scores:
     return _is(*_HEADERS)(asked) * asked.workspace.file_table.define.astype(np.float32)[asked.file_numbers]
 
 
-def _tests(asked: ScoringInput) -> Scores:
-    """1 for units of tests, examples and benchmarks; -0.5 where the question's words ask for these."""
-    are_tests = asked.workspace.file_table.are_tests.astype(np.float32)[asked.file_numbers]
-    return are_tests * np.float32(-0.5 if names_tests(asked.text) else 1)
+def _tests(named: bool) -> Callable[[ScoringInput], Scores]:
+    """1 for units of tests, examples and benchmarks, where words name these, or where none do."""
+
+    def found(asked: ScoringInput) -> Scores:
+        are_tests = asked.workspace.file_table.are_tests & (names_tests(asked.text) == named)
+        return are_tests.astype(np.float32)[asked.file_numbers]
+
+    return found
 
 
 _FEATURES: dict[str, Callable[[ScoringInput], Scores]] = {
@@ -127,7 +131,8 @@ _FEATURES: dict[str, Callable[[ScoringInput], Scores]] = {
     "imports": _is(UnitKind.IMPORTS),
     "prose": _is(UnitKind.SECTION, UnitKind.BLOCK),
     "headers": _headers,
-    "tests": _tests,
+    "tests": _tests(named=False),
+    "named_tests": _tests(named=True),
     "size": _size,
 }
 

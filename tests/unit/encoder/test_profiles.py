@@ -60,11 +60,12 @@ def test_shipped_profiles_are_found_and_name_the_same_keys_as_ever(
     assert shipped.open(drafter).identity == identity
 
 
-def test_tests_count_for_less_unless_users_are_asked_for() -> None:
+def test_tests_count_for_less_unless_they_or_users_are_asked_for() -> None:
     profile = shipped_profile(QWEN)
     assert profile is not None
-    tests = profile.fusion["kinds"]["tests"]
+    tests, named = (profile.fusion["kinds"][name] for name in ("tests", "named_tests"))
     assert tests["one"] < 0 < tests["one"] + tests["uses"]
+    assert named["one"] > 0
 
 
 def test_every_shipped_profile_is_whole() -> None:

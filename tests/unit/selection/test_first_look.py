@@ -90,7 +90,12 @@ SEARCHED = {
 
 @pytest.mark.parametrize(
     ("text", "name"),
-    [("retry backoff", "wait"), ("tests of retry backoff", "test_retry_backoff"), ("--backoff", "again")],
+    [
+        ("retry backoff", "wait"),
+        ("tests of retry backoff", "test_retry_backoff"),
+        ("Which tests call wait?", "test_retry_backoff"),
+        ("--backoff", "again"),
+    ],
 )
 def test_the_first_place_is_that_of_a_rule_or_in_code_unless_tests_are_asked_for(
     tmp_path: Path, text: str, name: str
