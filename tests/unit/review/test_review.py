@@ -39,6 +39,12 @@ GONE = {
     ".rb": "def gone(x)\n  x\nend\n\n",
     ".java": "class gone {\n  int x;\n}\n\n",
 }
+USES = {
+    ".py": "from db import gone\n\ngone()\n",
+    ".js": "const { gone } = require('./db');\n\ngone(1);\n",
+    ".ts": "import { gone } from './db';\n\ngone(1);\n",
+    ".c": '#include "db.h"\n\nint use(int x) {\n  return gone(x);\n}\n',
+}
 
 
 @pytest.fixture(scope="module")
@@ -260,35 +266,29 @@ def test_an_import_leads_to_the_file_that_it_names(
 
 
 @pytest.mark.parametrize(
-    ("origin", "now", "path", "code"),
+    ("suffix", "now", "lines"),
     [
-        ("db.js", "exports.gone = require('./b').a;\n", "app.js", "const { gone } = require('./db');\n\ngone(1);\n"),
-        ("db.js", "module.exports = {\n  gone: 1,\n};\n", "app.js", "const { gone } = require('./db');\n\ngone(1);\n"),
-        ("db.ts", "export { gone } from 'lib';\n", "app.ts", "import { gone } from './db';\n\ngone(1);\n"),
-        ("db.py", "from lib import (\n    a as gone,\n)\n", "app.py", "from db import gone\n\ngone()\n"),
-        ("db.py", "from lib import (\n    a,\n    gone\n)\n", "app.py", "from db import gone\n\ngone()\n"),
-        ("db.py", "from lib import a, gone  # noqa: F401\n", "app.py", "from db import gone\n\ngone()\n"),
-        ("db.ts", "export {\n  b as gone\n} from './b';\n", "app.ts", "import { gone } from './db';\n\ngone(1);\n"),
-        ("db.py", "(a, *gone) = 1, 2\n", "app.py", "from db import gone\n\ngone()\n"),
-        ("db.py", "a = gone = print\n", "app.py", "from db import gone\n\ngone()\n"),
-        ("db.c", "int gone(int x);\n", "use.c", '#include "db.h"\n\nint use(int x) {\n  return gone(x);\n}\n'),
+        (".js", "exports.gone = require('./b').a;\n", []),
+        (".js", "module.exports = {\n  gone: 1,\n};\n", []),
+        (".ts", "export { gone } from 'lib';\n", []),
+        (".py", "from lib import (\n    a as gone,\n)\n", []),
+        (".py", "from lib import (\n    a,\n    gone\n)\n", []),
+        (".py", "from lib import a, gone  # noqa: F401\n", []),
+        (".ts", "export {\n  b as gone\n} from './b';\n", []),
+        (".py", "(a, *gone) = 1, 2\n", []),
+        (".py", "a = gone = print\n", []),
+        (".c", "int gone(int x);\n", []),
+        (".py", '# gone()\n"""Replaces: gone, stay\n\nUnlike gone and others x = 2 here\n"""\nx = "gone"\n', [1, 3]),
+        (".py", "def a(gone): ...\n\n\ndef b():\n    old, gone = 3, 4\n    return gone\n", [1, 3]),
+        (".js", "function a(x) {\n  const gone = x > 1;\n}\n\nfunction b(x) {\n  let gone = x > 1;\n}\n", [1]),
+        (".c", "// int gone(int x);\n/*\n * int gone(int x);\n */\nint x; // TODO: gone(x)\nENTRY gone(1);\n", [4]),
     ],
 )
-def test_a_name_that_the_file_of_its_definition_passes_on_is_not_still_used(
-    tmp_path: Path, origin: str, now: str, path: str, code: str
-) -> None:
+def test_a_name_is_passed_on_but_not_by_a_mention(tmp_path: Path, suffix: str, now: str, lines: list[int]) -> None:
     top = git.new(tmp_path / "top")
-    git.commit(top, "one", {origin: GONE[Path(origin).suffix], path: code})
-    git.write(top, {origin: now})
-    assert review_of(top).findings == ()
-
-
-@pytest.mark.parametrize("now", ["# gone()\n", '"""Replaces: gone, stay"""\n', "def a(gone): ...\n", "x = 'gone'\n"])
-def test_a_file_passes_on_no_name_that_it_only_mentions(tmp_path: Path, now: str) -> None:
-    top = git.new(tmp_path / "top")
-    git.commit(top, "one", {"db.py": GONE[".py"], "app.py": "from db import gone\n\ngone()\n"})
-    git.write(top, {"db.py": now})
-    assert [(one.path, one.start_line) for one in review_of(top).findings] == [("app.py", 1), ("app.py", 3)]
+    git.commit(top, "one", {f"db{suffix}": GONE[suffix], f"use{suffix}": USES[suffix]})
+    git.write(top, {f"db{suffix}": now})
+    assert [one.start_line for one in review_of(top).findings] == lines
 
 
 def test_a_removed_name_that_the_language_has_is_not_still_used(tmp_path: Path) -> None:
