@@ -89,7 +89,7 @@ class Ranked:
     def reranked(self) -> Ranked:
         """The same with the scores of the reranker, where there is one. How much to keep does not change."""
         scores = self.rerank and with_rules(self.question, self.workspace, self.rerank())
-        return replace(self, scores=scores, rerank=None) if scores else self
+        return replace(self, scores=scores or self.scores, rerank=None)
 
     @property
     def workspace_tokens(self) -> int:

@@ -1,5 +1,7 @@
 """Questions in a workspace whose index is not complete, with a drafter that counts words."""
 
+import gc
+import weakref
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -199,6 +201,16 @@ def test_a_path_that_does_not_exist_is_told_before_anything_is_encoded(
         with pytest.raises(PositionError, match="m99"):
             assistant.select(Sources((Folder(root),)), question, Budget(60, first_look_tokens=look))
     assert drafter.encoded == []
+
+
+def test_the_last_workspace_is_freed(assistant: Assistant, root: Path, request: pytest.FixtureRequest) -> None:
+    request.addfinalizer(gc.enable)
+    gc.disable()
+    ask(assistant, root, "what is add_tax?")
+    before = weakref.ref(assistant.latest(sources_of(root)))
+    write(root, {"tax.py": "def add_tax(amount):\n    return amount * 3\n"})
+    ask(assistant, root, "what is add_tax?")
+    assert before() is None
 
 
 def test_a_bare_repository_answers_questions_about_its_commits_alone(
