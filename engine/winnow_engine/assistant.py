@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from winnow_engine.core import (
     ignore,
 )
 from winnow_engine.encoder.drafter import Drafter
+from winnow_engine.errors import WorkspaceError
 from winnow_engine.history.question import asked_past, with_past
 from winnow_engine.index.indexing import ReadContext, record_names, restore_records
 from winnow_engine.index.parse_pool import ParsePool, open_parse_pool
@@ -297,6 +299,8 @@ class Assistant:
         if reranker is not None and cache.drafter.place == "resident":  # its GPU may have failed since
             again = clock.stage("rerank")(partial(rerank, asked, scores, own, cache.drafter, reranker, cancellation))
         cancellation.check()
+        with suppress(WorkspaceError):  # the notices say so
+            self._store.save_rest()
         notices = (*self._store.problems, *(question.change.notices if question.change else ()))
         scores = with_rules(question, workspace, scores)
         question = without_unlikely_cursor(question, workspace, scores)

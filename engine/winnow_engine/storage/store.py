@@ -167,7 +167,7 @@ class Store:
         wanted = list(keys)
         asked = [(f"SELECT key FROM record WHERE {where}", values) for where, values in _conditions(namespace, wanted)]
         found = self._do(lambda ask: {key for one in asked for (key,) in ask.execute(*one)})
-        found.update(key for name, key in self._unsaved if name == namespace)
+        found.update(key for key in wanted if (namespace, key) in self._unsaved)
         found.update(self.packs(namespace).known(wanted))  # after the table, because records move from it into packs
         return found.union(*(one.keys(namespace, set(wanted) - found) for one in self._fallbacks.values()))
 
@@ -176,33 +176,34 @@ class Store:
         self.put_many(namespace, {key: record})
 
     def put_many(self, namespace: str, records: Mapping[str, Record]) -> None:
-        """Store records by key, all or none of them. Once this returns, they survive the death of the process.
+        """Store records by key, all or none of them, so that they survive the death of the process.
 
-        Of a full disk `problems` tells: there 64 MB stay in memory, until `save_rest`. WorkspaceError for more.
+        On a full disk they stay in memory, up to 64 MB, and `problems` says so. WorkspaceError for more.
         """
         named = {(namespace, key): record for key, record in records.items()}
 
-        def keep(_: object) -> None:
+        def keep(_: object) -> bool:
             kept = self._unsaved | named
             if sum(array.nbytes for record in kept.values() for array in record.values()) > _MOST_WAITING_BYTES:
                 raise OSError(errno.ENOSPC, "the disk is full")
             self._unsaved = kept
+            return False
 
         self._insert(named, keep)
 
     def save_rest(self) -> None:
-        """Store what has stayed in memory. WorkspaceError if the disk is still full."""
-        if rest := self._unsaved:
-            self._insert(rest)
-            self._unsaved = {name: record for name, record in self._unsaved.items() if name not in rest}
+        """Store the records that stayed in memory. WorkspaceError if the disk is still full."""
+        if self._unsaved:
+            self._insert({}, None)
 
-    def _insert(
-        self, named: Mapping[tuple[str, str], Record], when_full: Callable[[object], object] | None = None
-    ) -> None:
-        packed = {name: _packed(record) for name, record in named.items()}
+    def _insert(self, named: dict[tuple[str, str], Record], when_full: Callable[[object], bool] | None) -> None:
+        """Store records, and those that stayed in memory. `when_full` returns False."""
+        packed = {name: _packed(record) for name, record in (self._unsaved | named).items()}
         rows = [(*name, checksum(data), data) for name, data in packed.items()]
         insert = "INSERT OR REPLACE INTO record (namespace, key, checksum, data) VALUES (?, ?, ?, ?)"
-        self._do(lambda ask: ask.executemany(insert, rows), when_full)
+        if self._do(lambda ask: bool(ask.executemany(insert, rows)), when_full):
+            with self._lock:
+                self._unsaved = {name: record for name, record in self._unsaved.items() if name not in packed}
 
     @contextmanager
     def writer(self, namespace: str) -> Iterator[Writer]:
@@ -348,7 +349,7 @@ def _packed(record: Record) -> bytes:
 def _opened(path: Path) -> tuple[tuple[int, int] | None, sqlite3.Connection]:
     """The file's identity, and the database in it. Only the user may read it: it reveals much of the code.
 
-    If the disk has no room for it, None, and an empty one in memory that is full as well.
+    On a full disk None, and one in memory that takes no records.
     """
     try:
         make_folder(path.parent)

@@ -213,6 +213,17 @@ def test_the_last_workspace_is_freed(assistant: Assistant, root: Path, request: 
     assert before() is None
 
 
+def test_the_notice_of_a_full_disk_goes_once_there_is_room(assistant: Assistant, root: Path) -> None:
+    ask(assistant, root, "what is add_tax?")
+    connection = assistant._store._connection
+    pages = connection.execute("PRAGMA page_count").fetchone()[0]
+    connection.execute(f"PRAGMA max_page_count={pages}")
+    write(root, {"new.py": module(30)})
+    assert "the disk is full" in ask(assistant, root, "what is add_tax?").notices[0]
+    connection.execute("PRAGMA max_page_count=100000")
+    assert not any("the disk is full" in notice for notice in ask(assistant, root, "what is add_tax?").notices)
+
+
 def test_a_bare_repository_answers_questions_about_its_commits_alone(
     assistant: Assistant, root: Path, tmp_path: Path
 ) -> None:
