@@ -218,7 +218,7 @@ class Assistant:
             self._store.save_rest()
             with StreamingEncoder(self.keys, progress, cancellation) as early:
                 workspace = self.read(sources, cancellation, ReadContext(self._parse_pool, early.begin))
-                sources.check_checked_out(workspace.files)
+                sources.refuse_bare(workspace.files)
             self.keys.wait_for(cancellation).of(workspace, progress, cancellation, tuple(sources.open_documents))
             self._store.save_rest()
             return workspace
@@ -276,7 +276,7 @@ class Assistant:
             past = asked_past(question, sources, workspace, cancellation)
             changes = None if past else asked_changes(question, sources, workspace, cancellation)
             if question.changes is None:
-                sources.check_checked_out(workspace.files)
+                sources.refuse_bare(workspace.files)
         if on_kept and not past and changes is None and self._encoders.lack(workspace):
             on_kept(first_places(question, workspace))
         with clock.stage("load_drafter"):

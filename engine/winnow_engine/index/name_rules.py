@@ -32,9 +32,6 @@ _MARKERS = {
 }
 BARE = "version control: a bare repository"
 _GIT_DIRECTORY = frozenset(("HEAD", "objects", "refs"))
-GITS_OWN = _GIT_DIRECTORY.union(
-    _words("FETCH_HEAD ORIG_HEAD branches config description hooks info lfs logs modules packed-refs shallow worktrees")
-)
 _SECRETS = _words(
     """.env .env.* *.env .envrc *.pem *.key *.p8 *.p12 *.pfx *.pkcs12 *.jks *.jceks *.bks *.keystore *.kdb *.kdbx *.gpg
     *.ppk *.agekey id_rsa id_rsa[-_.]* id_dsa id_dsa[-_.]* id_ecdsa id_ecdsa[-_.]* id_ed25519 id_ed25519[-_.]*

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TypeVar
 from unicodedata import normalize
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from winnow_engine.config import FileRules
 from winnow_engine.core import Cancellation, Folder
 from winnow_engine.errors import FileChangedError, PositionError, WorkspaceError
+from winnow_engine.git.repository import top_above
 from winnow_engine.index import name_rules
 from winnow_engine.index.bm25 import LexicalIndex
 from winnow_engine.index.file_table import FileTable
@@ -59,10 +61,11 @@ class Sources:
                 if not inner or not any((folder.root / path).is_relative_to(root) for root in inner):
                     yield FoundFile(folder.workspace_path(path), path, content)
 
-    def check_checked_out(self, files: Iterable[IndexedFile]) -> None:
-        """Raise WorkspaceError if the files are git's own, those of bare repositories."""
-        bare, own = (name_rules.is_bare(one.root) for one in self.folders), bool(self.folders[0].name)
-        if all(bare) and all(file.path.split("/")[own] in name_rules.GITS_OWN for file in files):
+    def refuse_bare(self, files: Iterable[IndexedFile]) -> None:
+        """Raise WorkspaceError if each folder is a bare repository and no file is in a working tree below one."""
+        roots = [folder.root.resolve() for folder in self.folders if name_rules.is_bare(folder.root)]
+        trees = filter(None, (top_above(Path(file.content.place)) for file in files))
+        if len(roots) == len(self.folders) and not any(tree.is_relative_to(root) for tree in trees for root in roots):
             raise WorkspaceError(
                 f"{self.folders[0].root} is a bare repository and has no checked-out files: clone it, or run `git "
                 "worktree add FOLDER` there, and name that folder; `winnow when` and `--changes A..B` work without"

@@ -229,13 +229,14 @@ def test_a_bare_repository_answers_questions_about_its_commits_alone(
 ) -> None:
     commit(new(root), "Add tax")
     git(tmp_path, "clone", "--quiet", "--bare", "root", "bare.git")
+    write(tmp_path / "bare.git", {"COMMIT_EDITMSG": "Add tax\n", "custom_hooks/update": "exit 1\n"})
     sources = sources_of(tmp_path / "bare.git")
     assert assistant.select(sources, Question("when was tax added?", changes="when"), Budget(60)).change
     with pytest.raises(WorkspaceError, match="git worktree add"):
         assistant.select(sources, Question("where is tax added?"), Budget(60))
     with pytest.raises(WorkspaceError, match="git worktree add"):
         assistant.index(sources)
-    git(sources.folders[0].root, "worktree", "add", "--quiet", "tree")
+    git(sources.folders[0].root, "worktree", "add", "--quiet", "trees/one")
     assert "add_tax" in names(assistant.select(sources, Question("what does `add_tax` do?"), Budget(60)))
 
 
