@@ -16,7 +16,7 @@ from winnow_engine.errors import WorkspaceError
 from winnow_engine.index.file_rules import EntryRules
 from winnow_engine.index.files import explain, folders, left_out
 from winnow_engine.index.ignore import IgnoreRules
-from winnow_engine.index.name_rules import is_test, reason_against_path
+from winnow_engine.index.name_rules import is_test, names_tests, reason_against_path
 from winnow_engine.untrusted import printable
 from winnow_research.evaluation.repositories import SourceFile, scan
 
@@ -344,3 +344,12 @@ def test_a_path_says_that_it_is_of_tests() -> None:
     tests = "tests/a.py spec/a.rb a_test.go src/jvmTest/A.kt src/ATest.java Shop.UnitTests/A.cs Examples/a.swift t/a.t"
     others = "src/a.ts src/latest.py src/Contest.java src/attest/a.c src/TypeSpec.java src/Testament.kt"
     assert [path for path in f"{tests} {others}".split() if is_test(path)] == tests.split()
+
+
+def test_words_name_tests_and_examples() -> None:
+    tests = (
+        "Where is it tested?; test_retry; RetryTest; testRetry; pytest; Wo wird es getestet?; ¿Qué pruebas hay?; "
+        "Какие тесты?; 再試行のテスト; 重试的测试; an example; Where can I look for examples?; specs"
+    )
+    others = "How is it computed, for example with jitter?; the latest contest; greatestOf; ¿Dónde se comprueba?"
+    assert [text for text in f"{tests}; {others}".split("; ") if names_tests(text)] == tests.split("; ")
