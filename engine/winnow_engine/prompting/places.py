@@ -152,9 +152,9 @@ class PlaceReader:
 def with_places(question: Question, workspace: Workspace) -> Question:
     """The question with the lines that it names, as a stack trace does."""
     named, text = dict[int, list[int]](), question.text
-    asked = text if len(text) <= 2 * _MOST_ASKED else f"{text[:_MOST_ASKED]}\n{text[-_MOST_ASKED:]}"
-    lines = (place.lines for place in PlaceReader(workspace).places(asked))
-    for one in filter(None, lines):
+    if len(text) > 2 * _MOST_ASKED:
+        text = f"{text[:_MOST_ASKED].rstrip('0123456789')}\n{text[-_MOST_ASKED:]}"  # a number may go on
+    for one in filter(None, (place.lines for place in PlaceReader(workspace).places(text))):
         for number in workspace.units_at(one.path, one.start_line, one.end_line):
             unit = workspace.units[number][1]
             ends = max(one.start_line, unit.start_line), min(one.end_line, unit.end_line)

@@ -101,6 +101,7 @@ def workspace(tmp_path: Path) -> Workspace:
         ("What is in core.index:4?", []),
         ('  File "/usr/lib/pool/other.py", line 6, in refill\nKeyError\n\nwhy??', ["refill"]),
         ('  File "/usr/lib/pool/other.py", line 6, in refill\nKeyError\n' + "served\n" * 9_000, ["refill"]),
+        ("pool/core.py:41".rjust(20_001) + "\nserved" * 9_000, []),  # the file has no line 41
         ("explain pool/other.py, please", ["Queue", "Queue.take", "refill"]),
         ("Was macht das core module?", ["Pool", "Pool.take"]),
         ("How does `Pool.take` count what is left?", ["Pool.take"]),
