@@ -58,7 +58,7 @@ class Content:
         return cls(content_key(local_path, text), len(text), held=text, local_path=local_path, made_of=made_of)
 
     def read(self) -> bytes:
-        """The text. FileChangedError if the file has others by now, or cannot be read."""
+        """The text. FileChangedError if the file has changed since, or cannot be read any more."""
         if self.held is not None:
             return self.held
         assert self.place, self
@@ -74,7 +74,7 @@ class Content:
         raise FileChangedError(f"{self.place} has changed since the workspace was read; ask again")
 
     def changed(self) -> bool:
-        """True if the file on the disk is gone, or has another text by now."""
+        """True if the file on disk is gone, or has changed since."""
         try:
             if self.place:
                 replace(self, held=None).read()

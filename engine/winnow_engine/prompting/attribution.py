@@ -178,10 +178,10 @@ class Attribution:
         return tuple(dict.fromkeys(without_covered([*places, *quotes])))
 
     def notices(self, cited: Sequence[Citation]) -> tuple[str, ...]:
-        """A notice of cited files that are others by now, as after a `git checkout`; none for none."""
+        """A notice that names the cited files which have changed since they were read, if there are any."""
         files = (self.workspace.file_at(path) for path in dict.fromkeys(one.path for one in cited if not one.commit))
         changed = ", ".join(file.path for file in files if file and file.content.changed())
-        return (f"{changed} changed during the answer, and cited lines may be gone: ask again",) * bool(changed)
+        return (f"{changed} changed during the answer, and cited lines may be gone: ask again",) if changed else ()
 
     def _log_odds(self, sentence: str, names: Sequence[CodeName]) -> Scores:
         """The log-odds that each span holds the sentence, float32 [S]."""

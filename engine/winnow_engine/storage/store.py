@@ -172,13 +172,13 @@ class Store:
         return found.union(*(one.keys(namespace, set(wanted) - found) for one in self._fallbacks.values()))
 
     def put(self, namespace: str, key: str, record: Record) -> None:
-        """Store a record. Once this returns, the record survives the death of the process."""
+        """Store a record, as `put_many` does."""
         self.put_many(namespace, {key: record})
 
     def put_many(self, namespace: str, records: Mapping[str, Record]) -> None:
-        """Store records by key, all or none of them, so that they survive the death of the process.
+        """Store records by key, all or none of them. Once this returns, they survive the death of the process.
 
-        On a full disk they stay in memory, up to 64 MB, and `problems` says so. WorkspaceError for more.
+        If the disk is full, they stay in memory instead, and `problems` says so. WorkspaceError beyond 64 MB of them.
         """
         named = {(namespace, key): record for key, record in records.items()}
 
@@ -261,7 +261,7 @@ class Store:
         """
         try:
             with self._lock:
-                # None where the disk was full; another where somebody has deleted or replaced it.
+                # `_file` is None if the disk was full; the identity differs if somebody deleted or replaced the file.
                 if not self._closed and (self._file is None or _identity(self._path) != self._file):
                     self._connection.close()
                     self._file, self._connection = _opened(self._path)
@@ -349,7 +349,7 @@ def _packed(record: Record) -> bytes:
 def _opened(path: Path) -> tuple[tuple[int, int] | None, sqlite3.Connection]:
     """The file's identity, and the database in it. Only the user may read it: it reveals much of the code.
 
-    On a full disk None, and one in memory that takes no records.
+    If the disk is full, the identity is None and the database one in memory that takes no records.
     """
     try:
         make_folder(path.parent)
