@@ -21,7 +21,7 @@ _ROLES = {
     r"change ?logs?|release notes": r"(?:.*/)?(?:change(?:s|logs?)|news|history|release[-_]?notes)(?:\.\w+)?",
 }
 _BY_ROLE = [(re.compile(rf"\b(?:{said})\b"), re.compile(f"(?ix){path}")) for said, path in _ROLES.items()]
-_FILE = re.compile(r"\b(?:config(?:uration)?|settings|rules|targets|script|file)\b")
+_FILE = re.compile(r"\b(?:(config(?:uration)?|settings|rules|targets)|script|file)\b")  # the group is seldom code
 _WORDS = re.compile(r"\W*[^\W\d_]\w*(?:[ -]\w+){0,4}\W*")
 
 
@@ -56,13 +56,13 @@ def _of_role(said: str, workspace: Workspace) -> list[int]:
 
 
 def _of_name(said: str, workspace: Workspace) -> list[int]:
-    """Files that are named so, perhaps with their folder, but no documents. Words before "config" name no code."""
+    """Files that are named so, perhaps with their folder, but no documents; for settings, rules and targets no code."""
     table, about = workspace.file_table, _FILE.sub("", said)
     for words in dict.fromkeys((said, about)[: 1 if says_nothing_else(about) else 2]):
         files = [n for n in table.by_words.get(re.sub(r"\W", "", words), ()) if not _is_document(n, workspace)]
-        if words != said:
+        if words != said and any(_FILE.findall(said)):
             files = [n for n in files if not (table.define[n] and "." in table.paths[n])]
-        if files and (words != said or " " in words.strip()):
+        if files and (words != said or " " in said.strip()):  # a word alone says too little
             return files
     return []
 

@@ -42,6 +42,8 @@ PATHS = """.circleci/config.yml .prettierrc.json .github/workflows/ci.yml .githu
         ("dark theme", "src/themes/dark.css"),
         ("prettier config", ".prettierrc.json"),
         ("parser settings", ""),
+        ("src changes file", "src/changes.py"),
+        ("order workflow script", "src/order_workflow.py"),
         ("order workflow settings", ""),
         ("user settings", ""),
         ("test files", ""),
