@@ -56,13 +56,13 @@ def _of_role(said: str, workspace: Workspace) -> list[int]:
 
 
 def _of_name(said: str, workspace: Workspace) -> list[int]:
-    """Files that are named so, perhaps with their folder, but no documents; for settings, rules and targets no code."""
+    """Files that are named so, perhaps with their folder, but no documents; no code for one word or for settings."""
     table, about = workspace.file_table, _FILE.sub("", said)
     for words in dict.fromkeys((said, about)[: 1 if says_nothing_else(about) else 2]):
         files = [n for n in table.by_words.get(re.sub(r"\W", "", words), ()) if not _is_document(n, workspace)]
-        if words != said and any(_FILE.findall(said)):
-            files = [n for n in files if not (table.define[n] and "." in table.paths[n])]
-        if files and (words != said or " " in said.strip()):  # a word alone says too little
+        if len(words.split()) == 1 or (words != said and any(_FILE.findall(said))):
+            files = [n for n in files if words != said and not (table.define[n] and "." in table.paths[n])]
+        if files:
             return files
     return []
 
