@@ -6,8 +6,8 @@ import re
 
 from winnow_engine.core import UnitKind
 from winnow_engine.index.bm25 import stems
-from winnow_engine.index.name_rules import names_tests
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.selection.literals import means_tests
 from winnow_engine.selection.overview_words import says_nothing_else
 
 _MOST_OF_ROLE, _MOST_OF_NAME = 16, 3
@@ -28,14 +28,14 @@ _WORDS = re.compile(r"\W*[^\W\d_]\w*(?:[ -]\w+){0,4}\W*")
 def files_meant(text: str, workspace: Workspace) -> list[int]:
     """Numbers of the files that a text of at most five words means by their role or their names.
 
-    Files of tests count only for a role or where tests are named, and if there are no others. Of too many files, only
-    that at the top counts.
+    Of too many files, only that at the top counts. Files of tests count if there are no others; those of a name only
+    where tests are meant.
     """
     if not _WORDS.fullmatch(text):
         return []
     said, table = text.lower(), workspace.file_table
     tests = {n for n in table.are_tests.nonzero()[0].tolist() if "/." not in f"/{table.paths[n]}"}
-    named = [n for n in _of_name(said, workspace) if n not in tests or names_tests(text)]
+    named = [n for n in _of_name(said, workspace) if n not in tests or means_tests(text, workspace)]
     for files, most in ((_of_role(said, workspace), _MOST_OF_ROLE), (named, _MOST_OF_NAME)):
         if files := [n for n in files if n not in tests] or files:
             return files if len(files) <= most else [n for n in files if "/" not in table.paths[n]]

@@ -79,14 +79,14 @@ def having_literal(text: str, workspace: Workspace) -> list[int]:
 def having_message(text: str, workspace: Workspace) -> list[int]:
     """The units of code with the strings that most of a text is made of, whatever stands between them, at most four.
 
-    Tests have at least four words of it, or are named.
+    Tests that are not meant have at least four words of it.
     """
     said = _WORD.findall(_PLACEHOLDER.sub(" ", text.lower()))
     if _QUESTION.match(text) or len(said) < (2 if _FILLED.search(text) else _FEWEST_WORDS):
         return []
     likely = _outside_prose(np.sort(best(workspace.lexical.score(text), _MOST_LIKELY)), workspace).tolist()
     counts = {unit: count for unit, code in _codes(likely, workspace) if (count := _told(code, said))}
-    least = 0 if names_tests(text) else _FEWEST_WORDS
+    least = 0 if means_tests(text, workspace) else _FEWEST_WORDS
     found = outside_tests([*counts], workspace) or [unit for unit in counts if counts[unit] >= least]
     most = max((counts[unit] for unit in found), default=0)
     return _few([unit for unit in found if counts[unit] == most])
@@ -125,6 +125,12 @@ def _pattern(token: str) -> str:
 
 def _outside_prose(units: NDArray[np.int64], workspace: Workspace) -> NDArray[np.int64]:
     return units[~np.isin(workspace.unit_kinds[units], _PROSE)]
+
+
+def means_tests(text: str, workspace: Workspace) -> bool:
+    """True if words of a text name tests or examples, or no other file defines anything."""
+    table = workspace.file_table
+    return names_tests(text) or bool(table.are_tests[table.define].all())
 
 
 def outside_tests(units: Sequence[int], workspace: Workspace) -> list[int]:

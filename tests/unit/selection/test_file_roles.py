@@ -80,3 +80,10 @@ def test_of_too_many_files_of_a_name_that_at_the_top_is_meant(tmp_path: Path) ->
     workspace = written(dict.fromkeys(paths, "a = 1\n"), tmp_path)
     assert not defining(Question("docker bake"), workspace)
     assert [workspace.units[n][0].path for n in defining(Question("package json"), workspace)] == ["package.json"]
+
+
+def test_where_tests_alone_define_code_they_are_meant(tmp_path: Path) -> None:
+    code = "def run():\n    raise Full('no room is left')\n"
+    workspace = written({"README.md": "# Tests\n", "tests/disk_full.py": code}, tmp_path)
+    for text in ("disk full", "error: no room is left on it"):
+        assert [workspace.units[n][0].path for n in defining(Question(text), workspace)] == ["tests/disk_full.py"], text
