@@ -29,11 +29,11 @@ _MOST_OF_BARE, _MOST_OF_SUBJECT = 16, 4  # definitions of a name; of one with mo
 _MOST_SUBJECTS, _LONGEST = 3, 500  # names, and characters of a question
 _NAME = r"[^\W\d][\w$]*(?:(?:\.|::|#|->|\\)[\w$]+)*"
 _ARGUMENTS = r"\((?:[^()]|\([^()]*\))*\)?"
-_BARE = re.compile(rf"\W*({_NAME})(?:(?<=[a-z_])[!?]?/\d)?(?:{_ARGUMENTS})?\W*")  # `take(pool)`, `take/2` in Elixir
+_BARE = re.compile(rf"\W*(?P<name>{_NAME})(?:(?<=[a-z_])[!?]?/\d)?(?:{_ARGUMENTS})?\W*")  # `take()`, Elixir's `take/2`
 _DECLARED = re.compile(  # `def take`, `func (p *Pool) take() int`, `export class Pool extends Shop {`
     r"\s*(?:(?:abstract|async|default|export|final|internal|open|private|protected|pub(?:\(\w+\))?|public|static|unsafe)\s+)*"
     r"(?:(const|def(?:macro|macrop|module|p)?|fn|func?|impl|va[lr])|class|enum|function|interface|struct|trait|type)\s+"
-    rf"(?:\([^()]*\)\s*)?({_NAME})(?:(?:[(<[]|\s*(?:[={{]|:\W*$|(?<=\s):)|\s+(?:extends|implements|interface|struct)\b).*"
+    rf"(?:\([^()]*\)\s*)?(?P<name>{_NAME})(?:(?:[(<[]|\s*(?:[={{]|:\W*$|(?<=\s):)|\s+(?:extends|implements|interface|struct)\b).*"
     r"|(?(1)(?:\W*|:.*|\s+(?:do|for)\b.*)|$^))"
 )
 _WORDS = re.compile(r"\W*([^\W\d_]\w*(?:[ -]\w+){1,3})\W*")
@@ -49,7 +49,7 @@ _CALLED = (
 )
 _WHERE_DEFINED = re.compile(
     rf"(?i)(?:where (?:is|are|does)|find|show|definition of|declaration of)\W+(?:the )?"
-    rf"(?:{_KIND}{_CALLED}?)?\W*({_NAME})(?:`\W*{_KIND})?\W*(?:defined|declared|definition|live)?\W*"
+    rf"(?:{_KIND}{_CALLED}?)?\W*(?P<name>{_NAME})(?:`\W*{_KIND})?\W*(?:defined|declared|definition|live)?\W*"
 )
 _BESIDE_KIND = re.compile(
     rf"(?ai)({_KIND}(?:({_CALLED})|\s*))?(?<![\w`.$-])([a-z_]\w*(?:(?:\.|::|#|->)\w+)*)(?![\w`(-])"
@@ -105,9 +105,9 @@ def defining(question: Question, workspace: Workspace) -> list[int]:
     if units := (question.text.lstrip().startswith("-") and literal()) or [*next(filter(None, called), ())]:
         return units
     text = _BESIDE_KIND.sub(lambda name: _quoted(name, workspace), workspace.symbols.spaced(question.text))
-    whole = _BARE.fullmatch(text) or _DECLARED.fullmatch(question.text) or _WHERE_DEFINED.fullmatch(text)
+    whole = _BARE.fullmatch(text) or _declared(question.text) or _WHERE_DEFINED.fullmatch(text)
     said = filter(None, (whole, *map(_BARE.fullmatch, _SENTENCES.split(text))))
-    bare = list(dict.fromkeys(found[found.lastindex or 1] for found in said))
+    bare = list(dict.fromkeys(found["name"] for found in said))
     names, most = (bare, _MOST_OF_BARE) if bare else (_subjects(text), _MOST_OF_SUBJECT)
     found = dict.fromkeys(unit for name in names for unit in _definitions(name, most, workspace))
     if units := [*found] or _units_of_file(question.text, workspace) or literal():
@@ -115,6 +115,13 @@ def defining(question: Question, workspace: Workspace) -> list[int]:
     begun = [name for name in bare if whole or _IN_CODE_FORM.fullmatch(name)]
     units = having_message(question.text, workspace) or _resembling(text, begun, workspace)
     return units or _units_in(files_meant(question.text, workspace), workspace)
+
+
+def _declared(text: str) -> re.Match[str] | None:
+    """The declaration that a text is, unless it goes on to ask about uses."""
+    found = _DECLARED.fullmatch(text)
+    rest = re.sub(_ARGUMENTS, "", text[found.end("name") :]) if found else ""
+    return None if rest.rstrip().endswith(("?", "？")) and _USE.search(rest) else found
 
 
 def _members(text: str) -> list[tuple[str, str]]:

@@ -52,6 +52,7 @@ ABOUT_NONE = (
     "is core.py tested; What does Pool do?; the take method; The test class; Which class extends the Pool class?; "
     "Who calls `refill`?; When does `refill` get called?; Wo wird `refill` verwendet?; `refill` 在哪里被调用？; "
     "Where is the size that `refill` passes checked?; nothing_here; Which function called `refill`?; "
+    "def refill(pool): who calls it?; function refill(pool) is called where?; class Pool(Shop) 在哪里被使用？; "
     "Where is the function called from `refill`?; Who calls the function named refill?; the class named Pond"
 )
 
@@ -85,6 +86,7 @@ def workspace(tmp_path: Path) -> Workspace:
         ("func (p *Pool) refill(n int) error {", ["refill"]),
         ("refill(pool, of(1))", ["refill"]),
         ("&refill/1", ["refill"]),
+        ("def refill(pool, used): why is it slow?", ["refill"]),
         ("func refill is slow", []),
         ("class Pool for shops", []),
         ("POOL/2", []),
