@@ -83,7 +83,7 @@ def test_of_too_many_files_of_a_name_that_at_the_top_is_meant(tmp_path: Path) ->
 
 
 def test_where_tests_alone_define_code_they_are_meant(tmp_path: Path) -> None:
-    code = "def run():\n    raise Full('no room is left')\n"
+    code = "def run():\n    raise Full('room is gone')\n"
     workspace = written({"README.md": "# Tests\n", "tests/disk_full.py": code}, tmp_path)
-    for text in ("disk full", "error: no room is left on it"):
+    for text in ("disk full", "error: room is gone"):
         assert [workspace.units[n][0].path for n in defining(Question(text), workspace)] == ["tests/disk_full.py"], text
