@@ -60,7 +60,7 @@ def _of_name(said: str, workspace: Workspace) -> list[int]:
     table, about = workspace.file_table, _FILE.sub("", said)
     for words in dict.fromkeys((said, about)[: 1 if says_nothing_else(about) else 2]):
         files = [n for n in table.by_words.get(re.sub(r"\W", "", words), ()) if not _is_document(n, workspace)]
-        if len(words.split()) == 1 or (words != said and any(_FILE.findall(said))):
+        if len(words.split()) == 1 or (words != said and any(_FILE.findall(said))):  # one word may mean anything
             files = [n for n in files if words != said and not (table.define[n] and "." in table.paths[n])]
         if files:
             return files

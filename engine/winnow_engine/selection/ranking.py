@@ -24,7 +24,7 @@ from winnow_engine.selection.shown_change import budget_for, longest_fitting, sp
 from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 
-_ANSWERED = 2.5  # log-odds of an answer elsewhere, above which a cursor may go: "Why does it return nil?" has less
+_ANSWERED = 2.5  # log-odds that anything answers, from which a cursor may go: "Why does it return nil?" has less
 _FIRST = np.float32(1000.0)  # log-odds by which the definition that is asked for is worth more than all other units
 
 
