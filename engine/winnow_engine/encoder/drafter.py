@@ -41,7 +41,7 @@ class Drafter:
         tensors = GgufTensors(path, header)
         # A second thread of BLAS mostly waits. llama.cpp reads the vocabulary (0.4 s) beside the rest.
         with one_blas_thread(), ThreadPoolExecutor(2) as pool:
-            warm = pool.submit(warm_up)  # 4 s once for a machine
+            warm = pool.submit(warm_up)  # seconds, once for a machine
             vocabulary = pool.submit(lambda: Vocabulary(LlamaModel(path, vocabulary_only=True)))
             opened = profile or open_profile(tensors, shape_of(header, 1), header.block_count)
             self._profile, self.fusion, self.notice = opened.profile, opened.fusion, opened.notice

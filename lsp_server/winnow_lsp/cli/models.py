@@ -196,7 +196,7 @@ def pull_models(names: tuple[str, ...], as_json: bool) -> None:
     if registry.DEFAULT_DRAFTER in names:
         from winnow_engine.encoder.drafter import Drafter
 
-        click.echo("preparing the drafter for this machine", err=True)  # its kernels are compiled, once: 7 s
+        click.echo("preparing the drafter for this machine", err=True)  # its kernels are compiled, once
         Drafter(cache.locate(registry.DEFAULT_DRAFTER))
 
 
