@@ -299,7 +299,7 @@ class Assistant:
         if reranker is not None and cache.drafter.place == "resident":  # its GPU may have failed since
             again = clock.stage("rerank")(partial(rerank, asked, scores, own, cache.drafter, reranker, cancellation))
         cancellation.check()
-        with suppress(WorkspaceError):  # the notices say so
+        with suppress(WorkspaceError):  # a disk that is still full is in the notices
             self._store.save_rest()
         notices = (*self._store.problems, *(question.change.notices if question.change else ()))
         scores = with_rules(question, workspace, scores)

@@ -194,11 +194,11 @@ class Store:
     def save_rest(self) -> None:
         """Store the records that stayed in memory. WorkspaceError if the disk is still full."""
         if self._unsaved:
-            self._insert({}, None)
+            self._insert(self._unsaved, None)
 
     def _insert(self, named: dict[tuple[str, str], Record], when_full: Callable[[object], bool] | None) -> None:
-        """Store records, and those that stayed in memory. `when_full` returns False."""
-        packed = {name: _packed(record) for name, record in (self._unsaved | named).items()}
+        """Store records, which then need not stay in memory. `when_full` returns False."""
+        packed = {name: _packed(record) for name, record in named.items()}
         rows = [(*name, checksum(data), data) for name, data in packed.items()]
         insert = "INSERT OR REPLACE INTO record (namespace, key, checksum, data) VALUES (?, ?, ?, ?)"
         if self._do(lambda ask: bool(ask.executemany(insert, rows)), when_full):

@@ -238,6 +238,7 @@ def test_what_a_full_disk_does_not_take_stays_in_memory_until_there_is_room(
             store.put("names", "two", {"array": np.arange(100_000)})
         store._connection.execute("PRAGMA max_page_count=100000")
         store.put("names", "three", {"array": np.arange(9)})
+        store.save_rest()
         assert not store.problems
     with closing(Store(tmp_path / "index.sqlite")) as store:
         assert set(store.get("names", ["one", "two", "three"])) == {"one", "three"}
