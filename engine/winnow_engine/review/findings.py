@@ -126,10 +126,10 @@ _MARKER = re.compile(rb"(<{7}|>{7})( |$)")
 _PART = re.compile(rb"[^\s,;{}()]+")  # of an import line: a name or a whole path
 _PASSES_ON = re.compile(  # what may pass a name on besides imports: an export, or what stands before a value
     rb"\s*(?:(?:export (?:(?:type|const|let|var) )?[*{]|(?:export import|module\.exports|__all__)\b).*"
-    rb"|^[(\[]?[\w.*]+(?:\s*[,=]\s*[\w.*]+)+\s*(?:[)\]]\s*)?=(?!=)"  # several names
+    rb"|^[(\[]?[\w.*]+(?:\s*[,=]\s*[\w.*]+)*(?:\s*,)?\s*(?:[)\]]\s*)?=(?!=)"  # several names
     rb"|(?:\w+ as )?[\w.$\[\]'\"]+\s*(?:[:=](?!=)|(?:,\s*)?(?:#.*|//.*)?$))"
 )
-_DECLARED = re.compile(rb"\w[^\n#=(){};/]*[\s*&](\w+)\s*\((?:void|[\w:<>]+[\s*&][^()]*)\)\s*;")  # a prototype of C
+_DECLARED = re.compile(rb"\s*\w[^\n#=(){};/]*[\s*&](\w+)\s*\((?!\s*[-\d\"'])[^{};]*(?:;|,\s*$)")  # a prototype of C
 _MOST_USES = 5  # of one name
 
 
