@@ -85,11 +85,15 @@ class Ranked:
     notices: tuple[str, ...] = ()
     rerank: Callable[[], FusedScores] | None = None
 
-    @cached_property
+    @property
     def reranked(self) -> Ranked:
         """The same with the scores of the reranker, where there is one. How much to keep does not change."""
+        return self._reranked or self
+
+    @cached_property
+    def _reranked(self) -> Ranked | None:
         scores = self.rerank and with_rules(self.question, self.workspace, self.rerank())
-        return replace(self, scores=scores or self.scores, rerank=None)
+        return replace(self, scores=scores, rerank=None) if scores else None
 
     @property
     def workspace_tokens(self) -> int:
