@@ -153,7 +153,8 @@ def with_places(question: Question, workspace: Workspace) -> Question:
     """The question with the lines that it names, as a stack trace does."""
     named, text = dict[int, list[int]](), question.text
     if len(text) > 2 * _MOST_ASKED:
-        text = f"{text[:_MOST_ASKED].rstrip('0123456789')}\n{text[-_MOST_ASKED:]}"  # a number may go on
+        cut = _MOST_ASKED if not text[_MOST_ASKED].isdecimal() else len(text[:_MOST_ASKED].rstrip("0123456789"))
+        text = f"{text[:cut]}\n{text[-_MOST_ASKED:]}"  # a number may go on
     for one in filter(None, (place.lines for place in PlaceReader(workspace).places(text))):
         for number in workspace.units_at(one.path, one.start_line, one.end_line):
             unit = workspace.units[number][1]
