@@ -73,11 +73,11 @@ _MINIFIED = ("*.min.js", "*.min.mjs", "*.min.css")
 
 _NOT_IN_MODULE = re.compile(r"(?:/(?:__init__|mod|index))?(?:\.\w+)?$")
 _TEST = re.compile(r"((^|[/._-])(?i:tests?|specs?|testing|bench(marks?)?|examples?)|\wTests?)([/._-]|$)|\.t$")
-ABOUT_TESTS = re.compile(
-    r"(?i)(?<![^\W_])(?:ge|py|unit)?test(?:e[dnrt]?|ing|s|é\w*)?(?![^\W_])|(?-i:\b[tT]est[A-Z]|[a-z]Tests?\b)"
-    r"|\b(?:prueb|proba[rd])|тест|テスト|测试|測試"
+_ASKS_FOR_TESTS = re.compile(
+    r"(?i)(?<![a-z\d])(?:unit)?test(?:s|ing)?(?![a-z\d])|\btested\s*(?:[?.!]|$|by\b|in\b)|\bgetestet\b"
+    r"|(?-i:\b[tT]est[A-Z]|\b[A-Z]\w*[a-z]Tests?\b)|\b(?:prueb|proba[rd])|(?<!ат)тест|(?<!コン)テスト|测试|測試"
+    r"|\b(?:specs?|bench(?:marks?)?|(?<!for\s)example|examples)\b"
 )
-_ABOUT_EXAMPLES = re.compile(r"(?i)\b(?:specs?|bench(?:marks?)?|(?<!for\s)example|examples)\b")
 
 _RULES = (
     ("version control", (".git",)),  # in a worktree it is a file
@@ -155,7 +155,7 @@ def is_test(path: str) -> bool:
 
 def names_tests(text: str) -> bool:
     """True if words of a text name tests, examples or benchmarks."""
-    return (ABOUT_TESTS.search(text) or _ABOUT_EXAMPLES.search(text)) is not None
+    return _ASKS_FOR_TESTS.search(text) is not None
 
 
 def module_of(path: str) -> str:

@@ -121,7 +121,8 @@ def _declared(text: str) -> re.Match[str] | None:
     """The declaration that a text is, unless it goes on to ask about uses."""
     found = _DECLARED.fullmatch(text)
     rest = re.sub(_ARGUMENTS, "", text[found.end("name") :]) if found else ""
-    return None if rest.rstrip().endswith(("?", "？")) and _USE.search(rest) else found
+    asks = rest.rstrip().endswith(("?", "？")) and re.search(r"\w\s+\w|[^\x00-\x7f]", rest)  # not `fun find(): User?`
+    return None if asks and _USE.search(rest) else found
 
 
 def _members(text: str) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import UnitKind
-from winnow_engine.index.name_rules import ABOUT_TESTS, ABOVE
+from winnow_engine.index.name_rules import ABOVE
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
 from winnow_engine.selection.overview_words import names_nothing_else, names_project, topics_of
@@ -40,6 +40,7 @@ _IN_MANIFEST = {
     "build": re.compile(r"\b(scripts|test|build)\b|build-system|\[tool\."),
     "parts": re.compile(r"\b(workspaces?|members|packages|modules?)\b"),
 }
+_ABOUT_TESTS = re.compile(r"test|prueb|proba[rd]|тест|テスト|测试|測試", re.IGNORECASE)
 _ABOUT_MORE = re.compile(
     r"(?i)buil|instal|compil|set ?up|deploy|contrib|develop|bau[et]|einricht|constru|собр|собир|сбор|устан|ビルド"
     r"|インスト|构建|構建|编译|編譯|安装|安裝|部署|\b(?:and|und|et|y|и)\b|work|funktion|funcion|marche|работа|仕組|工作|原理"
@@ -124,7 +125,7 @@ def overview_units(workspace: Workspace, question: Question) -> list[int]:
 def asks_for_tests(question: Question) -> bool:
     """True for an overview question about nothing but how tests are run."""
     text = question.text
-    about_tests = ABOUT_TESTS.search(text) and _HOW.search(text) and not _ABOUT_MORE.search(text)
+    about_tests = _ABOUT_TESTS.search(text) and _HOW.search(text) and not _ABOUT_MORE.search(text)
     return bool(about_tests) and asks_for_overview(question) and {*topics_of(text)} <= {"purpose", "start", "build"}
 
 
@@ -154,7 +155,7 @@ def _tells_of_tests(text: str, heading: str) -> int:
     lines = [line for line in short if _RUNS_TESTS.search(line) and not _NAMES_TOOL.match(line)]
     if not lines:
         return int(_TOOL_OPTIONS.search(text) is not None)
-    return 3 + bool(_SAYS_HOW.search(text)) + 2 * bool(ABOUT_TESTS.search(heading))
+    return 3 + bool(_SAYS_HOW.search(text)) + 2 * bool(_ABOUT_TESTS.search(heading))
 
 
 def fitting(units: Sequence[int], tokens: NDArray[np.int32], budget_tokens: int) -> list[int]:

@@ -348,8 +348,9 @@ def test_a_path_says_that_it_is_of_tests() -> None:
 
 def test_words_name_tests_and_examples() -> None:
     tests = (
-        "Where is it tested?; test_retry; RetryTest; testRetry; pytest; Wo wird es getestet?; ¿Qué pruebas hay?; "
-        "Какие тесты?; 再試行のテスト; 重试的测试; an example; Where can I look for examples?; specs"
+        "Where is it tested?; test_retry; RetryTest; testRetry; 如何运行test？; Wo wird es getestet?; "
+        "¿Qué pruebas hay?; Какие тесты?; 再試行のテスト; 重试的测试; an example; Where can I look for examples?; specs"
     )
-    others = "How is it computed, for example with jitter?; the latest contest; greatestOf; ¿Dónde se comprueba?"
+    others = "How is it computed, for example with jitter?; the latest contest; greatestOf; ¿Dónde se comprueba?; "
+    others += "Where is depthTest set?; Is it tested before the write?; Comment tester si?; コンテスト; аттестация"
     assert [text for text in f"{tests}; {others}".split("; ") if names_tests(text)] == tests.split("; ")

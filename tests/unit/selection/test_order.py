@@ -45,7 +45,7 @@ ABOUT_POOL = (
 )
 DECLARED = (
     "class Pool:; class Pool(Shop):; export class Pool extends Shop {; open class Pool : Shop(); class Pool<T>; "
-    "type Pool struct; const Pool = require('x'); impl Pool for Shop; impl Pool; defmodule Pool do"
+    "type Pool struct; const Pool = require('x'); impl Pool for Shop; impl Pool; defmodule Pool do; val Pool: User?"
 )
 ABOUT_NONE = (
     "Where is `refill` used?; What is `refill` passed to?; refill the pool; What is in /srv/other.py:6?; ?; "

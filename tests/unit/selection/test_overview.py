@@ -87,7 +87,8 @@ def test_questions_about_the_whole(text: str) -> None:
 HOW_TESTED = """How do I run its tests?|How are tests run?|How is it tested?|Wie führe ich die Tests aus?
 ¿Cómo se prueba?|Comment lancer les tests ?|Как запустить тесты?|怎么运行测试？|テストはどうやって実行しますか？
 How can I run the unit tests?|How do I run the test suite?|Which command runs the tests?|Wie lasse ich die Tests laufen?
-¿Cómo ejecuto las pruebas unitarias?|怎么跑测试？|テストを走らせるには？"""
+¿Cómo ejecuto las pruebas unitarias?|怎么跑测试？|テストを走らせるには？
+How do I run the testsuite?|Wie starte ich die Testsuite?|如何运行test？"""
 OF_TESTS = """What does this testing library do?|How does this test tool work?|What is tested?|Where are the tests?
 How many tests are there?|How do I run and test it?|Wie baue und teste ich das?|Was wird getestet?"""
 
