@@ -21,7 +21,7 @@ _ROLES = {
     r"change ?logs?|release notes": r"(?:.*/)?(?:change(?:s|logs?)|news|history|release[-_]?notes)(?:\.\w+)?",
 }
 _BY_ROLE = [(re.compile(rf"\b(?:{said})\b"), re.compile(f"(?ix){path}")) for said, path in _ROLES.items()]
-_FILE = re.compile(r"\b(?:(config(?:uration)?|settings|rules|targets)|script|file)\b")  # before the group no code is meant
+_FILE = re.compile(r"\b(?:(config(?:uration)?|settings|rules|targets)|script|file)\b")  # before the group: no code
 _WORDS = re.compile(r"\W*[^\W\d_]\w*(?:[ -]\w+){0,4}\W*")
 
 
