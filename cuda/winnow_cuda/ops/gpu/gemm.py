@@ -164,10 +164,8 @@ def gemm(kind: Epilogue) -> Kernel:
         for i in range(sums):
             acc[i] = float32(0.0)
         a, b = cuda.local.array(a_registers, uint32), cuda.local.array(b_registers, uint32)
-        at_m, at_n = (
-            (warp >> int32(log2_across)) * int32(_WARP_ROWS),
-            (warp & int32(warps_across - 1)) * int32(_WARP_COLUMNS),
-        )
+        at_m = (warp >> int32(log2_across)) * int32(_WARP_ROWS)
+        at_n = (warp & int32(warps_across - 1)) * int32(_WARP_COLUMNS)
         swizzle = lane & int32(7)
         a_row, a_chunk = (at_m + (lane & int32(15))) * int32(_ROW), lane >> int32(4)
         b_row = (at_n + (lane & int32(7)) + ((lane >> int32(4)) << int32(3))) * int32(_ROW) + int32(a_bytes)
