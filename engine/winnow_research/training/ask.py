@@ -148,9 +148,9 @@ def _functions(
         units, language = data.golds[number].tolist(), int(data.language_of[number])
         if data.kinds[kind] == "cursor":
             together = (int(data.asked_at[number]), *units[: _MOST_UNITS - 1])
-            if sizes[list(together)].sum() <= _MOST_TOGETHER and shown[_file(data, together[0])]:
+            if sizes[list(together)].sum() <= _MOST_TOGETHER and shown[data.file_of(together[0])]:
                 groups[together] = language
-        elif data.kinds[kind] in _OF_CODE and sizes[units[0]] in fair and shown[_file(data, units[0])]:
+        elif data.kinds[kind] in _OF_CODE and sizes[units[0]] in fair and shown[data.file_of(units[0])]:
             singles.setdefault(int(data.twins[units[0]]), ((units[0],), language))
     third = min(len(groups), recipe.questions // 3)
     some = rng.sample(sorted(groups.items()), third)
@@ -168,10 +168,6 @@ def text_of(kind: str, subject: QuestionSubject, written: str) -> str | None:
     refused = any(phrase in plain for phrase in _TELLS["refused"])
     refused |= subject.asking == "without_names" and _NAME.search(text) is not None
     return subject.wording.format(text) if good and not refused else None
-
-
-def _file(data: Dataset, unit: int) -> int:
-    return int(np.searchsorted(data.file_units, unit, "right")) - 1
 
 
 def _turn(vocabulary: Vocabulary, role: str, *text: Int32) -> Int32:
@@ -207,7 +203,7 @@ class _Source:
         data, tokens = self.data, self.vocabulary.tokenize
         parts = []
         for unit in subject.units:
-            path = self.paths[_file(data, unit)]
+            path = self.paths[data.file_of(unit)]
             parts += [tokens(f"{path}\n"), data.bare[unit] if len(data.bare[unit]) else data.units[unit]]
         parts.append(tokens(_asking(self.kind, subject.asking)))
         start = self.vocabulary.tokenize("<|im_start|>assistant\n", special=True)

@@ -59,6 +59,10 @@ class Dataset:
     asked_at: Int64  # [questions]: the unit a question is asked from, or -1
     quotes: NDArray[np.bool_]  # [questions]: whether the golds must be shown bare
 
+    def file_of(self, unit: int) -> int:
+        """The file that a unit belongs to."""
+        return int(np.searchsorted(self.file_units, unit, "right")) - 1
+
     def require_files(self) -> None:
         """Raise TrainingError if there are questions alone, as `adding.questions_alone` leaves them."""
         if not len(self.units):

@@ -18,11 +18,11 @@ from torch import Tensor
 from winnow_cuda.shapes import Float32, Int64
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.reranker.file import read_reranker
-from winnow_engine.reranker.layout import RerankerSegment, UnitText
+from winnow_engine.reranker.layout import RerankerSegment
 from winnow_research.training.batches import TrainingBatch
 from winnow_research.training.drafter import TrainableDrafter
 from winnow_research.training.reranker.choosing import fitting
-from winnow_research.training.reranker.lists import tokens_of
+from winnow_research.training.reranker.lists import text_of
 from winnow_research.training.reranker.model import TrainableReranker, batch_of
 
 _KINDS = ("asked", "chained", "changed", "commit", "describe", "name", "reported", "translated", "written")
@@ -121,15 +121,10 @@ def _read(batch: TrainingBatch, row: int, leading: Float32) -> _Read:
     for column in order:
         if np.isfinite(scores[column]):
             best.setdefault(int(batch.unit_of[column]), int(column))
-    texts = {unit: _text(batch, unit) for unit in best}
+    texts = {unit: text_of(data, unit, bool(batch.bare[unit])) for unit in best}
     units = np.array(list(best), np.int64)
     segments, shown = fitting(units, texts, data.prefix, data.questions[question], 1, _SEGMENT_TOKENS)
     return _Read(row, segments, np.array([best[unit] for unit in shown.tolist()], np.int64))
-
-
-def _text(batch: TrainingBatch, unit: int) -> UnitText:
-    file = int(np.searchsorted(batch.data.file_units, unit, "right")) - 1
-    return UnitText(file, batch.data.headers[file], tokens_of(batch.data, unit, bool(batch.bare[unit])))
 
 
 def _log_chances(scores: Tensor, absent: Tensor) -> Tensor:

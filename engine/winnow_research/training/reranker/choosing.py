@@ -12,7 +12,7 @@ from numpy.random import Generator
 from winnow_cuda.shapes import Float32, Int32, Int64
 from winnow_engine.reranker.layout import MOST_UNIT_TOKENS, RerankerSegment, UnitText, segments_of
 from winnow_research.training.dataset import Dataset
-from winnow_research.training.reranker.lists import Lists, tokens_of
+from winnow_research.training.reranker.lists import Lists, text_of
 
 _NEAR_TOKENS = 8_000  # of leading units that are drawn most often
 _SIBLING, _USED, _FAR, _ANYWHERE = 0.6, 1.0, 0.08, 0.03  # how often units are drawn, a leader once
@@ -44,7 +44,7 @@ class Chooser:
         units = np.concatenate([rng.permutation(golds), self._drawn(row, rng)])
         known = dict(zip(self._lists.units[row].tolist(), self._lists.first(row), strict=True))
         bare = bool(self._lists.bare[self._project(int(golds[0]))])
-        texts = {unit: self._text(unit, bare) for unit in units.tolist()}
+        texts = {unit: text_of(data, unit, bare) for unit in units.tolist()}
         asked = data.prefix, data.questions[question]
         laid, shown = fitting(units, texts, *asked, self._segments, self._segment_tokens)
         nothing = np.zeros(2, np.float32)
@@ -70,19 +70,15 @@ class Chooser:
         """Units beside a gold in its file, and those that it uses, with how often they are drawn."""
         found: list[tuple[int, float]] = []
         for gold in golds.tolist():
-            file = int(np.searchsorted(self._data.file_units, gold, "right")) - 1
+            file = self._data.file_of(gold)
             first, last = (int(unit) for unit in self._data.file_units[file : file + 2])
             beside = range(max(first, gold - _ADDED // 2), min(last, gold + _ADDED // 2))
             found += [(unit, _SIBLING) for unit in beside]
             found += [(unit, _USED) for unit in self._uses.get(gold, ())[:_ADDED]]
         return found
 
-    def _text(self, unit: int, bare: bool) -> UnitText:
-        file = int(np.searchsorted(self._data.file_units, unit, "right")) - 1
-        return UnitText(file, self._data.headers[file], tokens_of(self._data, unit, bare))
-
     def _project(self, unit: int) -> int:
-        return int(self._data.project_of[np.searchsorted(self._data.file_units, unit, "right") - 1])
+        return int(self._data.project_of[self._data.file_of(unit)])
 
 
 def fitting(

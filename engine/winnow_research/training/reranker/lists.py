@@ -15,6 +15,7 @@ from torch import Tensor
 from winnow_cuda.shapes import Float32, Int32, Int64
 from winnow_engine.encoder.adapter import AdapterProfile
 from winnow_engine.encoder.segments import SEGMENT_TOKENS, Segment, cut, pack
+from winnow_engine.reranker.layout import UnitText
 from winnow_engine.selection.budget import density
 from winnow_research.training.dataset import Dataset, Rows, rows
 from winnow_research.training.drafter import TrainableDrafter
@@ -132,6 +133,12 @@ def tokens_of(data: Dataset, unit: int, bare: bool) -> Int32:
     hidden: Int32 = data.bare[unit]
     whole: Int32 = data.units[unit]
     return hidden if bare and len(hidden) else whole
+
+
+def text_of(data: Dataset, unit: int, bare: bool) -> UnitText:
+    """A unit as a reranker reads it, without the lines that questions quote if it is shown bare."""
+    file = data.file_of(unit)
+    return UnitText(file, data.headers[file], tokens_of(data, unit, bare))
 
 
 class _Project:
