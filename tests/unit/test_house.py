@@ -47,20 +47,6 @@ TREE = {
     "docs/architecture.md": f"""
 # Architecture
 
-1. `winnow_engine/errors.py` stands in another list.
-
-## The files a question passes
-
-Hand-kept.
-
-1. `winnow_engine/assistant.py`: `Assistant.ask`
-2. `engine/winnow_engine/index/files.py`, then `scan`
-3. `index/units.py`
-   - `winnow_engine/storage/store.py`
-4. `winnow_engine/assistant.py`
-
-## Words
-
 {"x" * 121}
 | {"x" * 121} |
 """,
