@@ -56,7 +56,7 @@ class WorkspaceCache:
         try:
             write_arrays(self._place(name), {one: [array] for one, array in arrays.items()})
         except OSError as error:  # the next process takes longer to start
-            _log.warning("%s cannot be written: %s", self._place(name), error)
+            _log.info("%s cannot be written: %s", self._place(name), error)
 
     def _place(self, name: str) -> Path:
         return self._folder / f"{self.identity}.{name}"

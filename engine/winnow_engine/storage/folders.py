@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from winnow_engine.errors import WorkspaceError
-from winnow_engine.platform import expanded, is_unix, user_folder
+from winnow_engine.platform import expanded, is_folder, is_unix, user_folder
 
 _OURS, _TEMPORARY = ".winnow-", ".tmp"  # a folder may be the user's, with temporary files of others
 _ABANDONED_S = 3600.0  # no write pauses that long
@@ -53,7 +53,7 @@ def sync_folder(folder: Path) -> None:
 
 def files_in(folder: Path) -> Iterator[tuple[Path, float, int]]:
     """Files in a folder, with the time of their last use and their size in bytes."""
-    for path in folder.iterdir() if folder.is_dir() else ():
+    for path in folder.iterdir() if is_folder(folder) else ():
         try:
             stat = path.stat()
         except FileNotFoundError:

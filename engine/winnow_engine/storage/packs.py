@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from winnow_engine.platform import is_folder
 from winnow_engine.storage.mapped import mark_used, open_arrays, remove, used_at, write_arrays
 
 Record = Mapping[str, NDArray[Any]]
@@ -71,7 +72,7 @@ class Packs:
 
     def all(self) -> list[Pack]:
         """Packs that are there now and whole, those used last first."""
-        paths = set(self._folder.glob("*.pack"))
+        paths = set(self._folder.glob("*.pack")) if is_folder(self._folder) else set()
         there = {path: pack for path, pack in self._open.items() if path in paths}
         for path in paths - there.keys():
             found = open_arrays(path)
@@ -121,7 +122,7 @@ class Packs:
 
 def files_by_use(folder: Path) -> Iterator[tuple[float, int, Path]]:
     """Files of arrays below a folder: time of last use, size, path."""
-    for path in folder.rglob("*"):
+    for path in folder.rglob("*") if is_folder(folder) else ():
         with suppress(OSError):  # deleted since
             if path.is_file() and path.suffix not in (".verified", ".tmp"):
                 yield used_at(path), path.stat().st_size, path

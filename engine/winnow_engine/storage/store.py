@@ -1,8 +1,8 @@
 """The cache on disk: named arrays under a content hash, in one SQLite file and in packs.
 
 SQLite takes small and gradual records, and makes every write atomic, whatever kills the process. Packs (packs.py) take
-large ones that are needed together. Several processes share both. Damaged records count as missing. On a full disk new
-records stay in memory.
+large ones that are needed together. Several processes share both. Damaged records count as missing. Where nothing can
+be written, as on a full disk, new records stay in memory.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ _KEYS_A_QUERY = 500
 _LOCK_WAIT_S = 30
 _PACK_BYTES, _PACK_EVERY_S, _MOST_WAITING_BYTES = 8 << 20, 2.0, 64 << 20
 _MOST_FREE_BYTES, _MOST_COPIED_BYTES = 64 << 20, 512 << 20
+_NO_WRITING = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
+_NO_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT)
 _WRITE_EVERY_S = 0.5  # a transaction takes from 0.8 ms to tens of milliseconds, however little is in it
 
@@ -86,6 +88,7 @@ class Store:
         self._folder = path.parent / f"{path.stem}.packs"
         self._packs: dict[str, Packs] = {}
         self._unsaved: dict[tuple[str, str], Record] = {}  # replaced, never changed
+        self._refusal: Exception | None = None  # of the system, for these
         self.max_bytes = CACHE_BYTES
         """What the cache should be trimmed to."""
         self.workspaces = path.parent / f"{path.stem}.workspaces"
@@ -107,9 +110,12 @@ class Store:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Problems of the fallback stores, and a full disk, for the user."""
-        full = f"the disk is full and nothing new is saved in {self._path}; free some room, or set WINNOW_CACHE_DIR"
-        return (*(one.problem for one in self._fallbacks.values() if one.problem), *[full] * bool(self._unsaved))
+        """Problems of the fallback stores, and that nothing can be saved, for the user."""
+        found = tuple(one.problem for one in self._fallbacks.values() if one.problem)
+        if not self._unsaved or not (error := self._refusal):
+            return found
+        why = "the disk is full" if _is_full(error) else "the cache cannot be written"
+        return (*found, f"{why} and nothing new is saved in {self._path}; {_remedy(error)}")
 
     def get(self, namespace: str, keys: Iterable[str]) -> dict[str, Record]:
         """Records found, by key; each is marked as used."""
@@ -178,21 +184,20 @@ class Store:
     def put_many(self, namespace: str, records: Mapping[str, Record]) -> None:
         """Store records by key, all or none of them. Once this returns, they survive the death of the process.
 
-        If the disk is full, they stay in memory instead, and `problems` says so. WorkspaceError beyond 64 MB of them.
+        If nothing can be written, some 64 MB of them stay in memory instead, and `problems` says so.
         """
         named = {(namespace, key): record for key, record in records.items()}
 
         def keep(_: object) -> bool:
-            kept = self._unsaved | named
-            if sum(array.nbytes for record in kept.values() for array in record.values()) > _MOST_WAITING_BYTES:
-                raise OSError(errno.ENOSPC, "the disk is full")
-            self._unsaved = kept
+            unsaved = self._unsaved
+            if sum(array.nbytes for record in unsaved.values() for array in record.values()) < _MOST_WAITING_BYTES:
+                self._unsaved = unsaved | named
             return False
 
         self._insert(named, keep)
 
     def save_rest(self) -> None:
-        """Store the records that stayed in memory. WorkspaceError if the disk is still full."""
+        """Store the records that stayed in memory. WorkspaceError if they still cannot be written."""
         if self._unsaved:
             self._insert(self._unsaved, None)
 
@@ -257,11 +262,12 @@ class Store:
     ) -> T:
         """Do work in a transaction, one thread at a time, and once more in a new file if this one is damaged.
 
-        On a full disk `when_full` is done in its place. Errors of SQLite and the system become WorkspaceErrors.
+        Where nothing can be written `when_full` is done in its place. Errors of SQLite and the system become
+        WorkspaceErrors.
         """
         try:
             with self._lock:
-                # `_file` is None if the disk was full; the identity differs if somebody deleted or replaced the file.
+                # `_file` is None if there can be none; the identity differs if somebody deleted or replaced the file.
                 if not self._closed and (self._file is None or _identity(self._path) != self._file):
                     self._connection.close()
                     self._file, self._connection = _opened(self._path)
@@ -279,8 +285,9 @@ class Store:
                     with self._connection:
                         return work(self._connection)
         except (OSError, sqlite3.Error) as error:
-            if when_full is None or not _is_full(error):
+            if when_full is None or not _is_unwritable(error):
                 raise _refused(self._path, error) from error
+            self._refusal = error
         return self._do(when_full)
 
 
@@ -349,7 +356,8 @@ def _packed(record: Record) -> bytes:
 def _opened(path: Path) -> tuple[tuple[int, int] | None, sqlite3.Connection]:
     """The file's identity, and the database in it. Only the user may read it: it reveals much of the code.
 
-    If the disk is full, the identity is None and the database one in memory that takes no records.
+    One that can only be read is enough. If there can be none, the identity is None and the database one in memory that
+    takes no records.
     """
     try:
         make_folder(path.parent)
@@ -358,16 +366,19 @@ def _opened(path: Path) -> tuple[tuple[int, int] | None, sqlite3.Connection]:
             path.chmod(0o600)
         return _identity(path), _open(path)
     except (OSError, sqlite3.Error) as error:
-        if not _is_full(error):
+        if not _is_unwritable(error):
             raise
-        full = _open(Path(":memory:"))
-        full.execute("PRAGMA max_page_count=1")
-        return None, full
+        with suppress(OSError, sqlite3.Error):
+            if identity := _identity(path):
+                return identity, _open(path)
+        memory = _open(Path(":memory:"))
+        memory.execute("PRAGMA max_page_count=1" if _is_full(error) else "PRAGMA query_only=1")
+        return None, memory
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Device and number of a file; None if there is none."""
-    with suppress(FileNotFoundError):
+    """Device and number of a file; None if there is none for this user."""
+    with suppress(FileNotFoundError, PermissionError):
         status = path.stat()
         return status.st_dev, status.st_ino
     return None
@@ -395,13 +406,21 @@ def _is_damage(error: sqlite3.DatabaseError) -> bool:
     return not wrong_use and getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in _DAMAGE
 
 
+def _is_unwritable(error: Exception) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _NO_WRITING or getattr(error, "errno", 0) in _NO_PLACE
+
+
 def _is_full(error: Exception) -> bool:
-    return getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL or getattr(error, "errno", 0) == errno.ENOSPC
+    full = errno.ENOSPC, errno.EDQUOT
+    return getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL or getattr(error, "errno", 0) in full
+
+
+def _remedy(error: Exception) -> str:
+    return f"{'free some room' if _is_full(error) else 'make it writable or delete it'}, or set WINNOW_CACHE_DIR"
 
 
 def _refused(path: Path, error: Exception) -> WorkspaceError:
-    remedy = "free some room" if _is_full(error) else "make it writable or delete it"
-    return WorkspaceError(f"the index cache {path} cannot be used: {error}; {remedy}, or set WINNOW_CACHE_DIR")
+    return WorkspaceError(f"the index cache {path} cannot be used: {error}; {_remedy(error)}")
 
 
 def default_path() -> Path:

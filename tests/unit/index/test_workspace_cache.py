@@ -148,6 +148,7 @@ def test_a_cache_that_cannot_be_written_is_done_without(
     def refuse(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
+    caplog.set_level("INFO")
     monkeypatch.setattr("winnow_engine.index.workspace_cache.write_arrays", refuse)
     monkeypatch.setattr(workspace, "_FEW_UNITS", 0)
     found = read(root, tmp_path)

@@ -234,14 +234,40 @@ def test_what_a_full_disk_does_not_take_stays_in_memory_until_there_is_room(
         with pytest.raises(WorkspaceError, match="is full; free some room, or set WINNOW_CACHE_DIR"):
             store.save_rest()
         monkeypatch.setattr(stores, "_MOST_WAITING_BYTES", 1_000_000)
-        with pytest.raises(WorkspaceError, match="the disk is full; free some room"):
-            store.put("names", "two", {"array": np.arange(100_000)})
+        store.put("names", "two", {"array": np.arange(200_000)})
+        store.put("names", "four", {"array": np.arange(9)})  # one too many
         store._connection.execute("PRAGMA max_page_count=100000")
         store.put("names", "three", {"array": np.arange(9)})
         store.save_rest()
         assert not store.problems
     with closing(Store(tmp_path / "index.sqlite")) as store:
-        assert set(store.get("names", ["one", "two", "three"])) == {"one", "three"}
+        assert set(store.get("names", ["one", "two", "three"])) == {"one", "two", "three"}
+
+
+def test_a_cache_that_can_only_be_read_is_read_and_takes_records_into_memory(path: Path) -> None:
+    one = {"array": np.arange(9)}
+    with closing(Store(path)) as store:
+        store.put("names", "one", one)
+        store._connection.execute("PRAGMA query_only=1")
+        assert set(store.get("names", ["one"])) == {"one"}
+        assert not store.problems
+        store.put("names", "two", one)
+        assert "cannot be written and nothing new is saved in" in store.problems[0]
+        assert set(store.get("names", ["one", "two"])) == {"one", "two"}
+        with pytest.raises(WorkspaceError, match="make it writable or delete it, or set WINNOW_CACHE_DIR"):
+            store.save_rest()
+
+
+def test_a_cache_in_a_folder_that_cannot_be_written_is_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(Store(path)) as store:
+        store.put("names", "one", {"array": np.arange(9)})
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(Path, "touch", refuse)
+    with closing(Store(path)) as store:
+        assert set(store.get("names", ["one"])) == {"one"}
 
 
 def test_records_are_read_though_a_full_disk_takes_no_mark_of_it(tmp_path: Path) -> None:
@@ -255,15 +281,20 @@ def test_records_are_read_though_a_full_disk_takes_no_mark_of_it(tmp_path: Path)
         assert not store.problems
 
 
-def test_a_full_disk_without_a_cache_leaves_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("code", "why"), [(errno.ENOSPC, "the disk is full"), (errno.EROFS, "the cache cannot be written")]
+)
+def test_where_there_can_be_no_cache_there_is_memory(
+    path: Path, monkeypatch: pytest.MonkeyPatch, code: int, why: str
+) -> None:
     def full(_: Path) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+        raise OSError(code, os.strerror(code))
 
     with monkeypatch.context() as patch, closing(Store(path)) as store:
         patch.setattr(stores, "make_folder", full)
         shutil.rmtree(path.parent)
         store.put("names", "one", {"array": np.arange(9_000)})
-        assert store.problems
+        assert why in store.problems[0]
         assert set(store.get("names", ["one"])) == {"one"}
         patch.undo()
         store.save_rest()
@@ -272,5 +303,6 @@ def test_a_full_disk_without_a_cache_leaves_memory(path: Path, monkeypatch: pyte
 
 
 def test_a_cache_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
     with pytest.raises(WorkspaceError, match="make it writable or delete it"):
-        Store(tmp_path)
+        Store(tmp_path / "file" / "index.sqlite")

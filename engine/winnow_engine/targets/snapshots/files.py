@@ -13,6 +13,7 @@ import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
@@ -97,7 +98,8 @@ class Snapshots:
             with safe_open(found.path, "np") as file:
                 state = file.get_tensor("state")
                 snapshot, checksum = Snapshot(found.tokens, state, found.token_s), file.metadata()["checksum"]
-            os.utime(found.path)
+            with suppress(OSError):  # a cache that is read-only
+                os.utime(found.path)
         except (OSError, SafetensorError, KeyError, TypeError) as error:
             delete(found.path)
             raise SnapshotError(f"the snapshot {found.path} cannot be read: {error}") from error
@@ -142,7 +144,9 @@ class Snapshots:
 
     def _mine(self) -> Iterator[StoredSnapshot]:
         """This model's snapshots, with all of their tokens as `shared`."""
-        for path in self._folder.glob(f"{self.made_by}-*{_SUFFIX}"):
+        for path, *_ in files_in(self._folder):
+            if not path.match(f"{self.made_by}-*{_SUFFIX}"):
+                continue
             header = self._headers.get(path.name) or self._header(path)
             if header is not None:
                 self._headers[path.name] = header

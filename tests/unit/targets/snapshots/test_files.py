@@ -1,5 +1,6 @@
 """Snapshots as files: found by their tokens, refused when damaged, bounded, private, shared by processes."""
 
+import errno
 import logging
 import os
 import subprocess
@@ -38,6 +39,19 @@ def kept(folder: Path) -> Snapshots:
 def shared(snapshots: Snapshots, prompt: Prompt, *, whole: bool = False) -> int:
     found = snapshots.find(prompt, whole=whole)
     return found.shared if found else 0
+
+
+def test_a_snapshot_is_read_where_nothing_can_be_written(
+    kept: Snapshots, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    kept.save(snapshot(tokens(range(50))))
+    monkeypatch.setattr(os, "utime", refuse)
+    found = Snapshots(folder, PLENTY, "model").find(tokens(range(90)), whole=False)
+    assert found is not None
+    assert len(kept.load(found).tokens) == 50
 
 
 def test_what_is_kept_comes_back_in_another_process_as_it_was(kept: Snapshots, folder: Path) -> None:
