@@ -24,7 +24,7 @@ from winnow_engine.sharing.index import attach
 from winnow_engine.storage.store import Store
 from winnow_engine.targets.remote.address import is_url, sent_to
 from winnow_engine.targets.suggesting import resolved
-from winnow_lsp.host.queue import ANYBODY, Asker, Moved, Queue, Work
+from winnow_lsp.host.queue import ANYBODY, Asker, Moved, Prepare, Queue, Work
 
 _POLL_S = 0.05
 _AT_ONCE = 32  # questions to a target on a server; it schedules them itself, and waits for none of ours
@@ -48,8 +48,8 @@ class ModelState:
 class Engine:
     """One pair of models with its queue. Its methods belong to the event loop.
 
-    A target in this process takes one question at a time, and the next one waits for it. A target on a server gets
-    several at once, for which code is chosen at the same time, too.
+    A target in this process takes one question at a time, and the next one that needs it waits for it. A target on a
+    server gets several at once, for which code is chosen at the same time, too.
     """
 
     def __init__(
@@ -86,7 +86,12 @@ class Engine:
         return self._assistant.latest(sources)
 
     async def question(
-        self, work: Callable[[Assistant, Cancellation], T], asker: Asker = ANYBODY, moved: Moved = lambda _: None
+        self,
+        work: Callable[[Assistant, Cancellation], T],
+        asker: Asker = ANYBODY,
+        moved: Moved = lambda _: None,
+        *,
+        needs_target: bool = True,
     ) -> T:
         """Run work that needs nothing but the assistant when its turn has come, as `Queue.question`."""
 
@@ -94,7 +99,14 @@ class Engine:
             assistant = self.assistant()
             return lambda cancellation: work(assistant, cancellation)
 
-        return await self.queue.question(prepare, moved, asker)
+        return await self.turn(prepare, moved, asker, needs_target=needs_target)
+
+    async def turn(self, prepare: Prepare[T], moved: Moved, asker: Asker, *, needs_target: bool = True) -> T:
+        """As `Queue.question`, but what a GPU has no room for beside the target waits for that."""
+        assert self._assistant.target is not None
+        target = self._assistant.target.loaded
+        alone = target is not None and target.place == "on-demand"
+        return await self.queue.question(prepare, moved, asker, needs_target=needs_target or alone)
 
     @property
     def drafter(self) -> ModelState:

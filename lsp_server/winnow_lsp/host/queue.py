@@ -1,5 +1,7 @@
 """Schedules work on the models: questions in a fair order, one at a time or a few, background work in between.
 
+What needs no target takes turns of its own: an answer takes long, and a search does not.
+
 Askers take turns: of each, one question a round, in order of arrival. So whoever asks a lot at once keeps nobody else
 waiting, and one asker alone is answered in order.
 """
@@ -8,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -18,7 +20,7 @@ from winnow_engine.errors import CancelledError
 T = TypeVar("T")
 
 Work = Callable[[Cancellation], T]
-"""Runs on the queue's thread. It polls the flag, and raises the engine's CancelledError once it is set."""
+"""Runs on a thread of the queue's. It polls the flag, and raises the engine's CancelledError once it is set."""
 
 Prepare = Callable[[], Work[T]]
 """Called on the event loop when the work's turn has come, to make it from the documents and settings of that time."""
@@ -42,6 +44,7 @@ ANYBODY = Asker()
 class _Ticket:
     moved: Moved
     asker: Asker
+    needs_target: bool
     round: int
     first: asyncio.Event = field(default_factory=asyncio.Event)
     before: int = -1
@@ -51,9 +54,10 @@ class Queue:
     """The threads that do all work with one pair of models. Its methods belong to the event loop."""
 
     def __init__(self, changed: Callable[[], None], width: int = 1) -> None:
-        """`changed` is called whenever a question is added or done. `width` questions may be worked on at once."""
+        """`changed` is called whenever a question is added or done. `width` of a kind are worked on at once."""
         self._changed, self._width = changed, width
         self._threads = ThreadPoolExecutor(width, "winnow-engine")
+        self._beside = ThreadPoolExecutor(width, "winnow-search")  # for what needs no target
         self._tickets: list[_Ticket] = []
         self._round = 0  # of the question that began last
         self._quiet = asyncio.Event()
@@ -76,18 +80,20 @@ class Queue:
         """True while a question or background work is under way."""
         return bool(self._tickets) or self._background_turn.locked()
 
-    async def question(self, prepare: Prepare[T], moved: Moved, asker: Asker = ANYBODY) -> T:
+    async def question(
+        self, prepare: Prepare[T], moved: Moved, asker: Asker = ANYBODY, *, needs_target: bool = True
+    ) -> T:
         """Run what `prepare` makes in its turn, before background work. Cancelling the task waits for its end."""
         # The round after that of the asker's last question, or the one under way.
         turn = max([self._round, *(one.round + 1 for one in self._tickets if one.asker == asker)])
-        ticket = _Ticket(moved, asker, turn)
+        ticket = _Ticket(moved, asker, needs_target, turn)
         self._tickets.append(ticket)
         self._quiet.clear()
         self._background.cancel()
         try:
             self._advance()
             await ticket.first.wait()
-            return await self._run(prepare(), Cancellation())
+            return await self._run(prepare(), Cancellation(), self._threads if needs_target else self._beside)
         finally:
             self._tickets.remove(ticket)
             self._advance()
@@ -100,7 +106,7 @@ class Queue:
                     await self._quiet.wait()
                 self._background = Cancellation()
                 try:
-                    return await self._run(prepare(), self._background)
+                    return await self._run(prepare(), self._background, self._threads)
                 except CancelledError:
                     continue
 
@@ -111,12 +117,14 @@ class Queue:
     def close(self) -> None:
         """End the threads once they are idle; nothing may be asked any more."""
         self._threads.shutdown(wait=False)
+        self._beside.shutdown(wait=False)
 
     def _advance(self) -> None:
         ordered = sorted(self._tickets, key=lambda ticket: (not ticket.first.is_set(), ticket.round))
         for number, ticket in enumerate(ordered):
+            alike = [one for one in ordered[:number] if one.needs_target == ticket.needs_target]
             earlier = [one for one in ordered[:number] if ticket.asker.in_turn and one.asker == ticket.asker]
-            before = max(number - self._width + 1, len(earlier), 0)
+            before = max(len(alike) - self._width + 1, len(earlier), 0)
             if before != ticket.before:
                 ticket.before = before
                 ticket.moved(before)
@@ -127,8 +135,8 @@ class Queue:
             self._quiet.set()
         self._changed()
 
-    async def _run(self, work: Work[T], cancellation: Cancellation) -> T:
-        doing = asyncio.get_running_loop().run_in_executor(self._threads, work, cancellation)
+    async def _run(self, work: Work[T], cancellation: Cancellation, threads: Executor) -> T:
+        doing = asyncio.get_running_loop().run_in_executor(threads, work, cancellation)
         try:
             return await asyncio.shield(doing)
         except asyncio.CancelledError:

@@ -167,7 +167,7 @@ class AgentRepository:
                 notices=[*asked.notices, *notices, *answer.notices],
             )
 
-        return await self._run(work, reports)
+        return await self._run(work, reports, needs_target=True)
 
     def index(self, sources: Sources | Callable[[], Awaitable[Sources]]) -> None:
         """Bring the index up to date while nobody asks, unless that is under way."""
@@ -190,8 +190,10 @@ class AgentRepository:
 
             await self._engine.queue.background(prepare)
 
-    async def _run(self, work: Callable[[Assistant, Cancellation], T], reports: Reports) -> T:
-        return await self._engine.question(work, Asker(self), reports.moved)
+    async def _run(
+        self, work: Callable[[Assistant, Cancellation], T], reports: Reports, *, needs_target: bool = False
+    ) -> T:
+        return await self._engine.question(work, Asker(self), reports.moved, needs_target=needs_target)
 
 
 def code_budget(settings: Budget, tokens: int, *, fill: bool = False) -> Budget:

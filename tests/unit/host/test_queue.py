@@ -51,8 +51,9 @@ class Job:
         cancellation.check()
         return "done"
 
-    def ask(self, queue: Queue, asker: Asker = ANYBODY) -> asyncio.Task[str]:
-        return asyncio.create_task(queue.question(self.prepare, self.places.append, asker))
+    def ask(self, queue: Queue, asker: Asker = ANYBODY, needs_target: bool = True) -> asyncio.Task[str]:
+        work = queue.question(self.prepare, self.places.append, asker, needs_target=needs_target)
+        return asyncio.create_task(work)
 
     async def running(self) -> None:
         await asyncio.wait_for(self.started.wait(), PATIENCE_S)
@@ -86,6 +87,23 @@ async def test_a_wide_queue_runs_several_at_once_and_the_next_as_soon_as_one_end
         job.go.set()
     assert await asyncio.gather(*tasks) == ["done"] * 4
     queue.close()
+
+
+async def test_what_needs_no_target_is_done_beside_an_answer_one_at_a_time(queue: Queue) -> None:
+    answer, search, second, next_answer = [Job() for _ in range(4)]
+    tasks = [job.ask(queue, needs_target=job is answer) for job in (answer, search, second)]
+    tasks.append(next_answer.ask(queue))
+    await answer.running()
+    await search.running()
+    assert [job.places for job in (answer, search, second, next_answer)] == [[0], [0], [1], [1]]
+    search.go.set()
+    await second.running()
+    second.go.set()
+    assert await asyncio.gather(*tasks[1:3]) == ["done"] * 2
+    assert (queue.running, queue.waiting) == (1, 1)
+    answer.go.set()
+    next_answer.go.set()
+    await asyncio.gather(*tasks)
 
 
 async def test_who_asks_a_lot_keeps_nobody_else_waiting(queue: Queue) -> None:

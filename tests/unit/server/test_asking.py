@@ -19,10 +19,10 @@ DOCUMENT = {"textDocument": {"uri": "file:///a.py"}}
 
 
 class Engine:
-    """Queue and assistant in one: notes each question when it comes, and answers none."""
+    """Engine and assistant in one: notes each question when it comes, and answers none."""
 
     def __init__(self) -> None:
-        self.queue, self.came = self, list[str]()
+        self.came = list[str]()
 
     def assistant(self) -> "Engine":
         return self
@@ -34,7 +34,7 @@ class Engine:
 
     select = ask
 
-    async def question(self, prepare: Any, *_: object) -> None:
+    async def turn(self, prepare: Any, *_: object, **__: object) -> None:
         prepare()(Cancellation())
         await asyncio.sleep(0)  # what was said arrives
         raise asyncio.CancelledError

@@ -76,7 +76,13 @@ class Queued:
     folders: Folders
     bar: ProgressBar
 
-    async def run(self, make: Callable[[Assistant, Sources], Work[T]], selection: Callable[[T], SelectionStats]) -> T:
+    async def run(
+        self,
+        make: Callable[[Assistant, Sources], Work[T]],
+        selection: Callable[[T], SelectionStats],
+        *,
+        needs_target: bool = True,
+    ) -> T:
         """The result of what `make` makes in its turn, of documents as they are then; `selection` is the code in it."""
         seen = frozenset[str]()
 
@@ -85,7 +91,8 @@ class Queued:
             seen = frozenset(self.server.indexer.stale)
             return make(self.engine.assistant(), self.server.editor.sources(self.folders))
 
-        found = await self.engine.queue.question(prepare, self._moved, Asker(self.server, in_turn=True))
+        asker = Asker(self.server, in_turn=True)
+        found = await self.engine.turn(prepare, self._moved, asker, needs_target=needs_target)
         self.server.indexer.answered(seen, selection(found))
         return found
 
@@ -156,7 +163,7 @@ async def select(server: WinnowServer, params: AskParams) -> dict[str, Any]:
         def make(assistant: Assistant, sources: Sources) -> Work[Selection]:
             return lambda cancellation: assistant.select(sources, question, budget, request.bar.report, cancellation)
 
-        selected = await request.run(make, lambda selection: selection.stats)
+        selected = await request.run(make, lambda selection: selection.stats, needs_target=False)
         return {"question": question.text, **selection_json(selected, request.folders.location)}
 
 
