@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from threading import Lock
@@ -24,7 +24,7 @@ from winnow_lsp.cli.options import folders_of, uses_server
 from winnow_lsp.cli.setting_options import config_of
 from winnow_lsp.client.connection import Connection, ConnectionLostError, Listener, NoServerError, ask, running, started
 from winnow_lsp.host.reply import Reply
-from winnow_lsp.host.socket_path import ServerFiles, UnsafeFolderError, server_files
+from winnow_lsp.host.socket_path import ServerFiles, UnsafeFolderError, all_server_files, server_files
 
 if TYPE_CHECKING:
     from winnow_lsp.cli.in_process import OwnServer
@@ -111,9 +111,9 @@ def answered(
 
 def show() -> int:
     """Say whether a shared server runs, and what it has loaded. The exit code is 1 if there is none."""
-    if (found := _running()) is None:
+    if not (found := _running(lambda: [server_files()])):
         return 1
-    place, server, process = found
+    place, server, process = found[0]
     with closing(server):
         connection, never = Connection(server), Cancellation()
         try:
@@ -128,10 +128,11 @@ def show() -> int:
 
 
 def stop() -> int:
-    """End the shared server; returns once it has. The exit code is 1 if it does not end."""
-    if (found := _running()) is None:
-        return 0
-    place, server, process = found
+    """End the shared servers, of other versions too; returns once they have. The exit code is 1 if one does not end."""
+    return max([_ended(*found) for found in _running(all_server_files)], default=0)
+
+
+def _ended(place: ServerFiles, server: socket.socket, process: int) -> int:
     with closing(server):
         os.kill(process, signal.SIGTERM)
     if not is_unix():  # there it has ended at once
@@ -144,16 +145,15 @@ def stop() -> int:
     return 0 if ended else 1
 
 
-def _running() -> tuple[ServerFiles, socket.socket, int] | None:
-    """The files of the shared server, a connection to it, and its process; that none runs is said."""
+def _running(places: Callable[[], list[ServerFiles]]) -> list[tuple[ServerFiles, socket.socket, int]]:
+    """The files of each server that runs, a connection to it, and its process; that none runs is said."""
     try:
-        place = server_files()
-        if found := running(place.socket):
-            return place, *found
+        servers = [(place, *found) for place in places() if (found := running(place.socket))]
     except (NoServerError, UnsafeFolderError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    click.echo("no shared server runs")
-    return None
+    if not servers:
+        click.echo("no shared server runs")
+    return servers
 
 
 def _lines(state: Mapping[str, Any], log: Path) -> Iterator[str]:

@@ -119,7 +119,15 @@ class ServerFiles:
 
 def server_files(environment: Mapping[str, str] = os.environ) -> ServerFiles:
     """The files for commands like this one. Raises UnsafeFolderError, or OSError if there can be no folder."""
-    beside = _folder(environment) / _name(environment)
+    return _files(_folder(environment) / _name(environment))
+
+
+def all_server_files() -> list[ServerFiles]:
+    """The files of all servers of this user, killed ones too. Raises as `server_files`."""
+    return [_files(socket) for socket in sorted(_folder(os.environ).glob("*.sock"))]
+
+
+def _files(beside: Path) -> ServerFiles:
     return ServerFiles(*(beside.with_suffix(suffix) for suffix in (".sock", ".mcp", ".lock", ".log")))
 
 
