@@ -2,6 +2,7 @@
 
 git is not asked, because it would pass the files through filters. A file with the size and time that the index has of
 it holds the blob of the index; others are hashed. Files left out of the workspace only count when gone or emptied.
+Files of a submodule are compared with the commit that is checked out there.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
@@ -16,9 +18,11 @@ from typing import TypeGuard
 
 from winnow_engine.changes.changed import ChangedFile, similarity
 from winnow_engine.core import Folder
+from winnow_engine.errors import GitError
 from winnow_engine.git.objects import blobs
-from winnow_engine.git.repository import Repository
+from winnow_engine.git.repository import Repository, open_repository
 from winnow_engine.git.trees import REGULAR, Entry, index_files, tree_files
+from winnow_engine.git.working_trees import is_repository
 from winnow_engine.index.file_rules import unreadable_content
 from winnow_engine.index.file_text import file_text
 from winnow_engine.index.indexed_file import IndexedFile
@@ -69,7 +73,10 @@ class _Folder:
 
 
 def working_changes(repository: Repository, folder: Folder, before: str, workspace: Workspace) -> Iterator[ChangedFile]:
-    """The files of a folder that differ from a commit or tree, new ones and removed ones included. Raises GitError."""
+    """The files of a folder that differ from a commit or tree, new ones and removed ones included. Raises GitError.
+
+    Submodules that git cannot read are left out.
+    """
     prefix = len(repository.prefix)
     entries = {entry.path[prefix:]: entry for entry in tree_files(repository, before)}
     staged = {entry.path[prefix:]: entry for entry in index_files(repository)}
@@ -92,6 +99,12 @@ def working_changes(repository: Repository, folder: Folder, before: str, workspa
             yield has.file(path, path, contents)
     yield from (has.file(path, pairs.get(path), contents) for path in added)
     yield from (has.file(path, path, contents, removed=True) for path in sorted({*removed} - {*pairs.values()}))
+    for path in sorted(inner):
+        if is_repository(folder.root / path):  # else git would find the one around it
+            with suppress(GitError):
+                within = Folder(folder.root / path, folder.workspace_path(path))
+                opened = open_repository(within.root, repository.git.cancellation)
+                yield from list(working_changes(opened, within, opened.head() or opened.empty_tree, workspace))
 
 
 def blob_id(data: bytes, format_like: str) -> str:

@@ -172,10 +172,26 @@ def test_other_repositories_within_are_not_of_this_one(top: Path, changes: Of, t
     git.git(top, "submodule", "--quiet", "add", str(top), "sub")
     git.commit(top, "submodule")
     git.commit(git.new(top / "loose"), "inner", {"x.py": "X = 1\n"})
-    git.write(top, {"sub/new.py": "N = 1\n", "loose/y.py": "Y = 1\n"})
+    git.write(top, {"loose/y.py": "Y = 1\n"})
     assert changes(top).files == ()
     assert {file.path: file.unread for file in changes(top, "HEAD").files} == {".gitmodules": "", "sub": "submodule"}
-    assert summary(changes(top / "sub")) == {"new.py": "new file"}
+
+
+def test_what_is_not_committed_in_submodules_is_read(top: Path, changes: Of) -> None:
+    for one, name in ((top, "sub"), (top / "sub", "deep"), (top, "gone"), (top, "broken")):
+        git.git(one, "submodule", "--quiet", "add", str(top), name)
+    git.commit(top, "submodules")
+    git.git(top, "submodule", "--quiet", "deinit", "gone")
+    (top / "broken" / ".git").write_text("gitdir: ../nowhere\n")
+    git.commit(top / "sub", "two", {"c.py": "C = 1\n"})
+    git.write(top, {"sub/new.py": "N = 1\n", "sub/deep/a.py": "A = 1\n", "gone/x.py": "X = 1\n"})
+    (top / "sub" / "src" / "d.py").unlink()
+    assert summary(changes(top)) == {
+        "sub/deep/a.py": "changed",
+        "sub/new.py": "new file",
+        "sub/src/d.py": "file removed",
+    }
+    assert summary(changes(top / "sub"))["new.py"] == "new file"
 
 
 def test_a_folder_of_a_repository_has_its_own_files_only(top: Path, changes: Of) -> None:
