@@ -1,4 +1,4 @@
-"""Values that a shell completes: models, folders and sets, files, names of settings."""
+"""Values that a shell completes: models, folders and sets, files, settings, changes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from click.shell_completion import CompletionItem
 from winnow_engine.errors import WorkspaceError
 from winnow_engine.models.registry import MODELS, ModelRole
 from winnow_engine.models.target_table import known_targets
+from winnow_engine.question import BRANCH, COMMIT, STAGED, WORKING
 from winnow_lsp.host.settings import SETTINGS
 from winnow_lsp.host.user_files import workspace_sets
 
@@ -40,8 +41,15 @@ def models(_context: click.Context, parameter: click.Parameter, incomplete: str)
 
 
 def settings(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Completed:
-    """Names of settings, for `--set`."""
-    return _matching((f"{setting.name}=" for setting in SETTINGS), incomplete)
+    """Names of settings, for `--set`, and behind a name the values to choose from."""
+    if "=" not in incomplete:
+        return _matching((f"{setting.name}=" for setting in SETTINGS), incomplete)
+    return _matching((f"{setting.name}={value}" for setting in SETTINGS for value in setting.rule.values), incomplete)
+
+
+def changes(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Completed:
+    """Words for changes that are no revisions."""
+    return _matching((WORKING, STAGED, BRANCH, COMMIT), incomplete)
 
 
 def _matching(names: Iterable[str], incomplete: str) -> Completed:

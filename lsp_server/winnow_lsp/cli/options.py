@@ -112,6 +112,7 @@ place_options = shared(
         flag_value="working",
         metavar="[REV|RANGE]",
         help="A change: working, staged, branch, REV or A..B.",
+        shell_complete=completion.changes,
     ),
     click.option(
         "--at", metavar="FILE:LINE[-LINE]", help="The cursor, or the selected lines.", shell_complete=completion.files

@@ -22,6 +22,7 @@ from winnow_engine.review.findings import QUESTION
 from winnow_engine.review.message import manner_of, message_of, message_question
 from winnow_engine.review.review import Review, reviewed, sarif, unchanged
 from winnow_engine.storage.store import Store, default_path
+from winnow_lsp.cli import completion
 from winnow_lsp.cli.ask import replies_to
 from winnow_lsp.cli.in_process import sources_of
 from winnow_lsp.cli.options import folders_of, json_option, server_option, workspaces_option
@@ -32,7 +33,7 @@ from winnow_lsp.host.reply import Reply, check_answered
 
 
 @click.command()
-@click.argument("changes", required=False, metavar="[REV|RANGE]")
+@click.argument("changes", required=False, metavar="[REV|RANGE]", shell_complete=completion.changes)
 @click.option("--message", is_flag=True, help="Propose a commit message for what is staged.")
 @json_option
 @click.option("--sarif", "as_sarif", is_flag=True, help="Print SARIF 2.1.0, for CI.")

@@ -23,11 +23,12 @@ _SHARE = re.compile(r"\d{1,3}(\.\d+)?%")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The values a setting may have: in words, and as a check. `metavar` stands for it in `--help`."""
+    """The values a setting may have: in words, as a check, and listed if few. `metavar` stands for it in `--help`."""
 
     words: str
     allows: Callable[[Any], bool]
     metavar: str | None = None
+    values: tuple[str, ...] = ()
 
 
 def whole(least: int) -> Rule:
@@ -37,7 +38,7 @@ def whole(least: int) -> Rule:
 
 def choice(*values: str) -> Rule:
     """One of some texts."""
-    return Rule(f"one of {', '.join(values)}", lambda value: value in values)
+    return Rule(f"one of {', '.join(values)}", lambda value: value in values, values=values)
 
 
 def text(words: str, metavar: str) -> Rule:
