@@ -46,7 +46,7 @@ class UnitSource(Protocol):
 
     def cut(self, unit: int, tokens: int, must: tuple[int, int] | None) -> KeptUnit | None:
         """The longest run of statements, of at most `tokens` tokens, that has lines `must` (default: the line of
-        its scope, or else its first); None if there is none."""
+        its scope, of what is quoted or named, or its first); None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from winnow_engine.selection.overview_words import says_nothing_else
 
 _MOST, _MOST_SEARCHED = 4, 200  # units that have a text: of more, none is meant; units that are read
 _MOST_LIKELY = 64  # units that may have a message
-_FEWEST_WORDS, _LEAST_SHARE = 4, 0.6  # of a message
+_FEWEST_WORDS, _FEWEST_IN_A_ROW, _LEAST_SHARE = 4, 3, 0.6  # of a message
 _PROSE = [list(UnitKind).index(kind) for kind in (UnitKind.SECTION, UnitKind.BLOCK)]
 _TOKEN = re.compile(
     r"(?<![\w`\"'-])[`\"']?((?:--?|[/.])?\w[\w{}<>$:-]*(?:[./]+[\w{}<>$:-]+)*)[`\"']?(?![\w-])", re.ASCII
@@ -100,18 +100,31 @@ def _told(code: str, said: Sequence[str]) -> int:
     text, most, told, longest, at = _spaced(said), 0, 0, 0, 0
     for line in _BROKEN.sub("", code).splitlines():
         before = told
-        for literal in _LITERAL.finditer(line):
-            for part in _PLACEHOLDER.split(_ESCAPE.sub(" ", literal[1] or literal[2] or literal[3] or "")):
-                words = _WORD.findall(part.lower())
-                if words and text in _spaced(words):
-                    return len(said)
-                if words and (place := text.find(_spaced(words), at)) >= 0:
-                    told, longest, at = told + len(words), max(longest, len(words)), place + len(_spaced(words)) - 1
+        for words in _strings(line):
+            if text in _spaced(words):
+                return len(said)
+            if (place := text.find(_spaced(words), at)) >= 0:
+                told, longest, at = told + len(words), max(longest, len(words)), place + len(_spaced(words)) - 1
         if longest >= _FEWEST_WORDS or (longest > 1 and told >= _LEAST_SHARE * len(said)):
             most = max(most, told)
         if told == before:
             told = longest = at = 0
     return most
+
+
+def line_with_message(text: str, code: str) -> int:
+    """Index of the line of code whose string has the most words of a text in a row, of three or more; else 0."""
+    said, lines = _spaced(_WORD.findall(text.lower())), code.splitlines()
+    told = [max((len(words) for words in _strings(line) if _spaced(words) in said), default=0) for line in lines]
+    return told.index(max(told)) if max(told, default=0) >= _FEWEST_IN_A_ROW else 0
+
+
+def _strings(line: str) -> Iterator[list[str]]:
+    """The words of each string on a line of code, apart where placeholders stand."""
+    for literal in _LITERAL.finditer(line):
+        for part in _PLACEHOLDER.split(_ESCAPE.sub(" ", literal[1] or literal[2] or literal[3] or "")):
+            if words := _WORD.findall(part.lower()):
+                yield words
 
 
 def _spaced(words: Sequence[str]) -> str:

@@ -203,7 +203,7 @@ class Ranked:
 
     @property
     def _units(self) -> WorkspaceUnits:
-        return WorkspaceUnits(self.workspace, self.unit_tokens, self.drafter.count, self.question.scope)
+        return WorkspaceUnits(self.workspace, self.unit_tokens, self.drafter.count, self.question)
 
     def _focus(self, budget_tokens: int) -> Focus | None:
         """The units that are kept by rule."""

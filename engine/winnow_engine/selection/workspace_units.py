@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,24 +13,26 @@ from winnow_engine.core import Span, UnitKind
 from winnow_engine.index.outline import parse_or_plain
 from winnow_engine.index.units import cut_points
 from winnow_engine.index.workspace import Workspace
-from winnow_engine.question import Cursor, Scope
+from winnow_engine.question import Cursor, Question
 from winnow_engine.selection.budget import Focus, KeptUnit
 from winnow_engine.selection.fusion import FusedScores
+from winnow_engine.selection.literals import line_with_message
 
 _DEPTHS = (2, 99)  # of the statements between which a unit is cut
+_ANYTHING = Question("?")
 
 
 class WorkspaceUnits:
-    """The units of a workspace, or of the question's scope, to fill a budget with.
+    """The units of a workspace, to fill a budget with for what is asked.
 
     `tokens` is int32 [U]; `count` counts the tokens of a text.
     """
 
     def __init__(
-        self, workspace: Workspace, tokens: NDArray[np.int32], count: Callable[[str], int], scope: Scope | None = None
+        self, workspace: Workspace, tokens: NDArray[np.int32], count: Callable[[str], int], asked: Question = _ANYTHING
     ) -> None:
         self.tokens = tokens
-        self._workspace, self._count, self._scope = workspace, count, scope
+        self._workspace, self._count, self._asked = workspace, count, asked
         self._parsed = lru_cache(1)(parse_or_plain)  # a unit is cut several times to find the lines that fit
 
     def whole(self, unit: int) -> KeptUnit:
@@ -40,11 +43,25 @@ class WorkspaceUnits:
     def cut(self, unit: int, tokens: int, must: tuple[int, int] | None) -> KeptUnit | None:
         """As many statements as fit, nested ones if those around do not; None if none do."""
         file, found = self._workspace.units[unit]
-        line = (self._scope and self._scope.line_of(unit)) or found.start_line
-        first, last = must or (line, line)
-        first, last = max(first, found.start_line), min(last, found.end_line)
-        cuts = (cut_points(self._parsed(file.path, file.data), found, deepest) for deepest in _DEPTHS)
-        return next(filter(None, (self._run(unit, tokens, points, (first, last)) for points in cuts)), None)
+        cuts = [cut_points(self._parsed(file.path, file.data), found, deepest) for deepest in _DEPTHS]
+        lines = [(max(must[0], found.start_line), min(must[1], found.end_line))] if must else self._lines_to_keep(unit)
+        runs = (self._run(unit, tokens, points, wanted) for wanted in lines for points in cuts)
+        return next(filter(None, runs), None)
+
+    def _lines_to_keep(self, unit: int) -> list[tuple[int, int]]:
+        """The line in the question's scope, or of what it quotes or names, and the unit's first for want of room."""
+        (file, found), scope = self._workspace.units[unit], self._asked.scope
+        if scope and (line := scope.line_of(unit)):
+            return [(line, line)]
+        code = file.text_of_lines(found.start_line, found.end_line)
+        named = [code[: match.start()].count("\n") for name in self._names if (match := name.search(code))]
+        line = found.start_line + (line_with_message(self._asked.text, code) or max(named, default=0))
+        return [(line, line), (found.start_line, found.start_line)]
+
+    @cached_property
+    def _names(self) -> list[re.Pattern[str]]:
+        names = self._workspace.symbols.asked(self._asked.text).certain
+        return [re.compile(rf"(?<!\w){re.escape(name)}(?!\w)") for name in names]
 
     def _run(self, unit: int, tokens: int, points: Sequence[int], wanted: tuple[int, int]) -> KeptUnit | None:
         """The longest run between such points with the lines wanted: more below and, from the unit's end up, above."""

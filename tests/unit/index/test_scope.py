@@ -139,7 +139,7 @@ def test_a_unit_is_cut_around_the_line_that_matches(
     body = "".join(f"    step_{number}()\n" for number in range(100))
     workspace = workspace_of({"a.py": f"def all():\n{body}"}, tmp_path)
     question = in_scope(Question("Why?", pattern="step_70"), workspace, Cancellation())
-    units = WorkspaceUnits(workspace, np.array([500], np.int32), lambda text: text.count("\n"), question.scope)
+    units = WorkspaceUnits(workspace, np.array([500], np.int32), lambda text: text.count("\n"), question)
     cut = units.cut(0, 20, None)
     assert cut is not None
     assert cut.start_line <= 72 <= cut.end_line

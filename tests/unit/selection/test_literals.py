@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from winnow_engine.index.bm25 import LexicalIndex
 from winnow_engine.question import Question
 from winnow_engine.selection.definitions import defining
+from winnow_engine.selection.workspace_units import WorkspaceUnits
 
 from ..conftest import written
 
@@ -109,3 +111,34 @@ def test_a_flag_that_nothing_has_is_searched_for_once(tmp_path: Path, monkeypatc
     monkeypatch.setattr(LexicalIndex, "having_all", lambda index, text: searched.append(text) or having(index, text))
     assert not defining(Question("--none-such"), written(FILES, tmp_path))
     assert searched == ["none-such"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("ERROR: the pool is empty, 3 waiting", 61),
+        ('What causes "the pool is empty"?', 61),
+        ("the pool {name} is not empty enough", 81),
+        ("Who calls close_all?", 71),
+        ("When does fill() call `close_all`, and why?", 71),
+        ("How is the pool filled?", 1),
+    ],
+)
+def test_a_long_unit_is_cut_around_what_is_quoted_or_named(tmp_path: Path, text: str, line: int) -> None:
+    steps = [f'    step_{number}("the pool")\n' for number in range(100)]
+    steps[69] = "    close_all()\n"
+    steps[59], steps[79] = '    log("the pool is empty, {} waiting")\n', '    log(f"{name} is not empty enough")\n'
+    workspace = written({"a.py": "".join(["def fill():\n", *steps]), "b.py": "def close_all():\n    pass\n"}, tmp_path)
+    units = WorkspaceUnits(workspace, np.array([999], np.int32), lambda code: code.count("\n"), Question(text))
+    cut = units.cut(0, 9, None)
+    assert cut is not None
+    assert (cut.start_line, cut.end_line) == (line, line + 8)
+
+
+def test_a_unit_is_cut_at_its_start_where_the_statement_of_the_message_is_too_long(tmp_path: Path) -> None:
+    rows = "".join(f"        {number},\n" for number in range(50))
+    code = f'def fill():\n    step()\n    log(\n        "the pool is empty",\n{rows}    )\n'
+    asked = Question("the pool is empty")
+    cut = WorkspaceUnits(written({"a.py": code}, tmp_path), np.array([99], np.int32), len, asked).cut(0, 60, None)
+    assert cut is not None
+    assert (cut.start_line, cut.end_line) == (1, 2)
