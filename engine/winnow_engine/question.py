@@ -147,7 +147,6 @@ class Change:
     user.
     """
 
-    title: str
     commit: str
     shown: tuple[ShownChange, ...]
     removed: tuple[tuple[str, int, str], ...]

@@ -26,7 +26,7 @@ OPTIONS = TargetOptions(place="cpu")
 @pytest.mark.parametrize("target", HERE, ids=lambda target: target.name)
 def test_the_table_has_the_files_figures(target: KnownTarget) -> None:
     own = described(target.name, cache.path(target.name))
-    names = ("parameters", "output", "tied", "layers", "token_bytes", "context", "bytes")
+    names = ("parameters", "output", "tied", "layers", "token_bytes", "bytes")
     assert [getattr(target, name) for name in names] == [getattr(own, name) for name in names]
     assert target.prompt_parameters == own.prompt_parameters
     drafter = registry.find(registry.DEFAULT_DRAFTER)

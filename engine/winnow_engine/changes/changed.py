@@ -187,11 +187,9 @@ def _text(path: str, data: bytes | None) -> bytes | None:
 class Changes:
     """The files that differ between two states, in path order.
 
-    `title` names the states. `revision` is the commit that the lines before are in, as people name it, "" before the
-    first commit; `commit` its object id.
+    `title` names the states. `commit` is the object id of the commit that the lines before are in, "" before the first.
     """
 
     title: str
-    revision: str
     commit: str
     files: tuple[ChangedFile, ...]

@@ -41,7 +41,6 @@ def with_change(
         return question
     touched = touched_files(changes, workspace)
     change = Change(
-        title=changes.title,
         commit=changes.commit,
         shown=shown_changes(changes, touched, list(_users(workspace, touched)), count),
         removed=tuple(_removed(touched)),

@@ -105,7 +105,7 @@ def read_changes(sources: Sources, workspace: Workspace, asked: str, cancellatio
     titles = list(dict.fromkeys(revisions.title for revisions, _ in found))
     first = found[0][0]
     files = sorted((file for _, files in found for file in files), key=lambda file: file.path)
-    return Changes("; ".join(titles), first.revision, first.before if first.revision else "", tuple(files))
+    return Changes("; ".join(titles), first.before if first.revision else "", tuple(files))
 
 
 def folders_in(folders: Iterable[Folder], top: Path) -> tuple[Folder, ...]:

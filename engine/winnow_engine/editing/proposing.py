@@ -39,7 +39,6 @@ class Proposal:
     sound: bool | None
     spans: tuple[Span, ...]
     selection: SelectionStats
-    generation: Generation
     notices: tuple[str, ...]
 
 
@@ -69,7 +68,7 @@ def propose(
     generation = _generated(target, prompt, sampling, task, progress, cancellation)
     edit = _edit(generation, task)
     notices = (*selection.notices, *generation.notices)
-    return Proposal(task.title, edit, is_sound(edit), spans, selection.stats, generation, notices)
+    return Proposal(task.title, edit, is_sound(edit), spans, selection.stats, notices)
 
 
 def _fitted(selection: Selection, task: EditTask, target: Target, sampling: Sampling) -> tuple[tuple[Span, ...], Any]:

@@ -24,7 +24,6 @@ class Past:
     In `bidding` {id} stands for the first commit's. Show `notices` to the user.
     """
 
-    title: str
     heading: tuple[str, ...]
     commits: tuple[CommitEffect, ...]
     bidding: str

@@ -69,7 +69,7 @@ def past_of(question: Question, sources: Sources, cancellation: Cancellation) ->
     terms = terms_of(question.search_text)
     effects = tuple(effect_on(history, one.commit, terms) for one, history in found.commits)
     heading = _HEADING if found.fits else _NONE_FITS
-    return Past("the history of this workspace", (heading,), effects, _BIDDING, found.notices)
+    return Past((heading,), effects, _BIDDING, found.notices)
 
 
 def _histories(sources: Sources, cancellation: Cancellation) -> Iterator[FolderHistory]:
@@ -101,7 +101,6 @@ def with_past(question: Question, past: Past | None, workspace: Workspace, count
     if past is None:
         return question
     change = Change(
-        title=past.title,
         commit="",
         shown=shown_past(past, count),
         removed=(),
@@ -129,7 +128,7 @@ def _past_at_cursor(question: Question, sources: Sources, workspace: Workspace, 
     not_yet = (f"In no commit yet: {counted(uncommitted, 'line')} of these.",) if uncommitted else ()
     cut = (_CLONE_ENDS,) if any(one.commit.id in repository.shallow for one in found) else ()
     bidding = "\nAnswer from the messages of these commits, and cite each by its id. Begin with: Commit {id}"
-    return Past(f"the history of {_place(cursor)}", (heading, *not_yet, *cut), tuple(found), bidding, cut)
+    return Past((heading, *not_yet, *cut), tuple(found), bidding, cut)
 
 
 def _folder(sources: Sources, path: str) -> tuple[Folder, str]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,11 +22,7 @@ class KnownTarget:
     token_bytes: int
     quantisation: str
     bytes: int
-    context: int
-    thinking: Literal["never", "always", "switched", "unknown"]
     licence: str
-    figures: str
-    date: date
     source: str = ""
     expert_parameters: int = 0
     expert_bytes: int = 0

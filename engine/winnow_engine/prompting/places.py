@@ -65,9 +65,8 @@ _NAME_END = 4  # characters that tell most texts from paths
 
 @dataclass(frozen=True, slots=True)
 class NamedPlace:
-    """Lines that a text names from `begin` to `end`; `lines` is None if there are none such in the workspace."""
+    """Lines that a text names up to `end`; `lines` is None if there are none such in the workspace."""
 
-    begin: int
     end: int
     lines: Citation | None
 
@@ -90,9 +89,9 @@ class PlaceReader:
                 path, end = self._ending(behind["quoted"] or behind["plain"].rstrip(".;:!?)]")), behind.end()
             if path is not None:
                 last = end
-                yield NamedPlace(match.start(), end, self._lines(path, match))
+                yield NamedPlace(end, self._lines(path, match))
             elif _LOOKS.search(before[:apart]):
-                yield NamedPlace(match.start(), match.end(), None)
+                yield NamedPlace(match.end(), None)
 
     def _lines(self, path: str, match: re.Match[str]) -> Citation | None:
         start, end = int(match["start"]), int(match["end"] or match["start"])

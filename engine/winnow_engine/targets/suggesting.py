@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import date
 from pathlib import Path
 from threading import Lock
 from typing import Literal
@@ -138,11 +137,7 @@ def figures(name: str, header: GgufHeader, size: int, quantised: str) -> KnownTa
         state_bytes=state_bytes(header),
         quantisation=quantised,
         bytes=size,
-        context=header.context_length,
-        thinking="unknown",
         licence="unknown",
-        figures="the file's header",
-        date=date.today(),
     )
 
 
