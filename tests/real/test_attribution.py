@@ -1,7 +1,6 @@
 """Answers of the default models about a few files of click have the lines that answer, sentence by sentence."""
 
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,15 +8,13 @@ import pytest
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import FileRules, TargetOptions
 from winnow_engine.core import Budget, Cancellation, Folder, Sampling
-from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources
 from winnow_engine.prompting.attribution import attribution_of
 from winnow_engine.prompting.sentences import states_something
 from winnow_engine.question import Question
-from winnow_engine.storage.store import Store
 from winnow_engine.targets.answer import Answer
-from winnow_engine.targets.local.target import LlamaTarget
 
+from .assistants import opened
 from .click_sources import fetch
 
 pytestmark = pytest.mark.real_weights
@@ -29,14 +26,7 @@ FORMAT_MESSAGE = [("exceptions.py", 276, 281)]
 
 @pytest.fixture(scope="module")
 def assistant(qwen_small: Path, qwen_target: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assistant]:
-    with (
-        closing(Store(tmp_path_factory.mktemp("cache") / "index.sqlite")) as store,
-        closing(
-            Assistant(
-                store, lambda: Drafter(qwen_small), lambda: LlamaTarget.open(qwen_target, TargetOptions(place="cpu"))
-            )
-        ) as assistant,
-    ):
+    with opened(tmp_path_factory.mktemp("cache"), qwen_small, qwen_target, TargetOptions(place="cpu")) as assistant:
         yield assistant
 
 

@@ -16,6 +16,8 @@ from winnow_engine.question import Cursor, Question, Turn
 from winnow_engine.storage.store import Store, default_path
 from winnow_engine.targets.local.target import LlamaTarget
 
+from .assistants import opened
+
 pytestmark = pytest.mark.real_weights
 
 FILES = FileRules(include=("budget.py", "overview.py", "ranking.py"))  # 6,000 tokens
@@ -33,7 +35,7 @@ def target(smollm2: Path) -> Iterator[LlamaTarget]:
 def indexed(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache folder with a complete index."""
     cache = tmp_path_factory.mktemp("indexed")
-    with closing(Store(cache / "index.sqlite")) as store, closing(Assistant(store, lambda: Drafter(smollm2))) as one:
+    with opened(cache, smollm2) as one:
         one.index(SOURCES)
     return cache
 

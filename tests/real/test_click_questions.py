@@ -1,7 +1,6 @@
 """Hand-written questions about a pinned release of click: is the right unit among the spans kept?"""
 
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,12 +8,11 @@ import pytest
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import FileRules
 from winnow_engine.core import Budget, Folder, Span
-from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources
 from winnow_engine.question import Question
-from winnow_engine.storage.store import Store
 from winnow_research.evaluation.cases import Gold
 
+from .assistants import opened
 from .click_sources import fetch, questions
 
 pytestmark = pytest.mark.real_weights
@@ -26,9 +24,7 @@ QUESTIONS = [one for one in questions() if {gold.path for gold in one.golds} <= 
 
 @pytest.fixture(scope="module")
 def assistant(qwen_small: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assistant]:
-    drafter = Drafter(qwen_small)
-    store = Store(tmp_path_factory.mktemp("click") / "index.sqlite")
-    with closing(store), closing(Assistant(store, lambda: drafter)) as one:
+    with opened(tmp_path_factory.mktemp("click"), qwen_small) as one:
         yield one
 
 

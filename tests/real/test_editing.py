@@ -2,21 +2,18 @@
 
 import textwrap
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from winnow_engine.assistant import Assistant
-from winnow_engine.config import TargetOptions
 from winnow_engine.core import Budget, Folder, Sampling
 from winnow_engine.editing.proposing import Proposal, propose
 from winnow_engine.editing.request import EditKind, WantedEdit
-from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources
 from winnow_engine.question import Cursor
-from winnow_engine.storage.store import Store
-from winnow_engine.targets.local.target import LlamaTarget
+
+from .assistants import opened
 
 pytestmark = pytest.mark.real_weights
 
@@ -40,12 +37,7 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def assistant(smollm2: Path, qwen_target: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assistant]:
-    with (
-        closing(Store(tmp_path_factory.mktemp("store") / "index.sqlite")) as store,
-        closing(
-            Assistant(store, lambda: Drafter(smollm2), lambda: LlamaTarget.open(qwen_target, TargetOptions()))
-        ) as assistant,
-    ):
+    with opened(tmp_path_factory.mktemp("store"), smollm2, qwen_target) as assistant:
         yield assistant
 
 

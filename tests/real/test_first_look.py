@@ -1,17 +1,15 @@
 """A question in a project never seen is answered from a first look, and from everything once it is indexed."""
 
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from winnow_engine.assistant import Assistant
 from winnow_engine.config import FileRules
 from winnow_engine.core import Budget, Folder
-from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources
 from winnow_engine.question import Question
-from winnow_engine.storage.store import Store
+
+from .assistants import opened
 
 pytestmark = pytest.mark.real_weights
 
@@ -25,8 +23,7 @@ def test_a_first_look_finds_the_named_code_and_says_what_it_rests_on(
     smollm2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("winnow_engine.keys.key_cache._WORTH_WAITING_S", 0)  # so little code is waited for
-    drafter = Drafter(smollm2)
-    with closing(Store(tmp_path / "index.sqlite")) as store, closing(Assistant(store, lambda: drafter)) as assistant:
+    with opened(tmp_path, smollm2) as assistant:
         first = assistant.select(SOURCES, QUESTION, Budget(1200, first_look_tokens=LOOK))
         assert 0.5 * LOOK < first.stats.indexed_tokens < 1.25 * LOOK < 4000 < first.stats.workspace_tokens
         assert "generic_heads" in {span.name for span in first.spans}

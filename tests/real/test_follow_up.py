@@ -2,19 +2,17 @@
 
 import shutil
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Folder, Sampling
-from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources
 from winnow_engine.question import Question, Turn
-from winnow_engine.storage.store import Store
 from winnow_engine.targets.answer import Answer
-from winnow_engine.targets.local.target import LlamaTarget
+
+from .assistants import opened
 
 pytestmark = pytest.mark.real_weights
 
@@ -34,10 +32,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def assistant(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assistant]:
-    with (
-        closing(Store(tmp_path_factory.mktemp("cache") / "cache.sqlite")) as store,
-        closing(Assistant(store, lambda: Drafter(smollm2), lambda: LlamaTarget.open(smollm2))) as assistant,
-    ):
+    with opened(tmp_path_factory.mktemp("cache"), smollm2, smollm2) as assistant:
         yield assistant
 
 

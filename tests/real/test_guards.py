@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,12 +9,11 @@ import pytest
 from winnow_engine.assistant import Assistant
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Budget, Folder, Sampling
-from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources
 from winnow_engine.question import Question
-from winnow_engine.storage.store import Store
 from winnow_engine.targets.answer import Answer
-from winnow_engine.targets.local.target import LlamaTarget
+
+from .assistants import opened
 
 pytestmark = pytest.mark.real_weights
 
@@ -23,9 +21,8 @@ CODE = "def add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n    return a - b\n
 
 
 @pytest.fixture
-def assistant(smollm2: Path, store: Store) -> Iterator[Assistant]:
-    target = TargetOptions(place="cpu")
-    with closing(Assistant(store, lambda: Drafter(smollm2), lambda: LlamaTarget.open(smollm2, target))) as one:
+def assistant(smollm2: Path, tmp_path: Path) -> Iterator[Assistant]:
+    with opened(tmp_path, smollm2, smollm2, TargetOptions(place="cpu")) as one:
         yield one
 
 

@@ -1,16 +1,14 @@
 """Questions about code in languages whose grammars come from one package, with the default drafter."""
 
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Folder
-from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Sources
 from winnow_engine.question import Question
-from winnow_engine.storage.store import Store
+
+from .assistants import opened
 
 pytestmark = pytest.mark.real_weights
 
@@ -24,8 +22,7 @@ QUESTIONS = {
 
 
 def test_definitions_are_found_by_what_they_do(qwen_small: Path, tmp_path: Path) -> None:
-    drafter = Drafter(qwen_small)
-    with closing(Store(tmp_path / "index.sqlite")) as store, closing(Assistant(store, lambda: drafter)) as assistant:
+    with opened(tmp_path, qwen_small) as assistant:
         for question, expected in QUESTIONS.items():
             kept = assistant.select(SAMPLES, Question(question), Budget(400))
             assert expected in {(span.path, span.name) for span in kept.spans}, question
