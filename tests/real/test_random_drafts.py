@@ -1,6 +1,6 @@
-"""A DFlash draft beside a real target. Its weights are random (published ones are gigabytes): it guesses badly."""
+"""Drafts beside a real target. Their weights are random (published ones are gigabytes): they guess badly."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -11,8 +11,11 @@ from random_models import write_all
 
 from winnow_engine.core import Prompt
 from winnow_engine.llama.layer_inputs import LayerInputs
+from winnow_engine.targets.drafts.base import Draft, DraftFile
+from winnow_engine.targets.drafts.block import open_block
 from winnow_engine.targets.drafts.dflash import open_dflash
 
+from ..unit.targets.drafts.block_files import write_block
 from ..unit.targets.drafts.pair import Pair, differs_where_batches_round_otherwise_alone
 from ..unit.targets.drafts.test_dflash import DFlashPair, block
 
@@ -20,6 +23,7 @@ pytestmark = pytest.mark.real_weights
 
 WIDTH, HEAD, HEADS, KV_HEADS = 576, 64, 9, 3
 READ = (1, 15, 28)
+TEXT = "def fibonacci(n):\n    if n < 2:\n        return n\n    return fib"
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +74,12 @@ def shapes() -> Iterator[tuple[str, tuple[int, ...]]]:
             yield f"blk.{layer}.{name}.weight", (WIDTH, WIDTH)
 
 
+@pytest.fixture(scope="module")
+def random_block(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("models") / "random-block.gguf"
+    return write_block(path, (4, 16, 28), WIDTH, spread=0.05, own=4096, block=8)
+
+
 @pytest.fixture
 def pair(smollm2: Path, random_dflash: Path) -> Iterator[DFlashPair]:
     with closing(Pair(smollm2, random_dflash, open_dflash)) as pair:
@@ -78,7 +88,7 @@ def pair(smollm2: Path, random_dflash: Path) -> Iterator[DFlashPair]:
 
 @pytest.fixture
 def prompt(pair: DFlashPair) -> Prompt:
-    return pair.vocabulary.tokenize("def fibonacci(n):\n    if n < 2:\n        return n\n    return fib")
+    return pair.vocabulary.tokenize(TEXT)
 
 
 def test_the_first_layer_reads_the_token_embeddings(pair: DFlashPair, prompt: Prompt, reader: gguf.GGUFReader) -> None:
@@ -91,8 +101,12 @@ def test_the_first_layer_reads_the_token_embeddings(pair: DFlashPair, prompt: Pr
     assert np.abs(later - first).max() > 0.1
 
 
-def test_answers_differ_where_batches_round_otherwise_alone(pair: DFlashPair, prompt: Prompt) -> None:
-    differs_where_batches_round_otherwise_alone(pair, prompt)
+@pytest.mark.parametrize(("draft", "open_draft"), [("random_dflash", open_dflash), ("random_block", open_block)])
+def test_answers_differ_where_batches_round_otherwise_alone(
+    smollm2: Path, request: pytest.FixtureRequest, draft: str, open_draft: Callable[[DraftFile], Draft]
+) -> None:
+    with closing(Pair(smollm2, request.getfixturevalue(draft), open_draft)) as pair:
+        differs_where_batches_round_otherwise_alone(pair, pair.vocabulary.tokenize(TEXT))
 
 
 def test_what_is_read_changes_the_guesses(pair: DFlashPair, prompt: Prompt) -> None:
