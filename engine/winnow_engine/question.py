@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.core import Folder, Scores, Span
+from winnow_engine.core import Citation, Folder, Scores, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Cursor:
         if not 1 <= self.start_line <= self.end_line:
             raise ValueError(f"lines {self.start_line}-{self.end_line} are not a range of 1-based lines")
 
-    def overlaps(self, span: Span) -> bool:
+    def overlaps(self, span: Span | Citation) -> bool:
         """True if they have lines in common."""
         return self.path == span.path and span.start_line <= self.end_line and self.start_line <= span.end_line
 

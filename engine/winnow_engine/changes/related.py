@@ -12,6 +12,7 @@ from winnow_engine.core import Scores, UnitKind
 from winnow_engine.index.name_rules import is_test
 from winnow_engine.index.symbols import FileAnalysis, FileSymbols
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.question import Cursor
 
 # Log-odds, fitted on the histories of the calibration split, then rounded (docs/lab/history.md): for users of a changed
 # name, more where it surely is this one and in the same file; for other definitions of it; for what the change uses;
@@ -43,7 +44,7 @@ def changed_units(workspace: Workspace, touched: Sequence[TouchedFile]) -> Itera
             lines = range(unit.after.start_line, unit.after.end_line + 1) if unit.after else ()
             now = [line for line in map(one.now.line, lines) if line is not None]
             if one.now.file is not None and now:
-                yield from workspace.units_at(one.now.file.path, now[0], now[-1])
+                yield from workspace.units_at(Cursor(one.now.file.path, now[0], now[-1]))
 
 
 def users_of(workspace: Workspace, touched: Sequence[TouchedFile]) -> Iterator[tuple[str, int, bool]]:
@@ -91,9 +92,8 @@ def _of_paths(workspace: Workspace, wanted: Callable[[str], bool]) -> Scores:
 
 
 def _its_test(touched: Sequence[TouchedFile]) -> Callable[[str], bool]:
-    stems = {PurePosixPath(one.units.file.path).stem for one in touched}
-    long = tuple(stem for stem in stems if len(stem) >= _LEAST_STEM)
-    return lambda path: is_test(path) and any(stem in path for stem in long)
+    stems = {stem for one in touched if len(stem := PurePosixPath(one.units.file.path).stem) >= _LEAST_STEM}
+    return lambda path: is_test(path) and any(stem in path for stem in stems)
 
 
 def _users(workspace: Workspace, name: str) -> list[int]:

@@ -65,7 +65,7 @@ def lines_to_edit(workspace: Workspace, cursor: Cursor) -> EditedLines:
     """The function around a cursor, else its units; a part where that is long. Raises PositionError, EditError."""
     cursor = workspace.settled(cursor)
     file = workspace.file(cursor.path)
-    numbers = workspace.units_at(cursor.path, cursor.start_line, cursor.end_line)
+    numbers = workspace.units_at(cursor)
     parsed = parse_or_plain(file.local_path, file.data)
     functions = [one for one in parsed.outline.definitions if one.kind in FUNCTIONS]
     around = [one for one in functions if one.first <= cursor.start_line and cursor.end_line <= one.last]

@@ -45,7 +45,7 @@ class Relations:
 
 def relations(workspace: Workspace, cursor: Cursor) -> Relations:
     """Uses and users of the units at a cursor. PositionError if it is nowhere in the workspace."""
-    at = workspace.units_at(cursor.path, cursor.start_line, cursor.end_line)
+    at = workspace.units_at(cursor)
     file = workspace.file(cursor.path)
     defined, used = workspace.names_at(cursor)
     uses = (

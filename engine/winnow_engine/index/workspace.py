@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.config import FileRules
-from winnow_engine.core import Cancellation, Folder
+from winnow_engine.core import Cancellation, Citation, Folder
 from winnow_engine.errors import FileChangedError, PositionError, WorkspaceError
 from winnow_engine.git.repository import top_above
 from winnow_engine.index import name_rules
@@ -171,7 +171,7 @@ class Workspace:
 
     def names_at(self, cursor: Cursor) -> tuple[set[str], set[str]]:
         """The names that the units at the cursor define, and those that they use."""
-        at = self.units_at(cursor.path, cursor.start_line, cursor.end_line)
+        at = self.units_at(cursor)
         start, symbols = self.unit_starts[self.file_number(cursor.path)], self.file(cursor.path).analysis.symbols
         both = symbols.definitions, symbols.references
         defined, used = ({name for name, unit in names if int(start) + unit in at} for names in both)
@@ -208,9 +208,9 @@ class Workspace:
         self.files[number].check_line(line)
         return int(self.unit_starts[number]) + enclosing(self.files[number].units, line)
 
-    def units_at(self, path: str, start_line: int, end_line: int) -> range:
+    def units_at(self, lines: Cursor | Citation) -> range:
         """The numbers of the units that hold some lines. PositionError if there is no such file or line."""
-        return range(self.unit_at(path, start_line), self.unit_at(path, end_line) + 1)
+        return range(self.unit_at(lines.path, lines.start_line), self.unit_at(lines.path, lines.end_line) + 1)
 
     def settled(self, cursor: Cursor) -> Cursor:
         """The cursor on lines that exist: editors also put it on the empty line after a file's last line end."""

@@ -155,7 +155,7 @@ def with_places(question: Question, workspace: Workspace) -> Question:
         cut = _MOST_ASKED if not text[_MOST_ASKED].isdecimal() else len(text[:_MOST_ASKED].rstrip("0123456789"))
         text = f"{text[:cut]}\n{text[-_MOST_ASKED:]}"  # a number may go on
     for one in filter(None, (place.lines for place in PlaceReader(workspace).places(text))):
-        for number in workspace.units_at(one.path, one.start_line, one.end_line):
+        for number in workspace.units_at(one):
             unit = workspace.units[number][1]
             ends = max(one.start_line, unit.start_line), min(one.end_line, unit.end_line)
             named.setdefault(number, []).extend(ends)

@@ -27,7 +27,7 @@ def units_shown(shown: ShownChange, workspace: Workspace) -> list[int]:
     """The units that need not be kept, because all of their changed lines are shown."""
     if not shown.complete:
         return []
-    return [n for place in shown.places for n in workspace.units_at(place.path, place.start_line, place.end_line)]
+    return [n for place in shown.places for n in workspace.units_at(place)]
 
 
 def spans_shown(

@@ -80,7 +80,7 @@ class WorkspaceUnits:
     def focus(self, cursor: Cursor) -> Focus:
         """The units at the cursor, with the headers they stand under and their file's imports as companions."""
         workspace = self._workspace
-        chosen = tuple(workspace.units_at(cursor.path, cursor.start_line, cursor.end_line))
+        chosen = tuple(workspace.units_at(cursor))
         base = int(workspace.unit_starts[workspace.file_number(cursor.path)])
         file_units = workspace.file(cursor.path).units
         parents = [base + p for unit in chosen if (p := file_units[unit - base].parent) is not None]

@@ -16,7 +16,7 @@ from winnow_engine.selection.answerability import match_features
 from winnow_engine.selection.fusion import question_features
 from winnow_engine.selection.scoring_input import ask_drafter
 from winnow_engine.selection.unit_features import unit_features
-from winnow_research.evaluation.cases import Gold, Scene, units_at
+from winnow_research.evaluation.cases import Gold, Scene
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.haystack import indexed
 from winnow_research.evaluation.parallel import WorkItem
@@ -70,4 +70,4 @@ def observe(scene: Scene, cache: KeyCache, progress: ProgressSink, cancellation:
 
 def _units(workspace: Workspace, places: Sequence[Gold | Cursor]) -> NDArray[np.int64]:
     """The numbers of the units that hold the lines of some places, each once and in order."""
-    return np.array(sorted({unit for lines in places for unit in units_at(workspace, lines)}), np.int64)
+    return np.array(sorted({unit for lines in places for unit in workspace.units_at(lines)}), np.int64)

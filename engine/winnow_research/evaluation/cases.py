@@ -6,22 +6,12 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Cursor, Question
 from winnow_research.evaluation.repositories import SourceFile
 
 
-@dataclass(frozen=True, slots=True)
-class Gold:
+class Gold(Cursor):
     """Lines of one file that an answer needs, 1-based and inclusive."""
-
-    path: str
-    start_line: int
-    end_line: int
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.start_line <= self.end_line:
-            raise ValueError(f"lines {self.start_line}-{self.end_line} of {self.path} are not a range of 1-based lines")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +42,6 @@ class Scene:
             place = root / file.path
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(file.data)
-
-
-def units_at(workspace: Workspace, lines: Gold | Cursor) -> range:
-    """The numbers of the units that hold some lines."""
-    return workspace.units_at(lines.path, lines.start_line, lines.end_line)
 
 
 def without_lines(scene: Scene, dropped: Mapping[str, Set[int]]) -> Scene:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from winnow_research.evaluation.cases import Case, units_at
+from winnow_research.evaluation.cases import Case
 from winnow_research.evaluation.methods.base import Ranking, Subject
 
 _AT = 10
@@ -17,14 +17,14 @@ _DUMPED = 100
 
 def shown(ranking: Ranking, case: Case, subject: Subject) -> list[int]:
     """Units in the order in which they are shown. Those at the cursor are given, not found."""
-    given = units_at(subject.workspace, case.question.cursor) if case.question.cursor else range(0)
+    given = subject.workspace.units_at(case.question.cursor) if case.question.cursor else range(0)
     return [unit for unit in ranking.order.tolist() if unit not in given]
 
 
 def unit_ndcg(order: Sequence[int], case: Case, subject: Subject) -> float:
     """NDCG of the golds within the first ten units, each where the first unit with a line of it stands."""
     places = {unit: place for place, unit in enumerate(order)}
-    golds = [units_at(subject.workspace, gold) for gold in case.golds]
+    golds = [subject.workspace.units_at(gold) for gold in case.golds]
     return _ndcg([min(places.get(unit, len(places)) for unit in units) for units in golds])
 
 
@@ -45,7 +45,7 @@ def _ndcg(places: Sequence[int]) -> float:
 
 def dumped(ranking: Ranking, case: Case, subject: Subject) -> dict[str, Any]:
     """A case with the leading units and their features as JSON, so that rules of order can be fitted to them."""
-    golds = [set(units_at(subject.workspace, gold)) for gold in case.golds]
+    golds = [set(subject.workspace.units_at(gold)) for gold in case.golds]
     leading = shown(ranking, case, subject)[:_DUMPED]
     return {
         "task": case.task,

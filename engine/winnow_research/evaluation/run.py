@@ -12,7 +12,7 @@ from winnow_engine.errors import BudgetError, CancelledError, WinnowError
 from winnow_engine.index.workspace import Sources, Workspace, read_workspace
 from winnow_engine.selection.budget import KeptUnit
 from winnow_engine.storage.store import Store
-from winnow_research.evaluation.cases import Case, Gold, Scene, units_at
+from winnow_research.evaluation.cases import Case, Gold, Scene
 from winnow_research.evaluation.corpus import Corpus
 from winnow_research.evaluation.figures import BUDGETS, Outcome
 from winnow_research.evaluation.methods.base import Method, Ranking, Subject
@@ -106,7 +106,7 @@ def outcome(method: str, tokens: int, case: Case, subject: Subject, ranking: Ran
 
 def reciprocal_rank(order: Sequence[int], case: Case, workspace: Workspace) -> float:
     """1 / the rank of the first unit shown that holds a line of a gold."""
-    golds = {unit for gold in case.golds for unit in units_at(workspace, gold)}
+    golds = {unit for gold in case.golds for unit in workspace.units_at(gold)}
     return 1.0 / (1 + next(rank for rank, unit in enumerate(order) if unit in golds))
 
 

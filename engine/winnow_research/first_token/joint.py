@@ -27,7 +27,7 @@ from winnow_engine.prompting.messages import Message
 from winnow_engine.storage.store import Store
 from winnow_engine.targets.base import Request, Target
 from winnow_research.errors import EvaluationError
-from winnow_research.evaluation.cases import Case, units_at
+from winnow_research.evaluation.cases import Case
 from winnow_research.evaluation.methods.base import Subject
 from winnow_research.evaluation.methods.published import CHUNK, LOOK_AHEAD, FullDrafter, JointPrompt, context_of, pflash
 from winnow_research.evaluation.run import laid_out
@@ -131,7 +131,7 @@ def best_chunks(scores: NDArray[np.float32], share: float) -> NDArray[np.bool_]:
 
 def share_of_golds(subject: Subject, case: Case, context: JointPrompt, kept: NDArray[np.bool_]) -> float:
     """The share of kept tokens among those of the units that the golds name."""
-    units = sorted({unit for gold in case.golds for unit in units_at(subject.workspace, gold)})
+    units = sorted({unit for gold in case.golds for unit in subject.workspace.units_at(gold)})
     wanted = np.concatenate([np.arange(context.starts[unit], context.ends[unit]) for unit in units])
     return float(kept[wanted].mean())
 

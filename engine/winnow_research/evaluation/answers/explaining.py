@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from winnow_engine.core import Citation, Sentence
+from winnow_engine.core import Sentence
 from winnow_engine.targets.answer import Answer
 from winnow_engine.targets.repetition import REPEATED, RepetitionGuard
 from winnow_research.evaluation.answers.items import Scores
@@ -84,12 +84,8 @@ def _ends(text: str, at: int, form: str) -> bool:
 
 
 def _cited(golds: Iterable[Gold], answer: Answer) -> Scores:
-    held = [any(_overlap(gold, one) for one in answer.citations) for gold in golds]
+    held = [any(map(gold.overlaps, answer.citations)) for gold in golds]
     return {"golds cited": sum(held) / len(held), "cites": float(bool(answer.citations))}
-
-
-def _overlap(gold: Gold, cited: Citation) -> bool:
-    return gold.path == cited.path and gold.start_line <= cited.end_line and cited.start_line <= gold.end_line
 
 
 def _by_sentences(sentences: Iterable[Sentence]) -> Scores:

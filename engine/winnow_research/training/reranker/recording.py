@@ -40,7 +40,7 @@ from winnow_engine.selection.scoring_input import ask_drafter
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 from winnow_engine.storage.store import Store
 from winnow_research.evaluation.cache import cache_path
-from winnow_research.evaluation.cases import Case, Scene, units_at
+from winnow_research.evaluation.cases import Case, Scene
 from winnow_research.evaluation.corpus import Corpus, corpus_of
 from winnow_research.evaluation.parallel import WorkItem
 from winnow_research.evaluation.processes import spread
@@ -92,7 +92,7 @@ class Recorder:
         shown = np.unique(np.concatenate([units for some in read.values() for units in some]))
         units = np.unique(np.concatenate([best, np.array(pointed, np.int64), shown]))
         place = {int(unit): number for number, unit in enumerate(units)}
-        golds = {unit for gold in case.golds for unit in units_at(workspace, gold)}
+        golds = {unit for gold in case.golds for unit in workspace.units_at(gold)}
         return Record(
             case.task,
             case.repository,
