@@ -56,6 +56,17 @@ def test_a_method_elsewhere_is_meant_only_after_a_dot(workspace: Workspace) -> N
     assert (total, called) == ([], ["Basket.total"])
 
 
+def test_a_macro_is_shown_by_its_definition(
+    tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace]
+) -> None:
+    files = {
+        "a.h": "/* Modes. POOL_MODE\n * POOL_MODE is usual. */\n#define POOL_MODE 1\n",
+        "a.c": "int f() { return POOL_MODE; }\n",
+    }
+    (macro,) = relations(workspace_of(files, tmp_path), Cursor("a.c", 1, 1)).uses
+    assert macro.text == "#define POOL_MODE 1"
+
+
 def test_a_dot_is_a_part_of_a_name_in_r(
     tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace]
 ) -> None:
