@@ -1,7 +1,8 @@
 """Relations of a piece of code: its uses and its users, by names of the symbol table.
 
 A name is no proof of a meaning. So names that few units define come first, names that many define are left out, and a
-method of another file counts only where its name follows a dot or the like.
+method of another file counts only where its name follows a dot or the like. Plain words lead neither to another
+language nor from other code to tests.
 """
 
 from __future__ import annotations
@@ -13,9 +14,14 @@ from dataclasses import dataclass
 from winnow_engine.core import Unit, UnitKind
 from winnow_engine.index.file_rules import COMMENT
 from winnow_engine.index.indexed_file import IndexedFile
+from winnow_engine.index.languages import for_path
+from winnow_engine.index.name_rules import is_test
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Cursor
 
+_FAMILIES = {"cpp": "c", "kotlin": "java", "ocaml_interface": "ocaml", "scala": "java"} | dict.fromkeys(
+    ("component", "css", "html", "scss", "tsx", "typescript"), "javascript"
+)
 _MOST_DEFINITIONS = 3  # of one name, beyond which nothing tells which one is meant
 
 
@@ -58,17 +64,25 @@ def relations(workspace: Workspace, cursor: Cursor) -> Relations:
         _related(workspace, name, number)
         for name in _surest_first(workspace, defined, near=file)
         for number in workspace.symbols.using_name(name)
-        if number not in at
+        if number not in at and not _by_chance(name, workspace.units[number][0].path, file.path)
     )
     return Relations(tuple(workspace.units[number][1] for number in at), tuple(uses), tuple(used_by))
 
 
 def _may_be_meant(name: str, file: IndexedFile, workspace: Workspace, at: range, number: int) -> bool:
     other, unit = workspace.units[number]
+    if _by_chance(name, file.path, other.path):
+        return False
     if other is file or unit.kind is not UnitKind.METHOD:
         return True
     member = re.compile(rb"(?:\.|->|::)\s*%b(?!\w)" % re.escape(name.encode()))
     return any(member.search(file.data, one.start_byte, one.end_byte) for _, one in (workspace.units[n] for n in at))
+
+
+def _by_chance(name: str, user: str, definer: str) -> bool:
+    """True for a plain word that another language defines, or a test for other code: `map`, `config`."""
+    languages = {_FAMILIES.get(one.name, one.name) for one in map(for_path, (user, definer)) if one}
+    return name.islower() and name.isalpha() and (len(languages) > 1 or is_test(definer) > is_test(user))
 
 
 def _surest_first(workspace: Workspace, names: Iterable[str], near: IndexedFile) -> list[str]:

@@ -56,6 +56,28 @@ def test_a_method_elsewhere_is_meant_only_after_a_dot(workspace: Workspace) -> N
     assert (total, called) == ([], ["Basket.total"])
 
 
+def test_a_plain_word_leads_to_no_other_language_and_no_test(
+    tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace]
+) -> None:
+    files = {
+        "src/run.ts": "export function run() {\n  const config = settle(lint, trim, readAll);\n}\n",
+        "src/settle.js": "export function settle() {}\nexport function trim() {}\n",
+        "src/lint.rs": "fn lint() {}\nfn readAll() {}\n",
+        "tests/run.test.ts": "const config = 1;\nfunction lint() {\n  settle();\n}\n",
+    }
+    workspace = workspace_of(files, tmp_path)
+    assert {one.name for one in relations(workspace, Cursor("src/run.ts", 1, 3)).uses} == {"settle", "trim", "readAll"}
+    used_by = [
+        relations(workspace, Cursor(path, 1, 2)).used_by
+        for path in ("src/settle.js", "src/lint.rs", "tests/run.test.ts")
+    ]
+    assert [{(one.name, one.file.path) for one in some} for some in used_by] == [
+        {("settle", "src/run.ts"), ("settle", "tests/run.test.ts"), ("trim", "src/run.ts")},
+        {("readAll", "src/run.ts")},
+        set(),
+    ]
+
+
 def test_a_macro_is_shown_by_its_definition(
     tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace]
 ) -> None:
