@@ -129,7 +129,11 @@ _PASSES_ON = re.compile(  # what may pass a name on besides imports: an export, 
     rb"|^[(\[]?[\w.*]+(?:\s*[,=]\s*[\w.*]+)*(?:\s*,)?\s*(?:[)\]]\s*)?=(?!=)"  # several names
     rb"|(?:\w+ as )?[\w.$\[\]'\"]+\s*(?:[:=](?!=)|(?:,\s*)?(?:#.*|//.*)?$))"
 )
-_DECLARED = re.compile(rb"\s*\w[^\n#=(){};/]*[\s*&](\w+)\s*\((?!\s*[-\d\"'])[^{};]*(?:;|,\s*$)")  # a prototype of C
+_CLAUSE = re.compile(rb"\A\s*(?:(?:else|finally|try|(?:elif|except|if|with)\b[^:\n]*):\s+)?")  # Python's, before code
+_DECLARED = re.compile(  # a prototype of C
+    rb"\s*(?:(?:extern|inline|namespace)\b[^{}();=]*\{\s*)*"
+    rb"\w[^\n#=(){};/]*[\s*&](\w+)\s*\((?!\s*[-\d\"'])[^{};]*(?:;|,\s*$)"
+)
 _MOST_USES = 5  # of one name
 
 
@@ -167,7 +171,7 @@ def _users(touched: Sequence[TouchedFile], workspace: Workspace) -> Mapping[str,
     for one in touched:
         changed = one.units.file
         new = [line for hunk in changed.hunks for line in hunk.after]
-        others = filter(None, (_PASSES_ON.match(changed.after_lines[line - 1]) for line in new))
+        others = filter(None, (_PASSES_ON.match(_at_margin(one, line)) for line in new))
         written[changed.path] = _words(b"\n".join([*_import_lines(one, new), *(found[0] for found in others)]))
         for name, unit in one.units.before.symbols.definitions:
             if one.units.before.units[unit].kind != UnitKind.METHOD:
@@ -183,6 +187,12 @@ def _users(touched: Sequence[TouchedFile], workspace: Workspace) -> Mapping[str,
             if not (own or elsewhere) and user.kind not in (UnitKind.SECTION, UnitKind.BLOCK):
                 found[file.path][name] = removed
     return {path: names.values() for path, names in found.items()}
+
+
+def _at_margin(one: TouchedFile, line: int) -> bytes:
+    """A line after the change, outside of functions without what indents it."""
+    units, text = one.units.after.units, one.units.file.after_lines[line - 1]
+    return text if units[enclosing(units, line)].kind in FUNCTIONS else _CLAUSE.sub(b"", text)
 
 
 def _declared(one: TouchedFile) -> Iterator[str]:

@@ -39,12 +39,14 @@ GONE = {
     ".rb": "def gone(x)\n  x\nend\n\n",
     ".java": "class gone {\n  int x;\n}\n\n",
 }
+GONE[".cpp"] = GONE[".c"]
 USES = {
     ".py": "from db import gone\n\ngone()\n",
     ".js": "const { gone } = require('./db');\n\ngone(1);\n",
     ".ts": "import { gone } from './db';\n\ngone(1);\n",
     ".c": '#include "db.h"\n\nint use(int x) {\n  return gone(x);\n}\n',
 }
+USES[".cpp"] = USES[".c"]
 
 
 @pytest.fixture(scope="module")
@@ -281,6 +283,14 @@ def test_an_import_leads_to_the_file_that_it_names(
         (".c", "int gone(unsigned);\n", []),
         (".c", "int gone(int x,\n         int y) __attribute__((pure));\n", []),
         (".py", "gone, = [print]\n", []),
+        (".py", "if print:\n    gone, stay = print, 1\n", []),
+        (".py", "try: a = print\nexcept (KeyError, OSError): gone = None\n", []),
+        (".py", "def a(x):\n    if x: gone = 1\n", [1, 3]),
+        (".py", "if gone: stay = 1\n", [1, 1, 3]),
+        (".cpp", 'extern "C" {\n    int gone(int x);\n}\n', []),
+        (".cpp", 'extern "C" { int gone(int x); }\n', []),
+        (".cpp", "namespace a { namespace b::c { int gone(int x); } }\n", []),
+        (".cpp", "namespace a { inline int b() { return gone(1); } }\n", [1, 4]),
         (".py", '# gone()\n"""Replaces: gone, stay\n\nUnlike gone and others x = 2 here\n"""\nx = "gone"\n', [1, 3]),
         (".py", "def a(gone): ...\n\n\ndef b():\n    old, gone = 3, 4\n    return gone\n", [1, 3]),
         (".js", "function a(x) {\n  const gone = x > 1;\n}\n\nfunction b(x) {\n  let gone = x > 1;\n}\n", [1]),
