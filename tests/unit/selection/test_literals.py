@@ -8,6 +8,7 @@ import pytest
 from winnow_engine.index.bm25 import LexicalIndex
 from winnow_engine.question import Question
 from winnow_engine.selection.definitions import defining
+from winnow_engine.selection.literals import asks_for_tests
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 
 from ..conftest import written
@@ -142,3 +143,19 @@ def test_a_unit_is_cut_at_its_start_where_the_statement_of_the_message_is_too_lo
     cut = WorkspaceUnits(written({"a.py": code}, tmp_path), np.array([99], np.int32), len, asked).cut(0, 60, None)
     assert cut is not None
     assert (cut.start_line, cut.end_line) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "tests"),
+    [
+        ("how does test_client open the app?", False),
+        ("what is TestClient?", False),
+        ("which tests cover test_client?", True),
+        ("test_cli", True),
+        ("how do I test the app?", True),
+    ],
+)
+def test_a_name_of_code_outside_of_tests_asks_for_none(tmp_path: Path, text: str, tests: bool) -> None:
+    code = {"src/app.py": "def test():\n    pass\n\n\ndef test_client():\n    pass\n\n\nclass TestClient: ...\n"}
+    workspace = written({**code, "tests/test_cli.py": "def test_cli():\n    test_client()\n"}, tmp_path)
+    assert asks_for_tests(text, workspace) is tests
