@@ -16,8 +16,8 @@ from winnow_engine.errors import NotJsonError
 from winnow_engine.untrusted import printable, read_json
 
 _OTHER_NAMES = {
-    "query": "question", "regex": "pattern", "path": "paths", "glob": "paths", "file": "path", "file_path": "path",
-    "line": "start_line", "max_tokens": "budget",
+    "query": "question", "regex": "pattern", "path": "paths", "paths": "path", "glob": "paths", "file": "path",
+    "file_path": "path", "line": "start_line", "max_tokens": "budget",
 }  # fmt: skip
 _LARGEST = 10**9
 _SHOWN_CHARACTERS = 40
@@ -54,8 +54,8 @@ def _named(properties: Mapping[str, Any], given: Mapping[str, Any], notices: lis
     seen, unknown = set[str](), []
     for written in sorted(given, key=lambda name: name not in properties):
         name = re.sub(r"(?<=[a-z])(?=[A-Z])|-", "_", written).lower()
-        while name not in properties and name in _OTHER_NAMES:
-            name = _OTHER_NAMES[name]
+        for _ in range(2):  # `file` means `path`, and where there is none, `paths`
+            name = name if name in properties else _OTHER_NAMES.get(name, name)
         if name not in properties or name in seen:
             unknown.append(printable(written[:_SHOWN_CHARACTERS]))
         elif given[written] not in (None, "", [], {}):

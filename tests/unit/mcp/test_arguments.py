@@ -50,6 +50,14 @@ NAMES = "(the arguments are question, pattern, paths, budget)"
         ("explain_place", {"path": "a.py", "end-line": -1}, {"path": "a.py", "end_line": -1}, []),
         ("explain_place", {"start_line": 1}, None, "path is missing"),
         ("outline", {"path": ["src"]}, {"path": "src"}, []),
+        ("outline", {"paths": ["src"]}, {"path": "src"}, []),
+        ("outline", {"glob": "src"}, {"path": "src"}, []),
+        (
+            "outline",
+            {"paths": ["src"], "path": "lib"},
+            {"path": "lib"},
+            ["ignored: paths (the arguments are path, budget)"],
+        ),
         ("outline", {"path": ["src", "b"]}, None, "path has to be text"),
     ],
 )
