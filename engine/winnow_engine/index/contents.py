@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from winnow_engine.core import DEFINITIONS, Unit, UnitKind
-from winnow_engine.errors import PositionError
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.workspace import Workspace
 
@@ -29,7 +28,7 @@ def contents(workspace: Workspace, path: str) -> Iterator[ListedFolder | Indexed
     inside = f"{name}/" if name else ""
     files = [file for file in workspace.files if file.path == name or file.path.startswith(inside)]
     if not files:
-        raise PositionError(f"no file of the workspace is {path} or lies in it")
+        raise workspace.missing(path)
     below = Counter(rest.split("/")[0] for file in files if "/" in (rest := file.path.removeprefix(inside)))
     if files[0].path == name:
         below.clear()

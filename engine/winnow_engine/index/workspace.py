@@ -37,6 +37,7 @@ from winnow_engine.storage.store import Store
 T = TypeVar("T")
 _MOST_TRIES, _BETWEEN_TRIES_S = 50, 0.1
 _FEW_UNITS, _FEW_SHARE = 200, 0.02  # that are new or gone, before tables are written anew
+_MOST_ALIKE = 3  # paths that an error names
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +201,14 @@ class Workspace:
         number = self._number(path)
         if number is not None:
             return number
-        raise PositionError(f"{path} is not among the workspace's files; `winnow index --explain {path}` says why")
+        raise self.missing(path)
+
+    def missing(self, path: str) -> PositionError:
+        """The error for a path that is no file's, with those of its name."""
+        name = path.rpartition("/")[2]
+        alike = [file.path for file in self.files if file.path.rpartition("/")[2] == name][:_MOST_ALIKE]
+        reason = f", but {', '.join(alike)}" if alike else f"; `winnow index --explain {path}` says why"
+        return PositionError(f"{path} is not among the workspace's files{reason}")
 
     def unit_at(self, path: str, line: int) -> int:
         """The number of the unit that holds a line. PositionError if there is no such file or line."""

@@ -44,7 +44,7 @@ def found_lines(workspace: Workspace, found: MatchingLines, asked: Arguments, co
         if not found.complete:
             notices.append(f"the search was given up after {total}: narrow it by paths")
         if len(some) < len(rows):
-            notices.append(f"{len(some):,} of {total} that match: a question ranks them, paths narrow them")
+            notices.append(f"{len(some):,} of {total} that match: raise the budget, narrow by paths, or ask a question")
         return FoundCode(spans=spans, index_complete=found.complete, notices=notices)
 
     return fitted(made, rows[: asked.budget // _LEAST_LINE_TOKENS], asked.budget, count)

@@ -40,8 +40,9 @@ def workspace(tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Wor
         ("src/a.py", 7, 9, "has 6 lines; there is no line 7"),
         ("src", 1, 1, "src is a folder"),
         ("", 1, 1, "a folder"),
-        ("b.py", 1, 1, "not among"),
-        ("none.py", 1, 1, "not among"),
+        ("b.py", 1, 1, "not among the workspace's files, but docs/b.py, src/deep/b.py$"),
+        ("lib/a.py", 1, 1, "not among the workspace's files, but src/a.py$"),
+        ("none.py", 1, 1, "not among the workspace's files; `winnow index --explain none.py` says why"),
     ],
 )
 def test_lines_that_exist(
@@ -58,6 +59,8 @@ def test_lines_that_exist(
 def test_the_outline_of_a_folder_has_each_name_once(workspace: Workspace) -> None:
     [file] = outlined(workspace, "docs", Arguments(budget=100), lambda text: 1).entries
     assert file.defines == ["one", "two"]
+    with pytest.raises(PositionError, match=r"not among the workspace's files, but src/a\.py"):
+        outlined(workspace, "lib/a.py", Arguments(budget=100), lambda text: 1)
 
 
 def test_paths_that_are_meant(workspace: Workspace, tmp_path: Path) -> None:
@@ -78,6 +81,6 @@ def test_matching_lines_stand_below_the_unit_they_lie_in(workspace: Workspace) -
     long = "LONG = '" + "items " * 32 + "…"
     lines = "4: def total(items):\n5: all_items = items\n6: return sum(all_items)"
     assert page(1000) == f"src/a.py:4-6 function total\n{lines}\n\nsrc/deep/b.py:1 top_level\n1: {long}"
-    assert page(40).startswith("Note: 2 of 4 lines that match")
+    assert page(40).startswith("Note: 2 of 4 lines that match: raise the budget")
     with pytest.raises(BudgetError):
         page(3)
