@@ -46,9 +46,7 @@ def in_scope(question: Question, workspace: Workspace, cancellation: Cancellatio
         lines = np.array([lines[0] for lines in found.by_unit.values()], np.int64)
         return replace(question, scope=Scope(np.array(list(found.by_unit), np.int64), lines, found.complete))
     if question.paths:
-        starts = workspace.unit_starts
-        units = [np.arange(starts[file], starts[file + 1]) for file in files_in(workspace, question.paths)]
-        return replace(question, scope=Scope(np.concatenate([np.empty(0, np.int64), *units])))
+        return replace(question, scope=Scope(workspace.units_of(files_in(workspace, question.paths))))
     return question
 
 

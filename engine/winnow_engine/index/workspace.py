@@ -170,6 +170,11 @@ class Workspace:
         """The number of each of these units' files, int64 [N]."""
         return np.searchsorted(self.unit_starts, units, side="right") - 1
 
+    def units_of(self, files: Iterable[int]) -> NDArray[np.int64]:
+        """The units of some files, file by file, int64 [N]."""
+        ranges = (np.arange(*self.unit_starts[number : number + 2]) for number in files)
+        return np.concatenate([np.empty(0, np.int64), *ranges])
+
     def names_at(self, cursor: Cursor) -> tuple[set[str], set[str]]:
         """The names that the units at the cursor define, and those that they use."""
         at = self.units_at(cursor)
@@ -198,10 +203,9 @@ class Workspace:
 
     def file_number(self, path: str) -> int:
         """The place of `path` among the files; PositionError if it is not one of them."""
-        number = self._number(path)
-        if number is not None:
-            return number
-        raise self.missing(path)
+        if (number := self._number(path)) is None:
+            raise self.missing(path)
+        return number
 
     def missing(self, path: str) -> PositionError:
         """The error for a path that is no file's, with those of its name."""
@@ -237,13 +241,11 @@ class Workspace:
 
     def code_at(self, cursor: Cursor) -> CodeAtCursor:
         """The selected lines, or for a single line the whole unit around it. PositionError if there is no such line."""
-        file = self.file(cursor.path)
-        for line in (cursor.start_line, cursor.end_line):
-            file.check_line(line)
+        file, units = self.file(cursor.path), self.units_at(cursor)
         if cursor.start_line < cursor.end_line:
             text = file.text_of_lines(cursor.start_line, cursor.end_line)
         else:
-            text = file.text_of(file.units[enclosing(file.units, cursor.start_line)])
+            text = file.text_of(self.units[units[0]][1])
         return CodeAtCursor(text, file.language.name if file.language else "")
 
 

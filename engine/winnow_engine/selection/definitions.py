@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,8 +153,7 @@ def _units_of_file(text: str, workspace: Workspace) -> list[int]:
 
 
 def _units_in(files: Iterable[int], workspace: Workspace) -> list[int]:
-    units = (range(*workspace.unit_starts[number : number + 2].tolist()) for number in files)
-    return [*chain.from_iterable(units)]
+    return list[int](workspace.units_of(files).tolist())
 
 
 def _quoted(found: re.Match[str], workspace: Workspace) -> str:

@@ -69,4 +69,4 @@ def _of_name(said: str, workspace: Workspace) -> list[int]:
 
 def _is_document(number: int, workspace: Workspace) -> bool:
     """True for a file with headings: code of the same words may be meant as well."""
-    return _SECTION in workspace.unit_kinds[range(*workspace.unit_starts[number : number + 2].tolist())]
+    return _SECTION in workspace.unit_kinds[workspace.units_of([number])]

@@ -142,7 +142,7 @@ class ScoringInput:
     @cached_property
     def file_numbers(self) -> NDArray[np.int64]:
         """The number of the file of each of them, int64 [C]."""
-        return np.searchsorted(self.workspace.unit_starts, self.scored.units, side="right") - 1
+        return self.workspace.files_of(self.scored.units)
 
     def pick(self, of_units: NDArray[T]) -> NDArray[T]:
         """The values of scored units, [C], among those of all, [U]."""

@@ -7,8 +7,9 @@ sample that stands for all others. Small workspaces are scored whole, and so is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,31 +103,20 @@ class TwoLevelSearch:
 
     def _always(self, located: Question) -> NDArray[np.int64]:
         """Units that may be kept whatever their score: at the cursor, in the question's scope, near a change."""
-        workspace = self.workspace
-        starts, found = workspace.unit_starts, located.scope.units if located.scope else np.empty(0, np.int64)
+        workspace, found = self.workspace, located.scope.units if located.scope else np.empty(0, np.int64)
         if located.change:
             found = np.union1d(found, best(located.change.related, _LINKED))
         if located.cursor:
-            number = workspace.file_number(located.cursor.path)
-            found = np.union1d(found, np.arange(starts[number], starts[number + 1]))
+            found = np.union1d(found, workspace.units_of([workspace.file_number(located.cursor.path)]))
         return found
 
     def _sources(self, matches: Matches, coarse: Mapping[str, Scores]) -> Iterator[NDArray[np.int64]]:
         yield from (highest(scores, _COARSE) for scores in coarse.values())
         yield best(matches.words, _WORDS)
-        yield self._units_of([*matches.files, *best(matches.paths, _LINKED).tolist()])[:_LINKED]
+        files = dict.fromkeys([*matches.files, *best(matches.paths, _LINKED).tolist()])
+        yield self.workspace.units_of(islice(files, _LINKED))[:_LINKED]
         named = matches.titles, matches.defined, matches.mentioned, matches.users, matches.defined_for_cursor
         yield from (best(scores, _LINKED) for scores in named)
-
-    def _units_of(self, files: Sequence[int]) -> NDArray[np.int64]:
-        """The units of files, file by file, until there are enough."""
-        starts, found, count = self.workspace.unit_starts, [np.empty(0, np.int64)], 0
-        for file in dict.fromkeys(files):
-            found.append(np.arange(starts[file], starts[file + 1]))
-            count += len(found[-1])
-            if count >= _LINKED:
-                break
-        return np.concatenate(found)
 
 
 def _moments(coarse: Mapping[str, Scores], candidates: Candidates) -> dict[str, Moments]:

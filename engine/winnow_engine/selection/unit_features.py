@@ -38,9 +38,9 @@ def links_of(asked: ScoringInput) -> Links:
 
 def neighbours(workspace: Workspace, links: Links, most: int) -> NDArray[np.int64]:
     """The units that the leaders lead to, int64: the likeliest by each feature, at most so many."""
-    starts, files = workspace.unit_starts, highest(np.asarray(links.files, np.float32), len(links.leaders))
-    beside = [np.arange(starts[file], starts[file + 1]) for file in files if links.files[file]]
-    return united([np.concatenate(beside)[:most], *(best(scores, most) for scores in (links.used, links.using))])
+    files = highest(np.asarray(links.files, np.float32), len(links.leaders))
+    beside = workspace.units_of(file for file in files if links.files[file])[:most]
+    return united([beside, *(best(scores, most) for scores in (links.used, links.using))])
 
 
 def _direct_features(asked: ScoringInput) -> dict[str, Scores]:

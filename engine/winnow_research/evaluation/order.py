@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from winnow_research.evaluation.cases import Case
 from winnow_research.evaluation.methods.base import Ranking, Subject
 
@@ -30,8 +28,7 @@ def unit_ndcg(order: Sequence[int], case: Case, subject: Subject) -> float:
 
 def file_ndcg(order: Sequence[int], case: Case, subject: Subject) -> float:
     """NDCG of the golds' files within the first ten files."""
-    starts = subject.workspace.unit_starts
-    files = dict.fromkeys((np.searchsorted(starts, order, side="right") - 1).tolist())
+    files = dict.fromkeys(subject.workspace.files_of(order).tolist())
     places = {file: place for place, file in enumerate(files)}
     wanted = {subject.workspace.file_number(gold.path) for gold in case.golds}
     return _ndcg([places.get(file, len(places)) for file in wanted])
