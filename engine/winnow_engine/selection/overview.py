@@ -31,7 +31,9 @@ _CONFIGURATION = r"""(gnu)?makefile justfile taskfile\.ya?ml tox\.ini noxfile\.p
     (docker-)?compose\.ya?ml tsconfig\.json settings\.py config\.(py|[jt]s|toml|ya?ml) rakefile
     \.github/workflows/[^/]+\.ya?ml \.(gitlab-ci|travis)\.yml"""
 
-_MARKUP = re.compile(r"<[^>]*>|!?\[[^\]]*\](\([^)]*\))*|\]?\(https?:[^)]*\)")  # logos and badges, which say nothing
+_MARKUP = re.compile(  # what says nothing: logos and badges; a heading alone
+    r"<[^>]*>|!?\[[^\]]*\](\([^)]*\))*|\]?\(https?:[^)]*\)|\A\s*(?:#.*|.+\n *(?:=+|-+) *)\s*\Z"
+)
 _LONGEST_ENTRY = 1600  # bytes, which fit beside README and manifest into the smallest budget
 _PATH = re.compile(r"([\w.]+):[a-z]|(\.?[\w@-][\w@./-]*/[\w@./-]+|(?<=\")[\w@./-]+(?=\"))")  # `tax.cli:run`, or a path
 _IN_MANIFEST = {

@@ -150,6 +150,13 @@ def test_the_files_that_tell_are_kept(tmp_path: Path, store: Store, text: str, w
     assert not any("seems to answer" in notice for notice in selection.notices)
 
 
+def test_a_heading_alone_does_not_stand_for_a_readme(tmp_path: Path) -> None:
+    lines = ["# Tax", "## Configuration", "### File", "Read from `tax.toml`.", "Usage", "-----", "## Rates", "As is."]
+    workspace = written({"README.md": "\n\n".join(lines).replace("\n\n---", "\n---")}, tmp_path)
+    units = overview_units(workspace, Question("How does it work?"))
+    assert [workspace.units[unit][1].name for unit in units] == ["File", "Rates"]
+
+
 def test_starter_questions_are_made_of_what_there_is(tmp_path: Path, store: Store) -> None:
     files = {
         "README.md": '<img src="logo.svg">\n\n[![Build](https://ci/b)](https://ci)\n\n# Tax\n\nAdds taxes.\n',
