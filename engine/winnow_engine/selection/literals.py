@@ -143,10 +143,10 @@ def _outside_prose(units: NDArray[np.int64], workspace: Workspace) -> NDArray[np
 def means_tests(text: str, workspace: Workspace) -> bool:
     """True if words of a text name tests or examples, or no other file defines anything."""
     table = workspace.file_table
-    return asks_for_tests(text, workspace) or bool(table.are_tests[table.define].all())
+    return wants_tests(text, workspace) or bool(table.are_tests[table.define].all())
 
 
-def asks_for_tests(text: str, workspace: Workspace) -> bool:
+def wants_tests(text: str, workspace: Workspace) -> bool:
     """True if words of a text name tests or examples. Names of other code do not, such as `test_client`."""
     if names_tests(text):
         for name in workspace.symbols.asked(text).certain:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from winnow_engine.core import Scores, UnitKind
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.candidates import best, highest, united
-from winnow_engine.selection.literals import asks_for_tests
+from winnow_engine.selection.literals import wants_tests
 from winnow_engine.selection.scoring_input import Links, Moments, ScoringInput
 
 _MOST_DENSE, _MOST_SPARSE = 6.0, 2.0
@@ -113,7 +113,7 @@ def _tests(named: bool) -> Callable[[ScoringInput], Scores]:
     """1 for units of tests, examples and benchmarks, where words name these, or where none do."""
 
     def found(asked: ScoringInput) -> Scores:
-        are_tests = asked.workspace.file_table.are_tests & (asks_for_tests(asked.text, asked.workspace) == named)
+        are_tests = asked.workspace.file_table.are_tests & (wants_tests(asked.text, asked.workspace) == named)
         return are_tests.astype(np.float32)[asked.file_numbers]
 
     return found

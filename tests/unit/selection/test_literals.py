@@ -8,7 +8,7 @@ import pytest
 from winnow_engine.index.bm25 import LexicalIndex
 from winnow_engine.question import Question
 from winnow_engine.selection.definitions import defining
-from winnow_engine.selection.literals import asks_for_tests
+from winnow_engine.selection.literals import wants_tests
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 
 from ..conftest import written
@@ -158,4 +158,4 @@ def test_a_unit_is_cut_at_its_start_where_the_statement_of_the_message_is_too_lo
 def test_a_name_of_code_outside_of_tests_asks_for_none(tmp_path: Path, text: str, tests: bool) -> None:
     code = {"src/app.py": "def test():\n    pass\n\n\ndef test_client():\n    pass\n\n\nclass TestClient: ...\n"}
     workspace = written({**code, "tests/test_cli.py": "def test_cli():\n    test_client()\n"}, tmp_path)
-    assert asks_for_tests(text, workspace) is tests
+    assert wants_tests(text, workspace) is tests
