@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import posixpath
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -22,17 +23,23 @@ class ListedFolder:
 
 
 def contents(workspace: Workspace, path: str) -> Iterator[ListedFolder | IndexedFile]:
-    """The folders and files of a folder, or one file; "" and "." are the workspace. PositionError if there is none."""
+    """The folders and files of a folder, or one file; "" and "." are the workspace. PositionError if there is none.
+
+    A folder that holds nothing but another one is listed as that.
+    """
     name = path.strip("/").removeprefix("./")
     name = "" if name == "." else name
     inside = f"{name}/" if name else ""
     files = [file for file in workspace.files if file.path == name or file.path.startswith(inside)]
     if not files:
         raise workspace.missing(path)
-    below = Counter(rest.split("/")[0] for file in files if "/" in (rest := file.path.removeprefix(inside)))
-    if files[0].path == name:
-        below.clear()
-    yield from (ListedFolder(inside + folder, number) for folder, number in sorted(below.items()))
+    below = defaultdict[str, list[str]](list)
+    for file in files if files[0].path != name else ():
+        first, *rest = file.path.removeprefix(inside).split("/")
+        if rest:
+            below[first].append(posixpath.dirname(file.path))
+    for _, folders in sorted(below.items()):
+        yield ListedFolder(posixpath.commonpath(folders), len(folders))
     for file in files:
         if file.path == name or "/" not in file.path.removeprefix(inside):
             yield file

@@ -116,8 +116,9 @@ def _entries(found: Sequence[ListedFolder | IndexedFile], path: str) -> list[Out
 def _entry(one: ListedFolder | IndexedFile) -> OutlineEntry:
     if isinstance(one, ListedFolder):
         return OutlineEntry(path=f"{one.path}/", kind="folder", files=one.files)
-    names = dict.fromkeys(definition.name for definition in named_units(one))  # a long section is several units
-    return OutlineEntry(path=one.path, kind="file", lines=one.line_count, defines=[*names][:_NAMES_A_FILE])
+    names = [*dict.fromkeys(definition.name for definition in named_units(one))]  # a long section is several units
+    some, count = names[:_NAMES_A_FILE], len(names)
+    return OutlineEntry(path=one.path, kind="file", lines=one.line_count, defines=some, names=count)
 
 
 def place_of(lines: Citation | Span) -> CodePlace:

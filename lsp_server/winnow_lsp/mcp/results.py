@@ -57,8 +57,7 @@ class CodePlace(BaseModel):
     end_line: int
 
     def __str__(self) -> str:
-        last = "" if self.end_line == self.start_line else f"-{self.end_line}"
-        return f"{self.path}:{self.start_line}{last}"
+        return f"{self.path}:{_range(self.start_line, self.end_line)}"
 
 
 class CodeSpan(CodePlace):
@@ -119,25 +118,26 @@ class Explained(ToolResult, CodePlace):
 
 
 class OutlineEntry(BaseModel):
-    """A folder (with `files` at any depth), a file (with `lines`, and the first names it defines), or a definition."""
+    """A folder (with `files` at any depth), a file (with `lines`, and the first of its `names`), or a definition."""
 
     path: str
     kind: str
     files: int | None = None
     lines: int | None = None
     defines: list[str] | None = None
+    names: int | None = None
     name: str | None = None
     start_line: int | None = None
     end_line: int | None = None
 
     def __str__(self) -> str:
         if self.start_line is not None and self.end_line is not None:
-            place = CodePlace(path=self.path, start_line=self.start_line, end_line=self.end_line)
-            return f"{place} {self.kind} {self.name}"
+            return f"{_range(self.start_line, self.end_line)} {self.kind} {self.name}"
         if self.files is not None:
             return f"{self.path} {counted(self.files, 'file')}"
         names = f": {', '.join(self.defines)}" if self.defines else ""
-        return f"{self.path} {counted(self.lines or 0, 'line')}{names}"
+        more = (self.names or 0) - len(self.defines or ())
+        return f"{self.path} {counted(self.lines or 0, 'line')}{names}" + (f" and {more:,} more" if more > 0 else "")
 
 
 class Outlined(ToolResult):
@@ -147,7 +147,8 @@ class Outlined(ToolResult):
     left_out: int
 
     def lines(self) -> Iterator[str]:
-        """A line for each entry."""
+        """A line for each entry; the path of definitions stands before them."""
+        yield from {entry.path: None for entry in self.entries if entry.start_line is not None}
         yield from map(str, self.entries)
         yield from _left_out(self.left_out, "a narrower path or a larger budget")
 
@@ -171,6 +172,10 @@ class ModelAnswer(ToolResult):
             yield from (f"\n{title}:", *listed) if listed else ()
         if self.rests_on:
             yield f"\nRests on: {', '.join(map(str, self.rests_on))}"
+
+
+def _range(first: int, last: int) -> str:
+    return f"{first}" if first == last else f"{first}-{last}"
 
 
 def _left_out(number: int, remedy: str) -> Iterator[str]:

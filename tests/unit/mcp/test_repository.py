@@ -63,6 +63,25 @@ def test_the_outline_of_a_folder_has_each_name_once(workspace: Workspace) -> Non
         outlined(workspace, "lib/a.py", Arguments(budget=100), lambda text: 1)
 
 
+def test_an_outline_says_a_path_once_and_how_many_names_it_leaves_out(
+    tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace]
+) -> None:
+    code = "".join(f"def one{number}():\n    return 1\n\n\n" for number in range(15)) + "LAST = 1\n"
+    workspace = workspace_of(
+        {"src/main/java/a.py": code, "src/main/java/org/b.py": "B = 1\n", "c.py": "def one0():\n    return 1\n"},
+        tmp_path,
+    )
+
+    def page(path: str) -> list[str]:
+        return outlined(workspace, path, Arguments(budget=1000), lambda text: len(text) // 4).page().splitlines()
+
+    assert page("c.py") == ["c.py", "1-2 function one0"]
+    assert page("") == ["src/main/java/ 2 files", "c.py 2 lines: one0"]
+    folder, file = page("src/main/java")
+    assert folder == "src/main/java/org/ 1 file"
+    assert file.endswith("one10, one11 and 3 more")
+
+
 def test_paths_that_are_meant(workspace: Workspace, tmp_path: Path) -> None:
     assert known_paths(workspace, ["a.py", "docs", "!src", "*.py"]) == (("src/a.py", "docs", "!src", "*.py"), ())
     assert known_paths(workspace, ["b.py", "src"]) == (("src",), ("nothing is called b.py: looked in the others",))
