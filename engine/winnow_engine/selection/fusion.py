@@ -4,8 +4,8 @@ A question with sub-questions is scored as a whole and once for each of them. Ea
 features shares the chance of one answer among the units, and a unit's score is the logarithm of the sum of its shares.
 The whole question counts one P-th as much as each of P sub-questions.
 
-Words get a share of one answer's chance, too, by the softmax of BM25: the larger, the less likely the features found an
-answer.
+Words get a share of one answer's chance, too, by the softmax of BM25 and of what documents and tests count: the larger,
+the less likely the features found an answer.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def question_features(asked: ScoringInput) -> dict[str, float]:
 _SHOWN = 0.05  # the least a feature must contribute to a score to be shown with it
 _WORDS_SHARE = 0.2  # of the chance that the features have found no answer
 _SHARPNESS = 2.0  # of the softmax of BM25, whose best units are often a point or two apart
+_KINDS = ("prose", "tests", "named_tests")  # features of units that have many words of a question and are seldom meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,15 +205,15 @@ def _among(scores: Scores, own: Candidates, candidates: Candidates) -> Scores:
 
 
 def _add_words(fused: _Fused, asked: ScoringInput) -> _Fused:
-    """Add ln(p + λ q / (1 − λ Σ q)) − ln p to each score: p is the unit's share by its features, q by BM25.
+    """Add ln(p + λ q / (1 − λ Σ q)) − ln p to each score: p is the unit's share by its features, q by words.
 
     λ is 0.2 (1 − P(answer)), or a P-th of it for a question with P sub-questions.
     """
-    words = asked.matches.words[fused.candidates.units]
-    log_weights = fused.log_weights
+    words, log_weights = asked.matches.words[fused.candidates.units], fused.log_weights
     (units,) = np.nonzero(words)
+    likely = words + np.sum([fused.contributions[name] for name in _KINDS], axis=0)
     log_lambda = math.log(_WORDS_SHARE / max(len(asked.subquestions), 1)) - np.logaddexp(0, fused.log_odds)
-    by_words = log_lambda + _log_word_shares(words, log_weights, units)
+    by_words = log_lambda + _log_shares(_SHARPNESS * likely, log_weights)[units]
     by_features = _log_shares(fused.total, fused.log_weights)[units]
     added = np.zeros_like(fused.total)
     in_all = np.exp(by_words + log_weights[units]).sum()
@@ -234,12 +235,6 @@ def _spread(scores: Scores, places: NDArray[np.int64], count: int) -> Scores:
     found = np.full(count, -np.inf, np.float32)
     found[places] = scores
     return found
-
-
-def _log_word_shares(scores: Scores, log_weights: Scores, units: NDArray[np.intp]) -> Scores:
-    """Logarithm of: the softmax of twice BM25, less what a unit without any word of the question gets of it."""
-    log_shares = _log_shares(_SHARPNESS * scores, log_weights)[units]
-    return np.asarray(log_shares + np.log(-np.expm1(-_SHARPNESS * scores[units])), np.float32)
 
 
 def _log_shares(scores: Scores, log_weights: Scores) -> Scores:

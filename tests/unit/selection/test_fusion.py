@@ -1,3 +1,5 @@
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from winnow_engine.selection.fusion_weights import FusionWeights, read_fusion_we
 from winnow_engine.selection.scoring_input import ScoringInput
 from winnow_engine.selection.unit_features import zscore
 
+WorkspaceOf = Callable[[dict[str, str], Path], Workspace]
 WEIGHTS = FusionWeights({"drafter": {"one": 1.0}, "names": {"one": 0.5, "named": 4.0}}, {"one": 1.5, "named": -1.0})
 
 
@@ -46,8 +49,8 @@ def chances(total: np.ndarray) -> np.ndarray:
 def test_words_find_what_nothing_else_finds(workspace: Workspace) -> None:
     question = asked(workspace, "what becomes of the tax", best=0)
     (found,) = np.flatnonzero(question.matches.words)
-    softmax = np.exp(2 * question.matches.words)  # less what a unit without any word has of it
-    share = ((softmax - 1) / softmax.sum())[found]
+    softmax = np.exp(2 * question.matches.words)
+    share = (softmax / softmax.sum())[found]
     fused = {odds: fuse(question, drafter_alone(10.0, odds)) for odds in (-8.0, 0.0, 8.0)}
     assert share > 0.8
     has = {odds: chances(one.total)[found] for odds, one in fused.items()}
@@ -57,6 +60,15 @@ def test_words_find_what_nothing_else_finds(workspace: Workspace) -> None:
     assert set(fused[8.0].contributions_to(0)) == {"drafter"}
     several = asked(workspace, "what becomes of the tax", 0, *[asked(workspace, "why is it", 0)] * 2)
     assert chances(fuse(several, drafter_alone(10.0, 0.0)).total)[found] == pytest.approx(0.05 * share, abs=1e-3)
+
+
+def test_words_find_code_before_tests_and_documents(tmp_path: Path, workspace_of: WorkspaceOf) -> None:
+    code = "def levy():\n    return 'taxes of the state, taxes of the town', 'taxes'\n"
+    files = {"app.py": code.replace(", 'taxes'", ""), "tests/test_app.py": code, "README.md": f"# Levy\n\n{code}"}
+    workspace = workspace_of({**files, "other.py": "def other():\n    return 1\n"}, tmp_path)
+    weights = FusionWeights({"prose": {"one": -2.0}, "tests": {"one": -2.0}}, {"one": 0.0})
+    words = fuse(ScoringInput(workspace, Question("taxes of the state"), {}), weights).contributions["words"]
+    assert workspace.units[int(words.argmax())][0].path == "app.py"
 
 
 @pytest.mark.parametrize("log_odds", [-1000.0, 30.0, 1000.0])
