@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tree_sitter import Node
@@ -17,6 +17,7 @@ from winnow_engine.index.syntax import Captures, GrammarError, Syntax
 # Deeper classes stay part of the unit around them. No real code nests so deep; this bounds the cost of hostile code.
 _MAX_NESTING = 20
 
+_BESIDE = re.compile(rb"[^\n][ \t]*")  # the end of a node, up to another on its line
 _EXPORTS = ("module.exports", "exports")  # of Node.js: what is in them is named by its file
 _KINDS = {
     "definition.function": UnitKind.FUNCTION,
@@ -84,9 +85,9 @@ def read_outline(syntax: Syntax, line_count: int) -> Outline:
     matches = syntax.outline()
     outline = Outline()
     apart = {node for node in _nodes(matches, "leading.apart") if node.end_byte - node.start_byte <= PIECE_BYTES}
-    for node in (*_nodes(matches, "leading"), *apart):
-        if lines := _own_lines(node, syntax.text):
-            gap = node in apart and syntax.text.startswith(b"\n\n", node.end_byte)
+    for node, end in _runs((*_nodes(matches, "leading"), *apart), syntax.text):
+        if lines := _own_lines(node, end, syntax.text):
+            gap = end in apart and syntax.text.startswith(b"\n\n", end.end_byte)
             outline.leading[lines[1] + gap] = lines[0]
             outline.comments.update(range(lines[0], lines[1] + 1))
     for node in _nodes(matches, "import"):
@@ -111,15 +112,24 @@ def _line_range(node: Node) -> tuple[int, int]:
     return first, max(first, end_row + (end_column > 0))
 
 
-def _own_lines(node: Node, text: bytes) -> tuple[int, int] | None:
-    """The lines of a node that shares them with nothing but white space."""
-    start = node.start_byte
-    end = start + len(text[start : node.end_byte].rstrip())
-    line_end = text.find(b"\n", end)
-    before = text[start - node.start_point.column : start]
-    after = text[end : line_end if line_end >= 0 else len(text)]
-    first = node.start_point.row + 1
-    return None if before.strip() or after.strip() else (first, first + text.count(b"\n", start, end))
+def _runs(nodes: Iterable[Node], text: bytes) -> list[tuple[Node, Node]]:
+    """The first and last of nodes with only blanks between them on a line, as a signature and the comment behind it."""
+    runs: list[tuple[Node, Node]] = []
+    for node in sorted(nodes, key=lambda one: (one.start_byte, -one.end_byte)):
+        end = runs[-1][1].end_byte if runs else -1
+        if node.end_byte > end:
+            beside = runs and _BESIDE.fullmatch(text, end - 1, node.start_byte)
+            runs.append((runs.pop()[0] if beside else node, node))
+    return runs
+
+
+def _own_lines(first: Node, last: Node, text: bytes) -> tuple[int, int] | None:
+    """The lines of a run of nodes that shares them with nothing but white space."""
+    whole = text[first.start_byte : last.end_byte].rstrip()
+    line_end = text.find(b"\n", first.start_byte + len(whole))
+    lines = text[first.start_byte - first.start_point.column : line_end if line_end >= 0 else len(text)]
+    line = first.start_point.row + 1
+    return (line, line + whole.count(b"\n")) if lines.strip() == whole else None
 
 
 def _symbols(syntax: Syntax, matches: list[Captures]) -> Iterator[tuple[str, int]]:

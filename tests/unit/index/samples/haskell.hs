@@ -35,3 +35,9 @@ size (Queue f b) = Size (go f + go b)
     go = length
 
 limit = 10
+
+pop :: Queue a              -- ^ The queue.
+    -> Maybe (a, Queue a)   -- ^ Its first value,
+                            -- and the rest.
+pop (Queue (x : f) b) = Just (x, Queue f b)
+pop _ = Nothing

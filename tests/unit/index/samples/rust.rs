@@ -61,3 +61,9 @@ mod tests {
         assert_eq!(Interval::new(0, 1).join(EMPTY).hi, 1);
     }
 }
+
+/// Twice a number.
+#[inline] #[must_use] // cheap
+pub fn twice(n: u32) -> u32 {
+    2 * n
+}
