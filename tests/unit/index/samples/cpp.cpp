@@ -43,3 +43,25 @@ int main(int argc, char **argv) {
     text::Lexer lexer{argv[argc - 1]};
     return lexer.next();
 }
+
+// The smaller of two.
+template <typename T>
+const T &smaller(const T &one, const T &other) {
+    return other < one ? other : one;
+}
+
+template <typename T>
+T *data_of(Buffer<T> &buffer) {
+    return buffer.data();
+}
+
+struct Money {
+    int cents;
+    int compare(const Money &other) const;
+    static constexpr int kCentsInEachOfTheCoinsOfThisCurrency = 100;
+
+    template <typename T>
+    friend bool operator<(const Money &one, const T &other) {
+        return one.cents < other;
+    }
+};

@@ -18,6 +18,12 @@
   [(identifier) (field_identifier) (operator_name)] @name))) @definition.function
 (template_declaration (function_definition declarator: (function_declarator declarator:
   (qualified_identifier) @name))) @definition.method
+(template_declaration (function_definition declarator: (pointer_declarator declarator: (function_declarator declarator:
+  [(identifier) (field_identifier) (operator_name) (qualified_identifier)] @name)))) @definition.function
+(template_declaration (function_definition declarator: (reference_declarator (function_declarator declarator:
+  [(identifier) (field_identifier) (operator_name) (qualified_identifier)] @name)))) @definition.function
+(template_declaration (friend_declaration (function_definition declarator: (function_declarator declarator:
+  [(identifier) (operator_name)] @name)))) @definition.function
 (template_declaration (class_specifier name: (_) @name body: (_))) @definition.class
 (template_declaration (struct_specifier name: (_) @name body: (_))) @definition.class
 (using_declaration) @import
