@@ -59,7 +59,7 @@ def test_every_gold_of_the_written_questions_is_in_the_pinned_source(split: Spli
 
 
 def test_minilm_gives_the_similarities_its_authors_publish() -> None:
-    encoder = MiniLm(None).encoder
+    encoder = MiniLm().encoder
     texts = ["That is a happy person", "That is a happy dog", "That is a very happy person", "Today is a sunny day"]
     vectors = encoder.embed(texts)
     np.testing.assert_allclose(vectors[0] @ vectors[1:].T, [0.695, 0.943, 0.257], atol=1e-3)

@@ -18,9 +18,9 @@ from winnow_engine.platform import pip_command
 
 
 @cache
-def build_note(package: Path = Path(llama_cpp.__file__).parent) -> list[str]:
+def build_note() -> list[str]:
     """The lines of what winnow_llama/build.py notes: version, compiler, options and recipe; none in other builds."""
-    note = package / "lib" / "winnow-build.txt"
+    note = Path(llama_cpp.__file__).parent / "lib" / "winnow-build.txt"
     return note.read_text().splitlines() if note.is_file() else []
 
 

@@ -43,11 +43,11 @@ class RandomData:
         return held
 
 
-def seconds_of(device: Device, work: Callable[[], object], repeats: int = 10) -> float:
-    """The median time that the device takes for what `work` launches, after two warm-ups."""
+def seconds_of(device: Device, work: Callable[[], object]) -> float:
+    """The median time of ten that the device takes for what `work` launches, after two warm-ups."""
     start, stop = (device.call("cuEventCreate", 0) for _ in range(2))
     taken = []
-    for _ in range(repeats + 2):
+    for _ in range(12):
         device.call("cuEventRecord", start, 0)
         work()
         device.call("cuEventRecord", stop, 0)

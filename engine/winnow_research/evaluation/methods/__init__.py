@@ -12,11 +12,8 @@ from winnow_research.evaluation.discovery import modules_of
 from winnow_research.evaluation.methods.base import Method, Resources
 
 
-def all_methods(drafter: Path, directory: Path | None = None) -> tuple[Method, ...]:
-    """Every method, for the drafter in GGUF file `drafter`; nothing is loaded before a method is used.
-
-    `directory` is where downloads are kept (see `archives.default_directory`).
-    """
-    resources = Resources(drafter, directory)
+def all_methods(drafter: Path) -> tuple[Method, ...]:
+    """Every method, for the drafter in GGUF file `drafter`; nothing is loaded before a method is used."""
+    resources = Resources(drafter)
     offered = (module.methods(resources) for module in modules_of(__name__) if hasattr(module, "methods"))
     return tuple(method for methods in offered for method in methods)

