@@ -61,9 +61,17 @@ def _shortened(text: str) -> str:
 
 
 def _code(workspace: Workspace, span: Span) -> CodeSpan:
-    text = workspace.file(span.path).text_of_lines(span.start_line, span.end_line)
-    score = round(span.score, 1) + 0.0  # no -0.0
-    return CodeSpan(**_place(span.path, span), name=span.name, kind=span.kind.value, score=score, text=text)
+    file, unit = workspace.units[workspace.unit_at(span.path, span.start_line)]
+    code = CodeSpan(
+        **_place(span.path, span),
+        name=span.name,
+        kind=span.kind.value,
+        score=round(span.score, 1) + 0.0,  # no -0.0
+        text=file.text_of_lines(span.start_line, span.end_line),
+    )
+    if span.start_line > unit.start_line or span.end_line < unit.end_line:
+        code.part_of = f"{unit.start_line}-{unit.end_line}"
+    return code
 
 
 def _place(path: str, lines: Citation | Span | Unit | Cursor) -> dict[str, Any]:

@@ -61,11 +61,15 @@ class CodePlace(BaseModel):
 
 
 class CodeSpan(CodePlace):
-    """Code that matters, with the log-odds that it answers; or only its lines that match, numbered, without a score."""
+    """Code that matters, with the log-odds that it answers; or only its lines that match, numbered, without a score.
+
+    Code that is cut is `part_of` the lines of its definition.
+    """
 
     name: str
     kind: str
     score: float | None = None
+    part_of: str | None = None
     text: str
 
 
@@ -80,7 +84,7 @@ class FoundCode(ToolResult):
         for number, span in enumerate(self.spans):
             if number or self.notices:
                 yield ""
-            yield f"{span} {span.kind} {span.name}".rstrip()
+            yield f"{span} {span.kind} {span.name}".rstrip() + (f" (part of {span.part_of})" if span.part_of else "")
             yield span.text.rstrip()
 
 

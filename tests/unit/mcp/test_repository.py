@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from winnow_engine.core import Cancellation, Folder
+from winnow_engine.core import Cancellation, Folder, Span, UnitKind
 from winnow_engine.errors import BudgetError, PositionError
 from winnow_engine.index.scope import matching_lines
 from winnow_engine.index.workspace import Sources, Workspace
+from winnow_engine.selection.ranking import Selection, SelectionStats
 from winnow_lsp.mcp.arguments import Arguments
-from winnow_lsp.mcp.presentation import found_lines, outlined
+from winnow_lsp.mcp.presentation import found_code, found_lines, outlined
 from winnow_lsp.mcp.repository import _paths, known_paths, lines_of_file
 
 FILES = {
@@ -80,6 +81,15 @@ def test_an_outline_says_a_path_once_and_how_many_names_it_leaves_out(
     folder, file = page("src/main/java")
     assert folder == "src/main/java/org/ 1 file"
     assert file.endswith("one10, one11 and 3 more")
+
+
+def test_code_that_is_cut_is_said_to_be_a_part(workspace: Workspace) -> None:
+    whole, part = (Span("src/a.py", first, 6, 9, 1.0, UnitKind.FUNCTION, "total") for first in (4, 5))
+    found = Selection(workspace, (whole, part), SelectionStats(9, 9, 9))
+    code = "    all_items = items\n    return sum(all_items)"
+    assert found_code(found, 100, lambda text: 1).page() == (
+        f"src/a.py:4-6 function total\ndef total(items):\n{code}\n\nsrc/a.py:5-6 function total (part of 4-6)\n{code}"
+    )
 
 
 def test_paths_that_are_meant(workspace: Workspace, tmp_path: Path) -> None:
