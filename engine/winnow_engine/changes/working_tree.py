@@ -136,8 +136,10 @@ def _size_now(has: _Folder, path: str) -> int | None:
         return -1
     try:
         status = (has.folder.root / path).lstat()
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError:  # in a folder that this user may not enter
+        return -1
     return status.st_size if S_ISREG(status.st_mode) else None
 
 

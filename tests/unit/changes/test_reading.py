@@ -1,3 +1,5 @@
+import errno
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -148,6 +150,21 @@ def test_files_that_a_filter_stores_otherwise_are_no_change(top: Path, changes: 
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 3\n"
     git.commit(top, "lfs", {"model.txt": pointer, "secret.txt": b"\0GITCRYPT\0" + b"x" * 20})
     git.write(top, {"model.txt": "one\n", "secret.txt": "two\n"})
+    assert changes(top).files == ()
+
+
+def test_a_file_in_a_folder_that_may_not_be_entered_is_not_removed(
+    top: Path, changes: Of, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.rmtree(top / "src")
+    status = Path.lstat
+
+    def refuse(path: Path) -> os.stat_result:
+        if path.parent == top / "src":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return status(path)
+
+    monkeypatch.setattr(Path, "lstat", refuse)
     assert changes(top).files == ()
 
 
