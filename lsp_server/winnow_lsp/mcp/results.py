@@ -139,7 +139,7 @@ class OutlineEntry(BaseModel):
             return f"{_range(self.start_line, self.end_line)} {self.kind} {self.name}"
         if self.files is not None:
             return f"{self.path} {counted(self.files, 'file')}"
-        names = f": {', '.join(self.defines)}" if self.defines else ""
+        names = f": {', '.join(_short(self.defines))}" if self.defines else ""
         more = (self.names or 0) - len(self.defines or ())
         return f"{self.path} {counted(self.lines or 0, 'line')}{names}" + (f" and {more:,} more" if more > 0 else "")
 
@@ -176,6 +176,15 @@ class ModelAnswer(ToolResult):
             yield from (f"\n{title}:", *listed) if listed else ()
         if self.rests_on:
             yield f"\nRests on: {', '.join(map(str, self.rests_on))}"
+
+
+def _short(names: Sequence[str]) -> Iterator[str]:
+    """Names, without the owner of the one before: `Pool, .take, .put`."""
+    owner = ""
+    for name in names:
+        before, _, last = name.rpartition(".")
+        yield f".{last}" if before == owner and before.replace(".", "").isidentifier() else name
+        owner = before or name
 
 
 def _range(first: int, last: int) -> str:

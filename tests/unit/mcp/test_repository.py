@@ -13,6 +13,7 @@ from winnow_engine.selection.ranking import Selection, SelectionStats
 from winnow_lsp.mcp.arguments import Arguments
 from winnow_lsp.mcp.presentation import found_code, found_lines, outlined
 from winnow_lsp.mcp.repository import _paths, known_paths, lines_of_file
+from winnow_lsp.mcp.results import OutlineEntry
 
 FILES = {
     "src/a.py": "import os\n\n\ndef total(items):\n    all_items = items\n    return sum(all_items)\n",
@@ -81,6 +82,12 @@ def test_an_outline_says_a_path_once_and_how_many_names_it_leaves_out(
     folder, file = page("src/main/java")
     assert folder == "src/main/java/org/ 1 file"
     assert file.endswith("one10, one11 and 3 more")
+
+
+def test_the_owner_of_a_name_is_said_once() -> None:
+    names = ["Pool", "Pool.take", "Pool.Row", "Pool.Row.id", "open", "Pool.put", "Pool.all", "0.1.2", "0.1.1"]
+    shown = "a.py 9 lines: Pool, .take, .Row, Pool.Row.id, open, Pool.put, .all, 0.1.2, 0.1.1"
+    assert str(OutlineEntry(path="a.py", kind="file", lines=9, defines=names)) == shown
 
 
 def test_code_that_is_cut_is_said_to_be_a_part(workspace: Workspace) -> None:
