@@ -69,28 +69,36 @@ class Suggestion:
 
 
 def suggest(
-    drafter: RegisteredModel, available: int, patience_s: float, among: Sequence[KnownTarget] | None = None
+    drafter: RegisteredModel,
+    available: int,
+    patience_s: float,
+    among: Sequence[KnownTarget] | None = None,
+    machine: Speeds | None = None,
 ) -> list[Suggestion]:
-    """Targets beside `drafter`, `among` some or all, largest first, with `available` bytes of memory free."""
+    """Targets beside `drafter`, `among` some or all, largest first, with `available` bytes of memory free.
+
+    The `machine` is measured, for seconds, where its speeds are not given and no record has them.
+    """
     targets = sorted(all_targets() if among is None else among, key=lambda one: -one.parameters)
     places = [(one, memory, _placed(one, memory)) for one in targets for memory in [expect(drafter, one)]]
     in_memory = {kind_of(one) for one, _, options in places if any(divided(one, options)[1:])}
-    machine = speeds(in_memory, on_gpu=False), speeds({kind_of(target) for target in targets}, on_gpu=True)
+    machine = machine or (speeds(in_memory, on_gpu=False), speeds({kind_of(one) for one in targets}, on_gpu=True))
     return [_suggestion(*one, available, machine, patience_s) for one in places]
 
 
 def best(suggestions: list[Suggestion], patience_s: float) -> Suggestion | None:
-    """The largest that fits and begins within the user's patience, else the quickest that fits, if any does.
-
-    Those of fewer than a billion parameters count only where no other fits, however busy the machine was when it was
-    measured: their answers are seldom right.
-    """
-    all_fitting = [one for one in suggestions if one.place is not None]
-    fitting = [one for one in all_fitting if one.model.parameters >= _FEWEST_PARAMETERS] or all_fitting
+    """The largest of those that count and begin within the user's patience, else the quickest of them, if any."""
+    fitting = _fitting(suggestions)
     soon = [one for one in fitting if (one.first_token_s or (math.inf if one.split else 0)) <= patience_s]
     if soon:
         return max(soon, key=lambda one: one.model.parameters)
     return min(fitting, key=lambda one: one.first_token_s or 0.0, default=None)
+
+
+def _fitting(suggestions: list[Suggestion]) -> list[Suggestion]:
+    """Those that fit. Of fewer than a billion parameters, whose answers are seldom right, only where no other does."""
+    fitting = [one for one in suggestions if one.place is not None]
+    return [one for one in fitting if one.model.parameters >= _FEWEST_PARAMETERS] or fitting
 
 
 def drafter_of(name: str) -> RegisteredModel:
@@ -191,5 +199,7 @@ def resolved(models: ModelConfig) -> ModelConfig:
 
 def _best(models: ModelConfig, names: list[str]) -> str:
     among = [target for target in all_targets() if target.name in names]
-    chosen = best(suggest(drafter_of(models.drafter), free_memory(), models.patience_s, among), models.patience_s)
+    about = drafter_of(models.drafter), free_memory(), models.patience_s, among
+    found = suggest(*about, ({}, {}))
+    chosen = best(suggest(*about) if len(_fitting(found)) > 1 else found, models.patience_s)
     return chosen.model.name if chosen else names[0]

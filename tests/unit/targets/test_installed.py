@@ -61,6 +61,12 @@ def test_the_best_that_is_installed_is_chosen(
     assert suggesting.resolved(ModelConfig(drafter, patience_s=patience_s)).target == chosen
 
 
+def test_the_machine_is_measured_only_for_a_choice(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suggesting, "speeds", lambda kinds, on_gpu: pytest.fail("measured"))
+    install(USUAL, TINY)
+    assert suggesting.resolved(ModelConfig(SMALL)).target == USUAL
+
+
 def test_a_process_stays_with_its_choice_until_something_else_is_installed(
     install: Install, monkeypatch: pytest.MonkeyPatch
 ) -> None:
