@@ -209,10 +209,14 @@ class Workspace:
 
     def missing(self, path: str) -> PositionError:
         """The error for a path that is no file's, with those of its name."""
-        name = path.rpartition("/")[2]
-        alike = [file.path for file in self.files if file.path.rpartition("/")[2] == name][:_MOST_ALIKE]
+        alike = self.ending_with(path.rstrip("/").rpartition("/")[2])[:_MOST_ALIKE]
         reason = f", but {', '.join(alike)}" if alike else f"; `winnow index --explain {path}` says why"
         return PositionError(f"{path} is not among the workspace's files{reason}")
+
+    def ending_with(self, path: str) -> list[str]:
+        """The files and folders whose path ends with this one."""
+        within, end = [f"/{file.path}/" for file in self.files], f"/{path}/"
+        return sorted({one[1 : one.index(end) + len(end) - 1] for one in within if end in one})
 
     def unit_at(self, path: str, line: int) -> int:
         """The number of the unit that holds a line. PositionError if there is no such file or line."""

@@ -230,11 +230,9 @@ def lines_of_file(workspace: Workspace, path: str, first: int | None, last: int 
 
 
 def meant(workspace: Workspace, path: str) -> str:
-    """The path, or that of the only file whose path ends with it."""
-    if any(f"{file.path}/".startswith(f"{path}/") for file in workspace.files):
-        return path
-    ends = [file.path for file in workspace.files if path and file.path.endswith(f"/{path}")]
-    return ends[0] if len(ends) == 1 else path
+    """The path, or that of the only file or folder whose path ends with it."""
+    found = workspace.ending_with(path) if path else []
+    return found[0] if len(found) == 1 else path
 
 
 def _on_known_paths(

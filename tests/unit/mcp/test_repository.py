@@ -101,6 +101,7 @@ def test_code_that_is_cut_is_said_to_be_a_part(workspace: Workspace) -> None:
 
 def test_paths_that_are_meant(workspace: Workspace, tmp_path: Path) -> None:
     assert known_paths(workspace, ["a.py", "docs", "!src", "*.py"]) == (("src/a.py", "docs", "!src", "*.py"), ())
+    assert known_paths(workspace, ["deep"]) == (("src/deep",), ())
     assert known_paths(workspace, ["b.py", "src"]) == (("src",), ("nothing is called b.py: looked in the others",))
     assert known_paths(workspace, ["*.rs"]) == ((), ("nothing is called *.rs: looked everywhere",))
     sources = Sources((Folder(tmp_path),))
