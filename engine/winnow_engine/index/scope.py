@@ -68,9 +68,13 @@ def _files_of(workspace: Workspace, path: str) -> set[int]:
 
 
 def _matching(workspace: Workspace, path: str) -> set[int]:
-    """The file or folder of that name, or else what the glob matches; brackets may stand for themselves."""
+    """The file or folder of that path, or those whose path ends so, or else what the glob matches.
+
+    Brackets may stand for themselves.
+    """
     folder = f"{path.strip('/')}/".removeprefix("./")
     found = {n for n, file in enumerate(workspace.files) if f"{file.path}/".startswith(folder)}
+    found = found or {n for n, file in enumerate(workspace.files) if f"/{folder}" in f"/{file.path}/"}
     for glob in (path, path.replace("[", "\\[")):
         if not found and _WILDCARD.search(path):
             expression = _glob(glob)

@@ -250,10 +250,9 @@ def known_paths(workspace: Workspace, paths: Sequence[str]) -> tuple[tuple[str, 
     """The paths that are of the workspace, and a notice about the others."""
     known, missing = [], []
     for path in paths:
-        there = meant(workspace, path)
         try:
-            files_in(workspace, [there])
-            known.append(there)
+            files_in(workspace, [path])
+            known.append(path)
         except PositionError:
             missing.append(path)
     where = "looked in the others" if known else "looked everywhere"

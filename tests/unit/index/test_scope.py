@@ -50,6 +50,8 @@ def workspace(tmp_path: Path, workspace_of: Made) -> Workspace:
         (["api/[id]/*.ts"], {"api/[id]/page.ts"}),
         (["!*.ts", "!tests", "!none"], {"api/a.py", "docs/d.md"}),
         (["api", "!api/[id]"], {"api/a.py", "api/b.ts"}),
+        (["api", "!page.ts", "!pi/a.py"], {"api/a.py", "api/b.ts"}),
+        (["a.py", "[id]"], {"api/a.py", "api/[id]/page.ts"}),
     ],
 )
 def test_files_by_path_and_by_glob(paths: list[str], found: set[str], workspace: Workspace) -> None:

@@ -12,7 +12,7 @@ from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.selection.ranking import Selection, SelectionStats
 from winnow_lsp.mcp.arguments import Arguments
 from winnow_lsp.mcp.presentation import found_code, found_lines, outlined
-from winnow_lsp.mcp.repository import _paths, known_paths, lines_of_file
+from winnow_lsp.mcp.repository import _paths, known_paths, lines_of_file, meant
 from winnow_lsp.mcp.results import OutlineEntry
 
 FILES = {
@@ -100,9 +100,15 @@ def test_code_that_is_cut_is_said_to_be_a_part(workspace: Workspace) -> None:
 
 
 def test_paths_that_are_meant(workspace: Workspace, tmp_path: Path) -> None:
-    assert known_paths(workspace, ["a.py", "docs", "!src", "*.py"]) == (("src/a.py", "docs", "!src", "*.py"), ())
-    assert known_paths(workspace, ["deep"]) == (("src/deep",), ())
-    assert known_paths(workspace, ["b.py", "src"]) == (("src",), ("nothing is called b.py: looked in the others",))
+    assert [meant(workspace, path) for path in ("deep", "a.py", "src", "b.py")] == [
+        "src/deep",
+        "src/a.py",
+        "src",
+        "b.py",
+    ]
+    assert known_paths(workspace, ["a.py", "docs", "!src", "*.py"]) == (("a.py", "docs", "!src", "*.py"), ())
+    assert known_paths(workspace, ["b.py", "src"]) == (("b.py", "src"), ())
+    assert known_paths(workspace, ["c.py", "src"]) == (("src",), ("nothing is called c.py: looked in the others",))
     assert known_paths(workspace, ["*.rs"]) == ((), ("nothing is called *.rs: looked everywhere",))
     sources = Sources((Folder(tmp_path),))
     assert _paths(sources, ["src/", "!./docs/"]) == ("src", "!docs")
