@@ -39,14 +39,17 @@ def workspace_place(folders: Sequence[Folder], written: str) -> tuple[str, Lines
     """The path that an agent means, "" for the workspace, and lines behind it. Raises PositionError for one outside."""
     text = _without_scheme(written.strip())
     for plain in dict.fromkeys((text, text.replace("\\", "/"))):
-        inside = _inside(folders, plain, written)
-        if _exists(folders, inside):
-            return inside, None
-        if found := _LINES.search(plain):
-            inside = _inside(folders, plain[: found.start()], written)
+        path, lines = _without_lines(plain)
+        for one, its_lines in ((plain, None), (path, lines)):
+            inside = _inside(folders, one, written)
             if _exists(folders, inside):
-                return inside, (int(found[1]), int(found[2] or found[1]))
-    return _inside(folders, text.replace("\\", "/"), written), None
+                return inside, its_lines
+    return inside, lines  # perhaps the end of a file's path
+
+
+def _without_lines(text: str) -> tuple[str, Lines]:
+    found = _LINES.search(text)
+    return (text[: found.start()], (int(found[1]), int(found[2] or found[1]))) if found else (text, None)
 
 
 def _without_scheme(text: str) -> str:

@@ -71,6 +71,8 @@ def test_what_is_no_path_is_refused(written: str, root: Path) -> None:
 )
 def test_lines_behind_a_path_are_read(written: str, lines: tuple[int, int] | None, root: Path) -> None:
     assert workspace_place([Folder(root)], written) == ("src/a.py", lines)
+    assert workspace_place([Folder(root)], written.removeprefix("src/")) == ("a.py", lines)
+    assert workspace_place([Folder(root)], written.replace("src/", "lib\\")) == ("lib/a.py", lines)
 
 
 @pytest.mark.parametrize(
