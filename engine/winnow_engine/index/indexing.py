@@ -72,7 +72,7 @@ def _new(
     taker = context.begin(len(missing), size) if missing else None
     texts = ((one.local_path, one.content.read()) for one in missing.values())
     records = context.parse_pool.analysed(texts, size, cancellation)
-    with store.writer(NAMESPACE) as writer, BackgroundWriter(_MOST_WAITING) as background:
+    with store.writer(NAMESPACE, needed=False) as writer, BackgroundWriter(_MOST_WAITING) as background:
         for one in files:
             cancellation.check()
             key = one.content.key

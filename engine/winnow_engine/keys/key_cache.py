@@ -109,7 +109,6 @@ class KeyCache:
         while not found.missing and tidied(self._store, self._namespace, workspace, found):
             found = locate(self._store, self._namespace, workspace)
         if found.missing:
-            self._store.save_rest()
             raise WorkspaceError("the index is deleted as fast as it is made; raise the setting cacheMegabytes")
         return found
 

@@ -184,14 +184,16 @@ class Store:
     def put_many(self, namespace: str, records: Mapping[str, Record]) -> None:
         """Store records by key, all or none of them. Once this returns, they survive the death of the process.
 
-        If nothing can be written, some 64 MB of them stay in memory instead, and `problems` says so.
+        If nothing can be written, they stay in memory instead, and `problems` says so. WorkspaceError beyond 64 MB.
         """
         named = {(namespace, key): record for key, record in records.items()}
 
         def keep(_: object) -> bool:
-            unsaved = self._unsaved
-            if sum(array.nbytes for record in unsaved.values() for array in record.values()) < _MOST_WAITING_BYTES:
-                self._unsaved = unsaved | named
+            kept = self._unsaved | named
+            if sum(array.nbytes for record in kept.values() for array in record.values()) > _MOST_WAITING_BYTES:
+                assert self._refusal is not None
+                raise self._refusal
+            self._unsaved = kept
             return False
 
         self._insert(named, keep)
@@ -211,9 +213,12 @@ class Store:
                 self._unsaved = {name: record for name, record in self._unsaved.items() if name not in packed}
 
     @contextmanager
-    def writer(self, namespace: str) -> Iterator[Writer]:
-        """A writer of many records. All are stored when the block ends, also by an exception."""
-        writer = Writer(self, namespace)
+    def writer(self, namespace: str, *, needed: bool = True) -> Iterator[Writer]:
+        """A writer of many records. All are stored when the block ends, also by an exception.
+
+        Those that are not `needed` are dropped where they cannot be stored.
+        """
+        writer = Writer(self, namespace, needed)
         try:
             yield writer
         finally:
@@ -294,8 +299,8 @@ class Store:
 class Writer:
     """Stores records of one namespace twice a second, or as packs every two seconds where they come fast."""
 
-    def __init__(self, store: Store, namespace: str) -> None:
-        self._store, self._namespace = store, namespace
+    def __init__(self, store: Store, namespace: str, needed: bool) -> None:
+        self._store, self._namespace, self._needed = store, namespace, needed
         self._waiting: dict[str, Record] = {}
         self._bytes, self._flushed_at = 0, time.monotonic()
 
@@ -310,8 +315,12 @@ class Writer:
     def flush(self) -> None:
         """Store waiting records now."""
         packed = self._bytes >= _PACK_BYTES and self._store.pack(self._namespace, self._waiting)
-        if self._waiting and not packed:
-            self._store.put_many(self._namespace, self._waiting)
+        try:
+            if self._waiting and not packed:
+                self._store.put_many(self._namespace, self._waiting)
+        except WorkspaceError:
+            if self._needed:
+                raise
         self._waiting, self._bytes, self._flushed_at = {}, 0, time.monotonic()
 
 
