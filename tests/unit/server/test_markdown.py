@@ -1,48 +1,48 @@
 """What plain clients show."""
 
-from typing import Any
+from pathlib import Path
 
-from lsprotocol import types
-
+from winnow_engine.core import Citation, Sentence, Span, UnitKind
+from winnow_engine.review.review import FileSummary, Review
+from winnow_engine.selection.ranking import Selection, SelectionStats
+from winnow_engine.targets.answer import Answer, Stats
+from winnow_engine.targets.base import Generation
 from winnow_lsp.server.render.markdown import answer_page, review_page, spans_page
+from winnow_lsp.server.session.editor import Folders
+
+LOCATE = Folders({Path("/w"): "w"}).location
 
 
-def location(uri: str, first: int, last: int) -> types.Location:
-    return types.Location(uri, types.Range(types.Position(first - 1, 0), types.Position(last, 0)))
+def selected(*spans: Span) -> Selection:
+    return Selection(None, spans, SelectionStats(25000, 1040, 25000), ("odd",))  # type: ignore[arg-type]
 
 
-def answered(**fields: Any) -> dict[str, Any]:
-    return {"answer": "It adds.", "finish": "eos", "sentences": [], "citations": [], "notices": []} | fields
+def answered(*citations: Citation, sentences: tuple[Sentence, ...] = ()) -> Answer:
+    generation, selection = Generation("It adds two numbers up.", "eos", 0, 0, 0.0, None, 0, 0.0), selected()
+    return Answer(selection, Stats(selection.stats, generation, {}, 0.0, {}, None, None), sentences, citations)
 
 
-def span(score: float, **fields: Any) -> dict[str, Any]:
-    return {
-        "location": location("file:///w/a.py", 3, 9),
-        "score": score,
-        "features": {"words": 1.25, "names": 0.0, "maxsim": -0.5},
-        "tokens": 40,
-        "kind": "function",
-        "name": "add",
-    } | fields
+def span(score: float, path: str, lines: tuple[int, int], kind: UnitKind, name: str) -> Span:
+    return Span(path, *lines, 40, score, kind, name, {"words": 1.25, "names": 0.0, "maxsim": -0.5})
 
 
 def test_citations_are_links_that_open_at_their_line() -> None:
-    cited = [location("file:///w/my%20file.py", 3, 9), location("file:///w/b.py", 4, 4)]
-    page = answer_page("Q", answered(citations=cited))
-    assert "- [my file.py:3-9](file:///w/my%20file.py#L3)\n" in page
-    assert "- [b.py:4](file:///w/b.py#L4)\n" in page
+    page = answer_page("Q", answered(Citation("my file.py", 3, 9), Citation("b.py", 4, 4)), LOCATE)
+    assert "- [my file.py:3-9](file:///w/my%20file.py#L3)\n- [b.py:4](file:///w/b.py#L4)\n" in page
 
 
-def test_cited_lines_that_only_a_commit_has_are_named() -> None:
-    before = [{"location": location("file:///w/my%20file.py", 3, 9), "commit": "1a2b3c4d5e6f"}]
-    page = answer_page("Q", answered(citations=[location("file:///w/b.py", 4, 4)], citedBefore=before))
-    assert "## Cited\n\n- [b.py:4](file:///w/b.py#L4)\n- `1a2b3c4d5e:my file.py:3-9`\n" in page
+def test_cited_lines_that_only_a_commit_has_are_named_after_those_of_today() -> None:
+    before, today = Citation("my file.py", 3, 9, "1a2b3c4d5e6f"), Citation("b.py", 4, 4)
+    cited, gone = "[b.py:4](file:///w/b.py#L4)", "`1a2b3c4d5e:my file.py:3-9`"
+    assert f"## Cited\n\n- {cited}\n- {gone}\n" in answer_page("Q", answered(before, today), LOCATE)
+    noted = answered(before, today, sentences=(Sentence(0, 23, (before, today)),))
+    assert f"## Cited\n\n- [1] {cited}, {gone}\n" in answer_page("Q", noted, LOCATE)
 
 
 def test_spans_come_best_first_and_say_why() -> None:
-    worse = span(-0.5, kind="section", name="", location=location("file:///w/README.md", 1, 1))
-    stats = {"keptTokens": 1040, "workspaceTokens": 25000}
-    page = spans_page("Q", {"spans": [worse, span(2)], "stats": stats, "notices": ["odd"]})
+    worse = span(-0.5, "README.md", (1, 1), UnitKind.SECTION, "")
+    better = span(2, "a.py", (3, 9), UnitKind.FUNCTION, "add")
+    page = spans_page("Q", selected(worse, better), LOCATE)
     assert "1,040 of 25,000 tokens kept." in page
     best, other = (line for line in page.splitlines() if line.startswith("- ["))
     link = "[a.py:3-9](file:///w/a.py#L3)"
@@ -53,10 +53,8 @@ def test_spans_come_best_first_and_say_why() -> None:
 
 def test_names_are_no_markdown() -> None:
     picture = "a`![x](https://evil.example/x.png)`"
-    odd = location("file:///w/x%5D%28https%3Aevil%29%20%5By.py", 1, 1)
-    stats = {"keptTokens": 1, "workspaceTokens": 2}
-    page = spans_page("Q", {"spans": [span(1, name=picture, location=odd)], "stats": stats, "notices": []})
-    assert f"- [x\\](https:evil) \\[y.py:1]({odd.uri}#L1) · function `` {picture} `` · 40 tokens" in page
-    file = {"path": picture, "what": "changed", "added": 1, "removed": 0}
-    found = {"title": "A change", "summary": "", "files": [file], "findings": []}
-    assert f"- `` {picture} `` changed, +1 -0" in review_page(found)
+    page = spans_page("Q", selected(span(1, "x](https:evil) [y.py", (1, 1), UnitKind.FUNCTION, picture)), LOCATE)
+    link = "[x\\](https:evil) \\[y.py:1](file:///w/x%5D%28https%3Aevil%29%20%5By.py#L1)"
+    assert f"- {link} · function `` {picture} `` · 40 tokens" in page
+    found = Review("A change", (FileSummary(picture, "changed", 1, 0, ()),), "", (), 0)
+    assert f"- `` {picture} `` changed, +1 -0" in review_page(found, LOCATE)

@@ -24,6 +24,7 @@ from winnow_lsp.host.engines import Engine
 from winnow_lsp.host.queue import Asker, Work
 from winnow_lsp.host.settings import budget_of
 from winnow_lsp.server.render.deltas import Deltas
+from winnow_lsp.server.render.markdown import answer_page, spans_page
 from winnow_lsp.server.render.progress_bars import ProgressBar
 from winnow_lsp.server.render.results import answer_json, kept_json, selection_json, sentence_json
 from winnow_lsp.server.server import WinnowServer
@@ -60,10 +61,13 @@ def register(server: WinnowServer) -> None:
         return {"symbols": await symbols_of(server, params.query)}
 
 
-async def answer(server: WinnowServer, params: AskParams) -> dict[str, Any]:
-    """Queue a question, stream its answer, and remember it as a turn of its conversation."""
+async def answer(server: WinnowServer, params: AskParams, *, shown: bool = False) -> dict[str, Any]:
+    """Queue a question, stream its answer, and remember it as a turn of its conversation. `shown`: as a page, too."""
     conversation = params.conversation or str(uuid.uuid4())
     answered, question, folders = await answered_in(server, params, conversation)
+    if shown:
+        title = question.text.partition("\n")[0]
+        await server.pages.show(title, answer_page(title, answered, folders.location))
     return {"conversation": conversation, "question": question.text, **answer_json(answered, folders.location)}
 
 
@@ -155,16 +159,19 @@ async def answered_in(server: WinnowServer, params: AskParams, conversation: str
         return answered, question, folders
 
 
-async def select(server: WinnowServer, params: AskParams) -> dict[str, Any]:
-    """Queue a question, and return what the target would see for it."""
+async def select(server: WinnowServer, params: AskParams, *, shown: bool = False) -> dict[str, Any]:
+    """Queue a question, and return what the target would see for it. `shown`: as a page, too."""
     async with queued(server, params.work_done_token, params.supersedes) as request:
         budget, question = _budget(server, params), await _question(server, params)
 
         def make(assistant: Assistant, sources: Sources) -> Work[Selection]:
             return lambda cancellation: assistant.select(sources, question, budget, request.bar.report, cancellation)
 
-        selected = await request.run(make, lambda selection: selection.stats, needs_target=False)
-        return {"question": question.text, **selection_json(selected, request.folders.location)}
+        selected, locate = await request.run(make, lambda one: one.stats, needs_target=False), request.folders.location
+    if shown:
+        title = question.text.partition("\n")[0]
+        await server.pages.show(title, spans_page(title, selected, locate))
+    return {"question": question.text, **selection_json(selected, locate)}
 
 
 async def in_background(server: WinnowServer, make: Callable[[Engine], Work[T]]) -> T:

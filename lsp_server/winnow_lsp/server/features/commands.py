@@ -10,7 +10,6 @@ from lsprotocol import types
 
 from winnow_lsp.server.features.asking import answer, select
 from winnow_lsp.server.features.editing import change
-from winnow_lsp.server.render.markdown import answer_page, spans_page
 from winnow_lsp.server.server import WinnowServer
 from winnow_lsp.server.wire.messages import AskParams, EditParams
 from winnow_lsp.server.wire.protocol import parsing
@@ -31,11 +30,8 @@ def register(server: WinnowServer) -> None:
 async def _ask(server: WinnowServer, params: types.ExecuteCommandParams) -> dict[str, Any]:
     with parsing():
         asked = AskParams.read(_argument(params))
-    request, page = (select, spans_page) if params.command == SHOW_SPANS else (answer, answer_page)
-    result = await request(server, await with_token(server, params, asked))
-    title = result["question"].partition("\n")[0]
-    await server.pages.show(title, page(title, result))
-    return result
+    request = select if params.command == SHOW_SPANS else answer
+    return await request(server, await with_token(server, params, asked), shown=True)
 
 
 async def _edit(server: WinnowServer, params: types.ExecuteCommandParams) -> dict[str, Any]:

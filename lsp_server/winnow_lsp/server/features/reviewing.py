@@ -54,11 +54,10 @@ async def _review(server: WinnowServer, params: types.ExecuteCommandParams) -> d
         answers = await _repeated(server, repeated, asked) if repeated else []
         corrected = await asyncio.to_thread(corrections, repeated, answers)
         made = await asyncio.to_thread(reviewed, answered.text, changes, workspace, corrected)
-    result = review_json(made, folders.location)
-    page = review_page(result)
+    page = review_page(made, folders.location)
     if _argument(params).get("show", True):
         await server.pages.show("Review", page)
-    return {"question": "Review", "answer": page, **result}
+    return {"question": "Review", "answer": page, **review_json(made, folders.location)}
 
 
 async def _repeated(server: WinnowServer, repeated: Sequence[Repetition], asked: str) -> list[str]:

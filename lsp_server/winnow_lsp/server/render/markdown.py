@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 from posixpath import relpath
 from tempfile import TemporaryDirectory
@@ -16,10 +17,15 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
-from winnow_engine.core import Citation, Sentence, Thought, counted
+from winnow_engine.core import Citation, Span, Thought, counted
 from winnow_engine.prompting.markdown import block, code
+from winnow_engine.review.findings import Finding
+from winnow_engine.review.review import Review
+from winnow_engine.selection.ranking import Selection
+from winnow_engine.targets.answer import Answer
 from winnow_lsp.host.footnotes import footnoted
 from winnow_lsp.host.reply import place, plain, thought_line
+from winnow_lsp.server.render.results import Locate
 
 _ANSWER_TIMEOUT_S = 10
 _FILE_LINK = re.compile(r"\]\(file://(/[^)\s#]*)")
@@ -67,25 +73,24 @@ def _with_relative_links(text: str, folder: Path) -> str:
     return _FILE_LINK.sub(lambda link: f"]({relpath(link[1], start)}", text)
 
 
-def answer_page(title: str, result: Mapping[str, Any]) -> str:
+def answer_page(title: str, answer: Answer, locate: Locate) -> str:
     """An answer, the places it cites, and the notices."""
-    cited = [*map(_citation, result["citations"]), *map(_citation_before, result.get("citedBefore", ()))]
-    answer, places, notes = footnoted(result["answer"], list(map(_sentence, result["sentences"])), cited, _cited)
-    lines = [f"# {title}", "", *_thought(result.get("thinking")), answer.strip(), ""]
-    if result["finish"] == "length":
+    sentences = [replace(one, places=_today_first(one.places)) for one in answer.sentences]
+    link = partial(_link, locate=locate)
+    text, places, notes = footnoted(answer.text, sentences, _today_first(answer.citations), link)
+    lines = [f"# {title}", "", *_thought(answer.thought), text.strip(), ""]
+    if answer.finish == "length":
         lines += ["*Cut off here: raise `winnow.maxTokens` for longer answers.*", ""]
     lines += _section("Cited", places)
-    lines += _section("Notes", [*notes, *result["notices"]])
+    lines += _section("Notes", [*notes, *answer.notices])
     return "\n".join(lines)
 
 
-def spans_page(title: str, result: Mapping[str, Any]) -> str:
+def spans_page(title: str, selection: Selection, locate: Locate) -> str:
     """The spans that would be kept and why, highest score first."""
-    spans = sorted(result["spans"], key=lambda span: -span["score"])
-    stats = result["stats"]
-    kept = f"{stats['keptTokens']:,} of {stats['workspaceTokens']:,} tokens kept."
-    lines = [f"# {title}", "", kept, "", *_section("Kept", map(_span, spans)), *_section("Notes", result["notices"])]
-    return "\n".join(lines)
+    spans = [_span(span, locate) for span in sorted(selection.spans, key=lambda span: -span.score)]
+    kept = f"{selection.stats.kept_tokens:,} of {selection.stats.workspace_tokens:,} tokens kept."
+    return "\n".join([f"# {title}", "", kept, "", *_section("Kept", spans), *_section("Notes", selection.notices)])
 
 
 def rejected_page(result: Mapping[str, Any]) -> str:
@@ -94,20 +99,19 @@ def rejected_page(result: Mapping[str, Any]) -> str:
     return "\n".join([f"# {plain(result['title'])}", "", why, "", block(result["diff"], "diff"), ""])
 
 
-def review_page(result: Mapping[str, Any]) -> str:
+def review_page(review: Review, locate: Locate) -> str:
     """What changed by file, and the findings."""
-    lines = ["# Review", "", f"{result['title']}.", "", *filter(None, [result["summary"]]), ""]
-    files = (f"{code(one['path'])} {one['what']}, +{one['added']} -{one['removed']}" for one in result["files"])
-    lines += _section("Files", files)
-    found = (f"{_link(one['location'])} {one['confidence']}: {one['reason']}" for one in result["findings"])
-    return "\n".join([*lines, *_section("Findings", found), *([] if result["findings"] else ["No findings."])])
+    lines = ["# Review", "", f"{review.title}.", "", *filter(None, [review.summary]), ""]
+    lines += _section("Files", (f"{code(one.path)} {one.what}, +{one.added} -{one.removed}" for one in review.files))
+    found = (f"{_link(_lines(one), locate)} {one.confidence}: {one.reason}" for one in review.findings)
+    return "\n".join([*lines, *_section("Findings", found), *([] if review.findings else ["No findings."])])
 
 
-def _thought(thinking: Mapping[str, Any] | None) -> list[str]:
-    if thinking is None:
+def _thought(thought: Thought | None) -> list[str]:
+    if thought is None:
         return []
-    summary = thought_line(Thought(**thinking)).capitalize()
-    return [f"<details><summary>{summary}</summary>", "", thinking["text"], "", "</details>", ""]
+    summary = thought_line(thought).capitalize()
+    return [f"<details><summary>{summary}</summary>", "", thought.text, "", "</details>", ""]
 
 
 def _section(title: str, items: Iterable[str]) -> list[str]:
@@ -115,34 +119,23 @@ def _section(title: str, items: Iterable[str]) -> list[str]:
     return [f"## {title}", "", *lines, ""] if lines else []
 
 
-def _span(span: Mapping[str, Any]) -> str:
-    features = ", ".join(f"{name} {value:+.1f}" for name, value in span["features"].items() if value)
-    what = f"{span['kind']} {code(span['name'])}" if span["name"] else span["kind"]
-    tokens = counted(span["tokens"], "token")
-    return f"{_link(span['location'])} · {what} · {tokens} · score {span['score']:+.2f} ({features})"
+def _span(span: Span, locate: Locate) -> str:
+    features = ", ".join(f"{name} {value:+.1f}" for name, value in span.features.items() if value)
+    what = f"{span.kind.value} {code(span.name)}" if span.name else span.kind.value
+    tokens = counted(span.tokens, "token")
+    return f"{_link(_lines(span), locate)} · {what} · {tokens} · score {span.score:+.2f} ({features})"
 
 
-def _sentence(one: Mapping[str, Any]) -> Sentence:
-    """A `SentenceInfo`, with URIs as the paths of its places."""
-    places = [*map(_citation, one["places"]), *map(_citation_before, one.get("placesBefore", ()))]
-    unknown = tuple((name["start"], name["end"]) for name in one["unknown"])
-    return Sentence(one["start"], one["end"], tuple(places), one.get("support"), unknown)
+def _today_first(places: Iterable[Citation]) -> tuple[Citation, ...]:
+    return tuple(sorted(places, key=lambda one: bool(one.commit)))
 
 
-def _citation(location: types.Location, commit: str = "") -> Citation:
-    return Citation(location.uri, location.range.start.line + 1, location.range.end.line, commit)
+def _lines(of: Span | Finding) -> Citation:
+    return Citation(of.path, of.start_line, of.end_line)
 
 
-def _citation_before(cited: Mapping[str, Any]) -> Citation:
-    return _citation(cited["location"], cited["commit"])
-
-
-def _cited(citation: Citation) -> str:
+def _link(citation: Citation, locate: Locate) -> str:
     """A link, unless the lines are in no file of today."""
-    name = PurePosixPath(unquote(urlsplit(citation.path).path)).name
-    label = place(replace(citation, path=name))
-    return code(label) if citation.commit else f"[{plain(label)}]({citation.path}#L{citation.start_line})"
-
-
-def _link(location: types.Location) -> str:
-    return _cited(_citation(location))
+    uri = locate(citation).uri
+    label = place(replace(citation, path=PurePosixPath(unquote(urlsplit(uri).path)).name))
+    return code(label) if citation.commit else f"[{plain(label)}]({uri}#L{citation.start_line})"
