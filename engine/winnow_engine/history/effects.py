@@ -13,9 +13,9 @@ from winnow_engine.errors import GitError
 from winnow_engine.git.objects import Commit, blobs
 from winnow_engine.git.repository import Repository
 from winnow_engine.git.trees import FileChange, tree_changes
-from winnow_engine.history.terms import asked_in, stem, whole
+from winnow_engine.history.terms import asked_in, whole
+from winnow_engine.index.bm25 import stems
 from winnow_engine.index.units import enclosing
-from winnow_engine.index.words import spelled_words
 from winnow_engine.untrusted import printable
 
 _MOST_FILES = 200  # of a commit with more, only these are listed and searched
@@ -130,7 +130,7 @@ def _changed(unit: ChangedUnit) -> Iterator[str]:
 
 def _score(terms: Terms, texts: Sequence[str]) -> float:
     text = "\n".join(texts)
-    there = {*map(stem, spelled_words(text)), *map(whole, _NAME.findall(text))}
+    there = {*stems(text), *map(whole, _NAME.findall(text))}
     return sum(weight for term, weight in terms.items() if term in there)
 
 

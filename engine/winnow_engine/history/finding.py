@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from winnow_engine.git.objects import Commit, blobs, newest_commits, touching_commits
 from winnow_engine.git.repository import Repository
 from winnow_engine.git.trees import named_files
-from winnow_engine.history.terms import Asked, asked_in, rarity, score_messages
+from winnow_engine.history.terms import Asked, asked_in
+from winnow_engine.index.bm25 import LexicalIndex
 from winnow_engine.index.lines import git_numbers
 from winnow_engine.index.symbols import analyse
 
@@ -117,22 +118,26 @@ def rank_commits(repository: Repository, question: str, most: int) -> tuple[list
     tip = repository.commit("HEAD")
     logged = newest_commits(repository, tip, MOST_COMMITS)
     asked = asked_in(question)
-    scores = score_messages([f"{one.author}\n{one.message[:_MOST_CHARACTERS]}" for one in logged], asked.terms)
+    texts = (f"{one.author}\n{one.message[:_MOST_CHARACTERS]}" for one in logged)
+    messages = LexicalIndex.of_texts(texts, asked.terms)
+    scores = messages.score_stems(asked.terms)
     scores *= np.where([len(one.parents) > 1 for one in logged], np.float32(_MERGE), np.float32(1))
     search = NameSearch(repository, tip, _SEARCH_S)
     rows = {one.id: row for row, one in enumerate(logged) if one.id not in repository.shallow}
-    _add_touching(scores, rows, asked, search)
+    _add_touching(scores, messages, rows, asked, search)
     order = np.argsort(-scores, kind="stable")[:most].tolist()
     found = [FoundCommit(logged[row], float(scores[row]), (-logged[row].committed_at, row)) for row in order]
     return found, list(_notices(logged, search))
 
 
-def _add_touching(scores: NDArray[np.float32], rows: Mapping[str, int], asked: Asked, search: NameSearch) -> None:
+def _add_touching(
+    scores: NDArray[np.float32], messages: LexicalIndex, rows: Mapping[str, int], asked: Asked, search: NameSearch
+) -> None:
     touched = set[int]()
     as_text = not asked.alone or not scores.any()
     for name in asked.code[:_MOST_NAMES]:
         found = [rows[one] for one in search.commits(name, as_text=as_text) if one in rows]
-        scores[found] += _TOUCHED * rarity(len(found), len(scores))
+        scores[found] += _TOUCHED * messages.rarity(len(found))
         touched.update(found)
     if asked.only_code and touched:
         first_last = sorted(touched, reverse=not asked.added)

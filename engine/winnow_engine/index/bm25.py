@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from functools import lru_cache, partial, reduce
 from typing import Any
 
@@ -21,25 +21,32 @@ _LONGEST = 100  # letters of a word that has a stem: it takes quadratic time, 1 
 
 def stems(text: str) -> list[str]:
     """The words of a text, those of at most 100 ASCII letters as stems: `parsedHeaders` → pars, header."""
-    return [_stem(word) if len(word) <= _LONGEST and word.isascii() else word for word in words(text)]
+    return list(map(stem, words(text)))
 
 
 @lru_cache(maxsize=1 << 16)  # a word takes 1.5 µs, in Python 25
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
+    """The stem of a word in lower case, of at most 100 ASCII letters; any other word as it is."""
+    if len(word) > _LONGEST or not word.isascii():
+        return word
     from snowballstemmer import stemmer  # here, since all languages come with it if PyStemmer is missing: 40 ms
 
     return str(stemmer("english").stemWord(word))  # a stemmer of its own: threads cannot share one
 
 
-def counted(texts: Iterable[str]) -> tuple[Occurrences, NDArray[np.int32]]:
-    """Occurrences of each word in each of some texts, and the number of words of each, int32 [N]."""
+def counted(texts: Iterable[str], wanted: Container[str] | None = None) -> tuple[Occurrences, NDArray[np.int32]]:
+    """Occurrences of each word, or those wanted, in each of some texts, and the number of words of each, int32 [N]."""
     numbers: dict[str, int] = {}
-    found = [Counter(stems(text)) for text in texts]
+    found, lengths = list[Counter[str]](), list[int]()
+    for text in texts:
+        there = stems(text)
+        lengths.append(len(there))
+        found.append(Counter(there if wanted is None else filter(wanted.__contains__, there)))
     terms = [numbers.setdefault(word, len(numbers)) for one in found for word in one]
     places = [place for place, one in enumerate(found) for _ in one]
     counts = [count for one in found for count in one.values()]
     rows = np.column_stack([terms, places, counts]).astype(np.int32)
-    return Occurrences(list(numbers), rows), np.array([one.total() for one in found], np.int32)
+    return Occurrences(list(numbers), rows), np.array(lengths, np.int32)
 
 
 class LexicalIndex:
@@ -50,19 +57,23 @@ class LexicalIndex:
         self._norm = _K1 * (1 - _B + _B * lengths / max(lengths.mean() if len(lengths) else 0.0, 1.0))
 
     @classmethod
-    def of_texts(cls, texts: Iterable[str]) -> LexicalIndex:
-        """The index of these texts, numbered in order."""
-        found, lengths = counted(texts)
+    def of_texts(cls, texts: Iterable[str], wanted: Container[str] | None = None) -> LexicalIndex:
+        """The index of these texts, numbered in order, of all stems or those wanted."""
+        found, lengths = counted(texts, wanted)
         return cls(Places([(Postings.built([found], len(lengths)), np.arange(len(lengths)))]), lengths)
 
     def score(self, query: str) -> NDArray[np.float32]:
         """BM25 of every unit, float32 [U]; 0 for one that has no word of the query, in English either."""
-        scores, terms = np.zeros(len(self._norm)), [*stems(query), *sorted(set(map(_stem, english_words(query))))]
-        for word, times in Counter(terms).items():
+        return self.score_stems(Counter([*stems(query), *sorted(set(map(stem, english_words(query))))]))
+
+    def score_stems(self, weights: Mapping[str, float]) -> NDArray[np.float32]:
+        """The same for the stems of a query and their weights."""
+        scores = np.zeros(len(self._norm))
+        for word, weight in weights.items():
             units, counts = self._places(word)
             if len(units):
-                rarity = self._rarity(len(units))
-                scores[units] += times * rarity * counts * (_K1 + 1) / (counts + self._norm[units])
+                rarity = self.rarity(len(units))
+                scores[units] += weight * rarity * counts * (_K1 + 1) / (counts + self._norm[units])
         return scores.astype(np.float32)
 
     def having_all(self, query: str) -> NDArray[np.int64]:
@@ -73,10 +84,10 @@ class LexicalIndex:
     def known_share(self, query: str) -> float:
         """Share of a query's distinct words that occur in some text, each weighted by its rarity; 0 to 1."""
         found = [len(self._places(word)[0]) for word in dict.fromkeys(stems(query))]
-        rarity = [self._rarity(texts) for texts in found]
+        rarity = [self.rarity(texts) for texts in found]
         known = sum(weight for weight, texts in zip(rarity, found, strict=True) if texts)
         return known / sum(rarity) if rarity else 0.0
 
-    def _rarity(self, found: int) -> float:
+    def rarity(self, found: int) -> float:
         """ln(1 + (N − n + ½) / (n + ½)) for a word in n of N texts."""
         return math.log(1 + (len(self._norm) - found + 0.5) / (found + 0.5))

@@ -49,6 +49,7 @@ def found(top: Path) -> Ask:
     ("question", "first"),
     [
         ("When were connections retried?", "Retry connections that time out"),
+        ("When did we connect again?", "Retry connections that time out"),
         ("Since when do we catch timeouts?", "Retry connections that time out"),
         ("When was `wait_for` removed?", "Simplify"),
         ("When was wait_for added?", "Start"),

@@ -52,10 +52,10 @@ def test_a_word_of_over_100_letters_is_its_own_stem(times: int) -> None:
     assert stems("running" * times) == ["running" * times]
 
 
-def test_bm25_of_a_word_by_hand() -> None:
-    scores = LexicalIndex.of_texts(["alpha alpha", "beta gamma"]).score("alpha")
-    idf = np.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
-    np.testing.assert_allclose(scores, [idf * 2 * 2.5 / (2 + 1.5), 0], rtol=1e-6)
+@pytest.mark.parametrize("wanted", [None, {"alpha"}])
+def test_bm25_of_a_word_by_hand(wanted: set[str] | None) -> None:
+    scores = LexicalIndex.of_texts(["alpha alpha", "beta gamma"], wanted).score("alpha beta" if wanted else "alpha")
+    np.testing.assert_allclose(scores, [np.log(1 + 1.5 / 1.5) * 2 * 2.5 / (2 + 1.5), 0], rtol=1e-6)
 
 
 def test_texts_of_several_tables_count_as_those_that_are_left_in_one() -> None:
