@@ -62,7 +62,16 @@ Quelle est l'architecture du projet ?|Дай обзор проекта|Каку�
 How do I set up the dev environment?|How do I start the development server?|What's inside this repository?
 Erkläre mir die Architektur|Welche Abhängigkeiten hat das Projekt?|Quelles sont les dépendances ?|De quoi s'agit-il ?
 Расскажи про проект|Для чего нужен этот проект?|依存関係は何ですか？|有哪些依赖？|项目用了哪些技术？
-简单介绍一下代码结构"""
+简单介绍一下代码结构
+give a newcomer an overview: what is this project, how is it organised, and where does it start
+Walk me through the code base|high-level architecture and main components|what are the moving parts?
+Ich bin neu hier: was ist das für ein Projekt, wie ist es gegliedert und wo fängt es an?
+Donne à un débutant une vue d'ensemble de l'architecture du projet
+Новичку: общий обзор проекта, из каких основных частей он состоит и где точка входа
+初めての人向けに、このプロジェクトの全体像と主要なモジュールを説明して
+给新人介绍一下这个代码库的整体架构和核心模块
+Dale a un recién llegado una visión general: qué es, cómo se organiza y dónde empieza
+How do the main pieces fit together?|Give a new developer a guided tour of the code|Was sind die Hauptkomponenten?"""
 SPECIFIC = """Where is the retry policy set?|What does `main` do?|What does main() do?
 Which modules import the logger?|Thanks!|How is the cache built?|What does the scheduler do?|Was macht der Parser?
 ¿Dónde se valida el campo?|Why?|Que fait le planificateur ?|Где проверяется подпись?|割引はどこで計算されますか？
@@ -72,7 +81,9 @@ Which environment variable does this read?|Where is the environment set up?|What
 Where are features read?|How are features built?|What are the features of the model?|What is a unit?
 Which command parses the file?|What does the command do?|Which command runs first?|Which command starts the server?
 How does the test suite mock time?|How does the development server reload?|Wo wird die Architektur geprüft?
-依赖在哪里解析？|依存関係はどこで解決されますか？|What does the hat do?|What does inside do?"""
+依赖在哪里解析？|依存関係はどこで解決されますか？|What does the core module do?
+Where is the key file read?|How does onboarding work?|What does the guide print?|Wie wird die Hauptansicht gerendert?
+ログのレベルはどこで設定されますか？|关系是如何加载的？|What does the hat do?|What does inside do?"""
 
 
 def lines(text: str) -> list[str]:
