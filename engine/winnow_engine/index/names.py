@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
+from numpy.typing import NDArray
 
 from winnow_engine.core import Scores
 from winnow_engine.index.postings import Occurrences, Places, Postings, Strings
@@ -21,6 +22,7 @@ _BORDER = re.compile(rf"(?<=[{UNSPACED}])(?=[A-Za-z_])|(?<=[A-Za-z\d_])(?=[{UNSP
 _BORDERED = re.compile(rf"\b\w*?(?:{_BORDER.pattern})\w*")
 _LONGEST_RUN = 3  # words that may together be one name: "read header line" for `readHeaderLine`
 _SHORTEST_RUN = 6  # letters; "to do" is no name
+_FEW_FILES = 2  # that define a name, such as a header and its source
 
 
 def identifiers(text: str) -> set[str]:
@@ -116,6 +118,21 @@ class SymbolTable:
     def using_name(self, name: str) -> Sequence[int]:
         """Units that use a name, in order, whatever it means there."""
         return list[int](self._users.of(name)[0].tolist())
+
+    def uses(self, files: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Other files that use the name of each unit which most use, int64 [U]; of names that few files define.
+
+        `files` are the units' files, int64 [U], or -1 for a unit that does not count.
+        """
+        numbers, count = dict[str, int](), int(files.max(initial=0)) + 1
+        tables = (table.rows(numbers) for table in (self._definitions, self._users))
+        defined, used = (rows[files[rows[:, 1]] >= 0] for rows in tables)
+        defining, using = (np.unique(rows[:, 0] * count + files[rows[:, 1]]) for rows in (defined, used))
+        users = np.bincount(np.setdiff1d(using, defining) // count, minlength=len(numbers))
+        users[np.bincount(defining // count, minlength=len(numbers)) > _FEW_FILES] = 0
+        found = np.zeros(self._units, np.int64)
+        np.maximum.at(found, defined[:, 1], users[defined[:, 0]])
+        return found
 
     def rarity(self, names: Set[str]) -> float:
         """1 / √(units that define it) of the name that fewest units define; 0 if none is defined."""

@@ -164,6 +164,15 @@ class Places:
     def __contains__(self, term: str) -> bool:
         return len(self.of(term)[0]) > 0
 
+    def rows(self, numbers: dict[str, int]) -> Int64:
+        """Each place of each term, int64 [N, 2] of (term, place). A term without a number gets the next one."""
+        rows = [np.empty((0, 2), np.int64)]
+        for postings, places in self._parts:
+            found = postings.occurrences(places)
+            terms = np.array([numbers.setdefault(term, len(numbers)) for term in found.terms], np.int64)
+            rows.append(np.column_stack([terms[found.rows[:, 0]], found.rows[:, 1]]))
+        return np.concatenate(rows)
+
     def at(self, number: int) -> list[str]:
         """The terms at a place, sorted."""
         for postings, numbers in self._parts:

@@ -159,6 +159,12 @@ class Workspace:
         spellings = Spellings([(one.postings("definitions").terms, one.postings("spellings")) for one in tables])
         return SymbolTable(self._places("definitions"), self._places("references"), spellings, len(self.units))
 
+    @cached_property
+    def uses(self) -> NDArray[np.int64]:
+        """How many other files use what a unit defines, int64 [U]; none of tests, nor by them."""
+        files = np.where(self.file_table.are_tests, -1, np.arange(len(self.files)))
+        return self.symbols.uses(np.repeat(files, np.diff(self.unit_starts)))
+
     def _places(self, name: str) -> Places:
         return Places([(one.tables.postings(name), one.units) for one in self.slices])
 

@@ -1,14 +1,16 @@
 """Overview questions: what a project does, how it starts, how it is built and tested, what its parts are.
 
-No score finds the code that answers them. README, manifest, entry points and main configuration do, by their names.
+No score finds the code that answers them. README, manifest, entry points and main configuration do, by their names;
+of a library what the README names, and the modules that most others use.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +20,8 @@ from winnow_engine.core import UnitKind
 from winnow_engine.index.name_rules import ABOVE
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
-from winnow_engine.selection.overview_words import names_nothing_else, names_project, topics_of
+from winnow_engine.selection.definitions import CLASS
+from winnow_engine.selection.overview_words import names_nothing_else, names_project, says_nothing_else, topics_of
 
 _MOST_FILES, _MOST_UNITS = 3, 4  # of one kind, and of one file
 _SHARE, _MOST_TOKENS = 0.6, 1500  # of a budget; scores choose the rest
@@ -26,19 +29,27 @@ _NAMES_CODE = re.compile(r"[`_{}=<>#@$\d]|\w\(|::|\w\.\w|[a-z][A-Z]")
 _CODE = r"(?:[cm]?[jt]sx?|py|rs|go|java|kts?|scala|c|cc|cpp|cxx|rb|php|cs|swift|dart|exs?|hs|zig|lua|pl|r|jl|ml|elm)"
 _MANIFESTS = r"""package\.json pyproject\.toml cargo\.toml go\.mod pom\.xml build\.gradle(\.kts)? cmakelists\.txt
     meson\.build setup\.(py|cfg) composer\.json gemfile \S+\.(gemspec|csproj|cabal|opam) mix\.exs build\.zig
-    pubspec\.yaml package\.swift project\.toml dune-project elm\.json description"""
+    pubspec\.yaml package\.swift project\.toml dune-project elm\.json description configure\.(ac|in)"""
 _CONFIGURATION = r"""(gnu)?makefile justfile taskfile\.ya?ml tox\.ini noxfile\.py dockerfile
     (docker-)?compose\.ya?ml tsconfig\.json settings\.py config\.(py|[jt]s|toml|ya?ml) rakefile
     \.github/workflows/[^/]+\.ya?ml \.(gitlab-ci|travis)\.yml"""
 
-_MARKUP = re.compile(  # what says nothing: logos and badges; a heading alone
-    r"<[^>]*>|!?\[[^\]]*\](\([^)]*\))*|\]?\(https?:[^)]*\)|\A\s*(?:#.*|.+\n *(?:=+|-+) *)\s*\Z"
+_MARKUP = re.compile(  # what says nothing: comments, logos and badges; a heading alone
+    r"(?s:<!--.*?(?:-->|\Z))|<[^>]*>|!?\[[^\]]*\](\([^)]*\))*|\]?\(https?:[^)]*\)|\A\s*(?:#.*|.+\n *(?:=+|-+) *)\s*\Z"
 )
+_TELLING, _FRAGMENT = 200, 48  # letters of a section that tells what a project is, and of what tells nothing
+_ASIDE = re.compile(
+    r"(?i)(?:^|/)(?:vendor(?:ed)?|third[_-]?party|external|deps|dist|docs?|website|www|scripts?|tools?|contrib|compat|samples?|demos?|fuzz\w*)/"
+)
+_DISTINCT = re.compile(r"[A-Z]\w*[a-z]|[a-z]\w*[a-z\d](?:[A-Z]|_[a-z])\w*")  # `get` may mean another
+_CODE_IN_PROSE = re.compile(r"(?ms)^```.*?^```|`[^`\n]+`|^(?: {4}|\t)[^\n]*")
+_MOST_NAMED, _MOST_CENTRAL = 2, 8  # units that the README names, modules
+_TITLE = 2000  # characters of a README, in which the project is named
 _LONGEST_ENTRY = 1600  # bytes, which fit beside README and manifest into the smallest budget
 _PATH = re.compile(r"([\w.]+):[a-z]|(\.?[\w@-][\w@./-]*/[\w@./-]+|(?<=\")[\w@./-]+(?=\"))")  # `tax.cli:run`, or a path
 _IN_MANIFEST = {
-    "purpose": re.compile(r"\bdescription\b"),
-    "start": re.compile(r"\b(main|bin|exports|module|entry_points|mainClass)\b|scripts\]"),
+    "purpose": re.compile(r"\b(?:description|AC_INIT)\b|(?i:\bproject ?\()"),
+    "start": re.compile(r"\b(add_executable|main|bin|exports|module|entry_points|mainClass)\b|scripts\]"),
     "build": re.compile(r"\b(scripts|test|build)\b|build-system|\[tool\."),
     "parts": re.compile(r"\b(workspaces?|members|packages|modules?)\b"),
 }
@@ -75,8 +86,12 @@ def _named(names: str) -> re.Pattern[str]:
 
 
 _SOURCE = _named(rf"[^/]+\.{_CODE}")
+_SHORT = {"manifest", "parts", "entry"}  # two units of such a file will do
 _KINDS = {
-    "readme": _Kind(_named(r"readme(\.\w+)?"), lambda _, name, topics: bool(topics & set(topics_of(name)))),
+    "readme": _Kind(
+        _named(r"readme(\.\w+)?"),
+        lambda _, name, topics: bool(topics & set(topics_of(name))) and ("build" in topics or says_nothing_else(name)),
+    ),
     "guide": _Kind(_named(r"(contributing|hacking|develop(ing|ment)|testing)(\.\w+)?"), lambda *_: False),
     "manifest": _Kind(_named(_MANIFESTS), lambda *_: False),
     "entry": _Kind(
@@ -90,11 +105,11 @@ _KINDS = {
     ),
 }
 _ORDER = {
-    "purpose": ("readme", "manifest", "entry"),
-    "start": ("entry", "manifest", "readme"),
+    "purpose": ("readme", "manifest", "entry", "named", "central"),
+    "start": ("entry", "manifest", "readme", "named"),
     "build": ("manifest", "configuration", "guide", "readme"),
     "tests": ("guide", "readme", "manifest", "configuration"),
-    "parts": ("readme", "parts", "manifest", "entry"),
+    "parts": ("readme", "manifest", "entry", "named", "parts", "central"),
 }
 
 
@@ -118,6 +133,7 @@ def overview_units(workspace: Workspace, question: Question) -> list[int]:
     topics = [one for one in topics_of(question.text) if one != "purpose"] or ["purpose"]  # the rest says more
     found = units_running_tests(workspace) if asks_for_tests(question) else []
     if not found:
+        topics.sort(key=lambda topic: topic != "parts")
         kinds = dict.fromkeys(kind for topic in topics for kind in _ORDER[topic])
         of_each = [list(_units_of(workspace, kind, set(topics))) for kind in kinds]
         found = list(dict.fromkeys(unit for unit in chain(*zip_longest(*of_each)) if unit is not None))
@@ -172,16 +188,110 @@ def fitting(units: Sequence[int], tokens: NDArray[np.int32], budget_tokens: int)
 
 def _units_of(workspace: Workspace, kind: str, topics: set[str]) -> Iterator[int]:
     """The units of the files of a kind, file by file: the first one of each, then those that come first, then more."""
-    for number in files_of_kind(workspace, kind):
+    if kind in _CHOSEN:
+        yield from _CHOSEN[kind](workspace)
+        return
+    for number in _files_of(workspace, kind, topics):
         file, start = workspace.files[number], int(workspace.unit_starts[number])
         texts = [file.text_of(unit) for unit in file.units]
-        units = [n for n, text in enumerate(texts) if kind != "readme" or re.search(r"\w\w", _MARKUP.sub("", text))]
+        letters = [sum(map(str.isalnum, _MARKUP.sub("", text))) for text in texts]
+        fewest = 2 if kind == "readme" else _FRAGMENT if kind in _SHORT and "build" not in topics else 1
+        fewest = min(fewest, max(letters, default=0)) or 1
+        units = [n for n, count in enumerate(letters) if count >= fewest]
+        if kind == "entry":
+            units = [n for n in units if file.units[n].kind is not UnitKind.IMPORTS] or units
         if kind == "manifest":
-            first = [n for n in units if any(_IN_MANIFEST[one].search(texts[n]) for one in topics & {*_IN_MANIFEST})]
+            said = [_IN_MANIFEST[one] for one in topics & {*_IN_MANIFEST}]
+            first = [n for n in units if any(one.search(texts[n]) for one in said)]
         else:
-            first = [n for n in units if _KINDS[kind].is_first(file.units[n].kind, file.units[n].name, topics)]
+            among = range(len(letters)) if kind == "entry" else units  # a `main` may be a line
+            first = [n for n in among if _KINDS[kind].is_first(file.units[n].kind, file.units[n].name, topics)]
         lead = () if first and kind == "entry" else units[:1]
-        yield from (start + place for place in list(dict.fromkeys([*lead, *first, *units]))[:_MOST_UNITS])
+        if kind == "readme":
+            lead = [n for n in units[:_MOST_FILES] if letters[n] >= _TELLING][:1] or lead
+        elif kind == "manifest":
+            lead = [n for n in units if _IN_MANIFEST["purpose"].search(texts[n])][:1] or lead
+        elif kind == "entry" and "parts" in topics:
+            first = [n for n in first if file.units[n].end_byte - file.units[n].start_byte <= _LONGEST_ENTRY]
+        most = 2 if kind in _SHORT and "build" not in topics else _MOST_UNITS
+        yield from (start + place for place in list(dict.fromkeys([*lead, *first, *units]))[:most])
+
+
+def _files_of(workspace: Workspace, kind: str, topics: set[str]) -> Sequence[int]:
+    """Numbers of the files of a kind. For an overview of all, no tools; of `parts` those with most in their folder."""
+    if topics & {"start", "build"} and "parts" not in topics:
+        return files_of_kind(workspace, kind)
+    if kind == "parts":
+        folders = Counter[str]()
+        for number, worth in enumerate(_worth_of_files(workspace).tolist()):
+            parts = workspace.files[number].path.split("/")[:-1]
+            folders.update({"/".join(parts[:end]): worth for end in range(len(parts) + 1)} if worth else {})
+        found = _matching(workspace, _KINDS[kind].path)
+        found = sorted(found, key=lambda one: -folders[workspace.files[one].path.rpartition("/")[0]])
+        return [one for one in found if not _is_aside(workspace, one)][:_MOST_FILES]
+    found = files_of_kind(workspace, kind)
+    near = [number for number in found if not _is_aside(workspace, number)]
+    return near if kind == "entry" else near or found
+
+
+def _worth_of_files(workspace: Workspace) -> NDArray[np.float64]:
+    """Σ log2(1 + uses) over the units of each file, float64 [F]: much for one that is large and used by many."""
+    uses = workspace.uses
+    of_files = workspace.files_of(np.arange(len(uses)))
+    return np.asarray(np.bincount(of_files, np.log2(1 + uses), len(workspace.files)), np.float64)
+
+
+def _is_title(workspace: Workspace, number: int) -> bool:
+    """True for a file that is named as the project, by the README's beginning: `tmux.c`."""
+    stem = workspace.files[number].path.rpartition("/")[2].partition(".")[0].lower()
+    readmes = (workspace.files[one] for one in files_of_kind(workspace, "readme")[:1])
+    return any(stem in re.findall(r"\w+", file.text(0, len(file.data))[:_TITLE].lower()) for file in readmes)
+
+
+def _named_in_readme(workspace: Workspace) -> list[int]:
+    """The two short units whose names the README has most often, of those that it shares with few others."""
+    found = Counter[int]()
+    for name, times in _names_in_readme(workspace).items():
+        units = workspace.symbols.defining(name)
+        files = {*workspace.files_of(units).tolist()}
+        if files and len(files) <= _MOST_NAMED and not any(_is_aside(workspace, number) for number in files):
+            found[max(units, key=lambda unit: workspace.unit_kinds[unit] == CLASS)] += times
+    order = sorted(found, key=lambda unit: (workspace.unit_kinds[unit] != CLASS, -found[unit]))
+    return [unit for unit in order if _tells(workspace)[unit]][:_MOST_NAMED]
+
+
+def _tells(workspace: Workspace) -> NDArray[np.bool_]:
+    """Mask of units that are short, but not a line alone, bool [U]."""
+    return np.asarray((workspace.unit_bytes > _FRAGMENT) & (workspace.unit_bytes <= _LONGEST_ENTRY))
+
+
+def _names_in_readme(workspace: Workspace) -> Counter[str]:
+    files = (workspace.files[number] for number in files_of_kind(workspace, "readme")[:1])
+    code = (part for file in files for part in _CODE_IN_PROSE.findall(file.text(0, len(file.data))))
+    return Counter(filter(_DISTINCT.fullmatch, re.findall(r"\w+", "\n".join(code))))
+
+
+def _central(workspace: Workspace) -> Iterator[int]:
+    """A short unit of each of the files that define most of what other files use: a class before what is used more."""
+    uses, tells = workspace.uses, _tells(workspace)
+    of_files = _worth_of_files(workspace)
+    order = np.argsort(-of_files, kind="stable").tolist()
+    files = (number for number in order if of_files[number] and not _is_aside(workspace, number))
+    for number in islice(files, _MOST_CENTRAL):
+        units = [unit for unit in workspace.units_of([number]).tolist() if uses[unit] and tells[unit]]
+        if units:
+            yield max(units, key=lambda unit: uses[unit] * (1 + _is_outer_class(workspace, unit)))
+
+
+def _is_outer_class(workspace: Workspace, unit: int) -> bool:
+    return bool(workspace.unit_kinds[unit] == CLASS) and "." not in workspace.units[unit][1].name
+
+
+def _is_aside(workspace: Workspace, number: int) -> bool:
+    return bool(workspace.file_table.are_tests[number]) or _ASIDE.search(workspace.files[number].path) is not None
+
+
+_CHOSEN = {"named": _named_in_readme, "central": _central}
 
 
 def files_of_kind(workspace: Workspace, kind: str) -> Sequence[int]:
@@ -191,7 +301,9 @@ def files_of_kind(workspace: Workspace, kind: str) -> Sequence[int]:
         mains = {*workspace.files_of(workspace.symbols.defining("main"))}
         named = [*sorted(_in_manifests(workspace), key=lambda one: one not in found), *found]  # all of C, by CMake's
         found = [one for one in named if one in mains or not workspace.files[one].path.endswith((".c", ".cc", ".cpp"))]
-        found = found or [one for one in _matching(workspace, _SOURCE) if one in mains]
+        others = [one for one in _matching(workspace, _SOURCE) if one in mains] if not found else []
+        found = found or [one for one in others if _is_title(workspace, one)]
+        found = found or ([] if _named_in_readme(workspace) else others)
     if kind == "readme" and not found:  # it may be a link to this
         found = _matching(workspace, _named(r"docs?/(source/)?index\.\w+"))
     return list(dict.fromkeys(found))[:_MOST_FILES]

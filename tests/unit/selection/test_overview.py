@@ -168,6 +168,33 @@ def test_a_heading_alone_does_not_stand_for_a_readme(tmp_path: Path) -> None:
     assert [workspace.units[unit][1].name for unit in units] == ["File", "Rates"]
 
 
+def test_an_overview_of_a_library_has_what_its_readme_names_and_its_most_used_modules(tmp_path: Path) -> None:
+    code = "struct pool {\n    int size;\n    int used;\n    int most;\n};\nint pool_size(struct pool *pool);\n"
+    users = {
+        f"src/use{n}.c": f"int use{n}(struct pool *p) {{\n    return pool_size(p) + hash_of(p) + {n};\n}}\n"
+        for n in range(4)
+    }
+    files = {
+        "README.md": "[![Build](https://ci/b)](https://ci)\n\n**See the [notes](https://notes) for this release.**\n\n"
+        "# Pool\n\nKeeps connections open and lends them, one after another. " + "It is small. " * 20 + "\n\n"
+        "## Use\n\n    int n = hash_of(&pool);\n",
+        "CMakeLists.txt": "cmake_minimum_required(VERSION 3.15)\n\nmacro(version name)\nendmacro()\n\n"
+        'project(pool VERSION 1.0 DESCRIPTION "Keeps connections open and lends them")\n',
+        "src/pool.h": code,
+        "src/hash.c": "int hash_of(struct pool *pool) {\n    return 31 * pool->size + pool->used;\n}\n",
+        "src/strings.c": "int check(void) {\n    return 0;\n}\nint main(void) {\n    return check();\n}\n",
+        "scripts/hash.c": "int unused_hash(void) {\n    return 31;\n}\n",
+        **users,
+    }
+    workspace = written(files, tmp_path)
+    units = overview_units(workspace, Question("Give a newcomer an overview: what are the moving parts?"))
+    kept = [(file.path, file.text_of(unit)) for file, unit in map(workspace.units.__getitem__, units)]
+    assert kept[0][1].startswith("# Pool")
+    assert "project(pool" in kept[1][1]
+    assert {"src/pool.h", "src/hash.c"} <= {path for path, _ in kept}
+    assert not {"src/strings.c", "scripts/hash.c"} & {path for path, _ in kept}
+
+
 def test_starter_questions_are_made_of_what_there_is(tmp_path: Path, store: Store) -> None:
     files = {
         "README.md": '<img src="logo.svg">\n\n[![Build](https://ci/b)](https://ci)\n\n# Tax\n\nAdds taxes.\n',
