@@ -65,8 +65,7 @@ def tidied(store: Store, namespace: str, workspace: Workspace, found: KeyLookup)
     if tokens > max(_LOOSE_TOKENS, _LOOSE_SHARE * total):
         return store.pack(namespace, {names[number]: record for number, record in found.loose.items()})
     if len(found.packed) > _MOST_PACKS:
-        store.join(namespace, [pack for pack, _ in found.packed], names)
-        return True
+        return store.join(namespace, [pack for pack, _ in found.packed], names)
     return False
 
 

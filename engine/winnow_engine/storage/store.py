@@ -88,7 +88,7 @@ class Store:
         self._folder = path.parent / f"{path.stem}.packs"
         self._packs: dict[str, Packs] = {}
         self._unsaved: dict[tuple[str, str], Record] = {}  # replaced, never changed
-        self._refusal: Exception | None = None  # of the system, for these
+        self._refusal: Exception | None = None  # why they could not be saved
         self.max_bytes = CACHE_BYTES
         """What the cache should be trimmed to."""
         self.workspaces = path.parent / f"{path.stem}.workspaces"
@@ -153,15 +153,16 @@ class Store:
             _log.warning("%s cannot be written: %s", self._folder / namespace, error)
             return False
         gone = [(f"DELETE FROM record WHERE {where}", values) for where, values in _conditions(namespace, records)]
-        self._do(lambda ask: [ask.execute(*one) for one in gone], when_full=lambda _: [])
+        self._do(lambda ask: [ask.execute(*one) for one in gone], when_unwritable=lambda _: [])
         return True
 
-    def join(self, namespace: str, packs: Sequence[Pack], keys: Sequence[str]) -> None:
-        """Make one pack of several, in which the records with these keys come first, in order."""
+    def join(self, namespace: str, packs: Sequence[Pack], keys: Sequence[str]) -> bool:
+        """Make one pack of several, in which the records with these keys come first. False if any of them stays."""
         try:
             self.packs(namespace).join(packs, keys)
         except OSError as error:  # more packs than need be, for now
             _log.warning("%s cannot be written: %s", self._folder / namespace, error)
+        return not any(pack.path.exists() for pack in packs)
 
     def _rows(self, namespace: str, keys: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         for where, values in _conditions(namespace, keys):
@@ -203,12 +204,12 @@ class Store:
         if self._unsaved:
             self._insert(self._unsaved, None)
 
-    def _insert(self, named: dict[tuple[str, str], Record], when_full: Callable[[object], bool] | None) -> None:
-        """Store records, which then need not stay in memory. `when_full` returns False."""
+    def _insert(self, named: dict[tuple[str, str], Record], when_unwritable: Callable[[object], bool] | None) -> None:
+        """Store records, which then need not stay in memory. `when_unwritable` returns False."""
         packed = {name: _packed(record) for name, record in named.items()}
         rows = [(*name, checksum(data), data) for name, data in packed.items()]
         insert = "INSERT OR REPLACE INTO record (namespace, key, checksum, data) VALUES (?, ?, ?, ?)"
-        if self._do(lambda ask: bool(ask.executemany(insert, rows)), when_full):
+        if self._do(lambda ask: bool(ask.executemany(insert, rows)), when_unwritable):
             with self._lock:
                 self._unsaved = {name: record for name, record in self._unsaved.items() if name not in packed}
 
@@ -238,7 +239,7 @@ class Store:
             remove(path)
         records = [what for what in gone if len(what) > 1]
         delete = "DELETE FROM record WHERE namespace = ? AND key = ?"
-        self._do(lambda ask: ask.executemany(delete, records), when_full=lambda _: None)
+        self._do(lambda ask: ask.executemany(delete, records), when_unwritable=lambda _: None)
         self._shrink()
         return len(gone)
 
@@ -263,12 +264,11 @@ class Store:
             self._closed = True
 
     def _do(
-        self, work: Callable[[sqlite3.Connection], T], when_full: Callable[[sqlite3.Connection], T] | None = None
+        self, work: Callable[[sqlite3.Connection], T], when_unwritable: Callable[[sqlite3.Connection], T] | None = None
     ) -> T:
         """Do work in a transaction, one thread at a time, and once more in a new file if this one is damaged.
 
-        Where nothing can be written `when_full` is done in its place. Errors of SQLite and the system become
-        WorkspaceErrors.
+        Does `when_unwritable` where nothing can be written. Errors of SQLite and the system become WorkspaceErrors.
         """
         try:
             with self._lock:
@@ -290,10 +290,10 @@ class Store:
                     with self._connection:
                         return work(self._connection)
         except (OSError, sqlite3.Error) as error:
-            if when_full is None or not _is_unwritable(error):
+            if when_unwritable is None or not _is_unwritable(error):
                 raise _refused(self._path, error) from error
             self._refusal = error
-        return self._do(when_full)
+        return self._do(when_unwritable)
 
 
 class Writer:
