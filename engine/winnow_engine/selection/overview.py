@@ -46,6 +46,7 @@ _CODE_IN_PROSE = re.compile(r"(?ms)^```.*?^```|`[^`\n]+`|^(?: {4}|\t)[^\n]*")
 _MOST_NAMED, _MOST_CENTRAL = 2, 8  # units that the README names, modules
 _TITLE = 2000  # characters of a README, in which the project is named
 _LONGEST_ENTRY = 1600  # bytes, which fit beside README and manifest into the smallest budget
+_LONGEST_PART = 2400  # bytes, behind README and manifest, so that many modules fit
 _PATH = re.compile(r"([\w.]+):[a-z]|(\.?[\w@-][\w@./-]*/[\w@./-]+|(?<=\")[\w@./-]+(?=\"))")  # `tax.cli:run`, or a path
 _IN_MANIFEST = {
     "purpose": re.compile(r"\b(?:description|AC_INIT)\b|(?i:\bproject ?\()"),
@@ -137,6 +138,8 @@ def overview_units(workspace: Workspace, question: Question) -> list[int]:
         kinds = dict.fromkeys(kind for topic in topics for kind in _ORDER[topic])
         of_each = [list(_units_of(workspace, kind, set(topics))) for kind in kinds]
         found = list(dict.fromkeys(unit for unit in chain(*zip_longest(*of_each)) if unit is not None))
+        if "parts" in topics:  # many short ones, behind the beginnings of README and manifest
+            found = [*found[:2], *(unit for unit in found[2:] if workspace.unit_bytes[unit] <= _LONGEST_PART)]
     return [unit for unit in found if question.scope is None or unit in question.scope.units]
 
 
@@ -214,7 +217,8 @@ def _units_of(workspace: Workspace, kind: str, topics: set[str]) -> Iterator[int
         elif kind == "entry" and "parts" in topics:
             first = [n for n in first if file.units[n].end_byte - file.units[n].start_byte <= _LONGEST_ENTRY]
         most = 2 if kind in _SHORT and "build" not in topics else _MOST_UNITS
-        yield from (start + place for place in list(dict.fromkeys([*lead, *first, *units]))[:most])
+        more = () if kind in ("readme", "manifest") and "parts" in topics else units
+        yield from (start + place for place in list(dict.fromkeys([*lead, *first, *more]))[:most])
 
 
 def _files_of(workspace: Workspace, kind: str, topics: set[str]) -> Sequence[int]:
@@ -256,8 +260,9 @@ def _named_in_readme(workspace: Workspace) -> list[int]:
         files = {*workspace.files_of(units).tolist()}
         if files and len(files) <= _MOST_NAMED and not any(_is_aside(workspace, number) for number in files):
             found[max(units, key=lambda unit: workspace.unit_kinds[unit] == CLASS)] += times
+    tells = _tells(workspace)
     order = sorted(found, key=lambda unit: (workspace.unit_kinds[unit] != CLASS, -found[unit]))
-    return [unit for unit in order if _tells(workspace)[unit]][:_MOST_NAMED]
+    return [unit for unit in order if tells[unit]][:_MOST_NAMED]
 
 
 def _tells(workspace: Workspace) -> NDArray[np.bool_]:

@@ -183,6 +183,7 @@ def test_an_overview_of_a_library_has_what_its_readme_names_and_its_most_used_mo
         "src/pool.h": code,
         "src/hash.c": "int hash_of(struct pool *pool) {\n    return 31 * pool->size + pool->used;\n}\n",
         "src/strings.c": "int check(void) {\n    return 0;\n}\nint main(void) {\n    return check();\n}\n",
+        "index.js": "function table() {\n" + "  print('one more line of it')\n" * 99 + "}\n",
         "scripts/hash.c": "int unused_hash(void) {\n    return 31;\n}\n",
         **users,
     }
@@ -192,7 +193,8 @@ def test_an_overview_of_a_library_has_what_its_readme_names_and_its_most_used_mo
     assert kept[0][1].startswith("# Pool")
     assert "project(pool" in kept[1][1]
     assert {"src/pool.h", "src/hash.c"} <= {path for path, _ in kept}
-    assert not {"src/strings.c", "scripts/hash.c"} & {path for path, _ in kept}
+    assert not {"index.js", "src/strings.c", "scripts/hash.c"} & {path for path, _ in kept}
+    assert [path for path, _ in kept].count("README.md") == 1
 
 
 def test_starter_questions_are_made_of_what_there_is(tmp_path: Path, store: Store) -> None:
