@@ -148,10 +148,9 @@ def means_tests(text: str, workspace: Workspace) -> bool:
 
 def wants_tests(text: str, workspace: Workspace) -> bool:
     """True if words of a text name tests or examples. Names of other code do not, such as `test_client`."""
-    if names_tests(text):
-        for name in workspace.symbols.asked(text).certain:
-            if outside_tests(workspace.symbols.defining(name), workspace):
-                text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", " ", text)
+    for name in workspace.symbols.asked(text).certain if names_tests(text) else ():
+        if not (name.isalpha() and name.islower()) and outside_tests(workspace.symbols.defining(name), workspace):
+            text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", " ", text)
     return names_tests(text)
 
 

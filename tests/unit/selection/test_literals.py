@@ -150,7 +150,7 @@ def test_a_unit_is_cut_at_its_start_where_the_statement_of_the_message_is_too_lo
     [
         ("how does test_client open the app?", False),
         ("what is TestClient?", False),
-        ("which tests cover test_client?", True),
+        ("which test of `test` covers test_client?", True),
         ("test_cli", True),
         ("how do I test the app?", True),
     ],
