@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import UnitKind
+from winnow_engine.index.lines import text_lines
 from winnow_engine.index.name_rules import names_tests
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.selection.candidates import best
@@ -114,7 +115,7 @@ def _told(code: str, said: Sequence[str]) -> int:
 
 def line_with_message(text: str, code: str) -> int:
     """Index of the line of code whose string has the most words of a text in a row, of three or more; else 0."""
-    said, lines = _spaced(_WORD.findall(text.lower())), code.splitlines()
+    said, lines = _spaced(_WORD.findall(text.lower())), text_lines(code)
     told = [max((len(words) for words in _strings(line) if _spaced(words) in said), default=0) for line in lines]
     return told.index(max(told)) if max(told, default=0) >= _FEWEST_IN_A_ROW else 0
 

@@ -94,6 +94,5 @@ class WorkspaceUnits:
 
     def _span(self, piece: KeptUnit, scores: FusedScores) -> Span:
         file, unit = self._workspace.units[piece.unit]
-        lines = piece.start_line, piece.end_line
         score, features = scores.score_of(piece.unit), scores.contributions_to(piece.unit)
-        return Span(file.path, *lines, piece.tokens, score, unit.kind, unit.name, features)
+        return Span(file.path, piece.start_line, piece.end_line, piece.tokens, score, unit.kind, unit.name, features)

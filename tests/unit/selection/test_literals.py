@@ -126,7 +126,7 @@ def test_a_flag_that_nothing_has_is_searched_for_once(tmp_path: Path, monkeypatc
     ],
 )
 def test_a_long_unit_is_cut_around_what_is_quoted_or_named(tmp_path: Path, text: str, line: int) -> None:
-    steps = [f'    step_{number}("the pool")\n' for number in range(100)]
+    steps = [f'    step_{number}("the pool\f\u2028")\n' for number in range(100)]
     steps[69] = "    close_all()\n"
     steps[59], steps[79] = '    log("the pool is empty, {} waiting")\n', '    log(f"{name} is not empty enough")\n'
     workspace = written({"a.py": "".join(["def fill():\n", *steps]), "b.py": "def close_all():\n    pass\n"}, tmp_path)
