@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from winnow_engine.core import Span, UnitKind
+from winnow_engine.index.lines import text_lines
+from winnow_engine.index.names import names_in
 from winnow_engine.index.outline import parse_or_plain
 from winnow_engine.index.units import cut_points
 from winnow_engine.index.workspace import Workspace
@@ -54,14 +55,14 @@ class WorkspaceUnits:
         if scope and (line := scope.line_of(unit)):
             return [(line, line)]
         code = file.text_of_lines(found.start_line, found.end_line)
-        named = [code[: match.start()].count("\n") for name in self._names if (match := name.search(code))]
-        line = found.start_line + (line_with_message(self._asked.text, code) or max(named, default=0))
+        line = found.start_line + (line_with_message(self._asked.text, code) or self._line_with_names(code))
         return [(line, line), (found.start_line, found.start_line)]
 
-    @cached_property
-    def _names(self) -> list[re.Pattern[str]]:
+    def _line_with_names(self, code: str) -> int:
+        """Index of the first line by which each of the question's names that the code has was there; 0 for none."""
         names = self._workspace.symbols.asked(self._asked.text).certain
-        return [re.compile(rf"(?<!\w){re.escape(name)}(?!\w)") for name in names]
+        lines = [*enumerate(text_lines(code) if names else ())]
+        return max({name: n for n, line in lines[::-1] for name in names & names_in(line)}.values(), default=0)
 
     def _run(self, unit: int, tokens: int, points: Sequence[int], wanted: tuple[int, int]) -> KeptUnit | None:
         """The longest run between such points with the lines wanted: more below and, from the unit's end up, above."""

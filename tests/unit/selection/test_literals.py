@@ -114,6 +114,7 @@ def test_a_flag_that_nothing_has_is_searched_for_once(tmp_path: Path, monkeypatc
     assert searched == ["none-such"]
 
 
+@pytest.mark.parametrize("end", ["\n", "\r"])
 @pytest.mark.parametrize(
     ("text", "line"),
     [
@@ -125,12 +126,13 @@ def test_a_flag_that_nothing_has_is_searched_for_once(tmp_path: Path, monkeypatc
         ("How is the pool filled?", 1),
     ],
 )
-def test_a_long_unit_is_cut_around_what_is_quoted_or_named(tmp_path: Path, text: str, line: int) -> None:
+def test_a_long_unit_is_cut_around_what_is_quoted_or_named(tmp_path: Path, text: str, line: int, end: str) -> None:
     steps = [f'    step_{number}("the pool\f\u2028")\n' for number in range(100)]
     steps[69] = "    close_all()\n"
     steps[59], steps[79] = '    log("the pool is empty, {} waiting")\n', '    log(f"{name} is not empty enough")\n'
-    workspace = written({"a.py": "".join(["def fill():\n", *steps]), "b.py": "def close_all():\n    pass\n"}, tmp_path)
-    units = WorkspaceUnits(workspace, np.array([999], np.int32), lambda code: code.count("\n"), Question(text))
+    code = f"def fill():\n{''.join(steps)}".replace("\n", end)
+    workspace = written({"a.py": code, "b.py": "def close_all(): ...\n"}, tmp_path)
+    units = WorkspaceUnits(workspace, np.array([999], np.int32), lambda code: code.count(end), Question(text))
     cut = units.cut(0, 9, None)
     assert cut is not None
     assert (cut.start_line, cut.end_line) == (line, line + 8)
