@@ -1,6 +1,7 @@
 """Schedules work on the models: questions in a fair order, one at a time or a few, background work in between.
 
-What needs no target takes turns of its own: an answer takes long, and a search does not.
+Questions are of two kinds, and each kind takes turns of its own: those that need the target, which take long, and
+searches, which do not.
 
 Askers take turns: of each, one question a round, in order of arrival. So whoever asks a lot at once keeps nobody else
 waiting, and one asker alone is answered in order.
@@ -54,7 +55,7 @@ class Queue:
     """The threads that do all work with one pair of models. Its methods belong to the event loop."""
 
     def __init__(self, changed: Callable[[], None], width: int = 1) -> None:
-        """`changed` is called whenever a question is added or done. `width` of a kind are worked on at once."""
+        """`changed` is called whenever a question is added or done. `width` of each of the two kinds run at once."""
         self._changed, self._width = changed, width
         self._threads = ThreadPoolExecutor(width, "winnow-engine")
         self._beside = ThreadPoolExecutor(width, "winnow-search")  # for what needs no target
@@ -121,10 +122,12 @@ class Queue:
 
     def _advance(self) -> None:
         ordered = sorted(self._tickets, key=lambda ticket: (not ticket.first.is_set(), ticket.round))
+        free: list[_Ticket] = []  # not held back by another question of their asker's
         for number, ticket in enumerate(ordered):
-            alike = [one for one in ordered[:number] if one.needs_target == ticket.needs_target]
+            alike = [one for one in free if one.needs_target == ticket.needs_target]
             earlier = [one for one in ordered[:number] if ticket.asker.in_turn and one.asker == ticket.asker]
             before = max(len(alike) - self._width + 1, len(earlier), 0)
+            free += [] if earlier else [ticket]
             if before != ticket.before:
                 ticket.before = before
                 ticket.moved(before)

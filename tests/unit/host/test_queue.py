@@ -137,6 +137,20 @@ async def test_one_whose_questions_go_on_from_each_other_has_them_answered_in_tu
     queue.close()
 
 
+async def test_a_search_that_waits_for_its_askers_answer_takes_nobody_elses_turn(queue: Queue) -> None:
+    answer, search, first, second = jobs = [Job() for _ in range(4)]
+    ann, bob = Asker("ann", in_turn=True), Asker("bob")
+    tasks = [job.ask(queue, ann, needs_target=job is answer) for job in (answer, search)]
+    tasks += [job.ask(queue, bob, needs_target=False) for job in (first, second)]
+    await first.running()
+    first.go.set()
+    await second.running()
+    assert (search.runs, answer.places, search.places, second.places) == (0, [0], [1], [1, 0])
+    for job in jobs:
+        job.go.set()
+    assert await asyncio.gather(*tasks) == ["done"] * 4
+
+
 async def test_each_question_is_told_how_many_come_before_it_whenever_that_changes(queue: Queue) -> None:
     first, second, third = jobs = [Job() for _ in range(3)]
     tasks = [job.ask(queue) for job in jobs]
