@@ -24,7 +24,7 @@ from winnow_engine.sharing.index import attach
 from winnow_engine.storage.store import Store
 from winnow_engine.targets.remote.address import is_url, sent_to
 from winnow_engine.targets.suggesting import resolved
-from winnow_lsp.host.queue import ANYBODY, Asker, Moved, Prepare, Queue, Work
+from winnow_lsp.host.queue import ANYBODY, Asker, Moved, Queue, Work
 
 _POLL_S = 0.05
 _AT_ONCE = 32  # questions to a target on a server; it schedules them itself, and waits for none of ours
@@ -60,7 +60,7 @@ class Engine:
         self.leaving = False
         self._replaced = [one for one in replaced if not (is_url(one.models.target) or is_url(models.target))]
         self._closing = Cancellation()
-        self.queue = Queue(self._tell, _AT_ONCE if is_url(models.target) else 1)
+        self.queue = Queue(self._tell, _AT_ONCE if is_url(models.target) else 1, self._target_fills_gpu)
         self._loop = asyncio.get_running_loop()
         self.watchers: list[Changed] = []
         """Called, each for one client, when a model's state or the number of questions has changed."""
@@ -99,14 +99,7 @@ class Engine:
             assistant = self.assistant()
             return lambda cancellation: work(assistant, cancellation)
 
-        return await self.turn(prepare, moved, asker, needs_target=needs_target)
-
-    async def turn(self, prepare: Prepare[T], moved: Moved, asker: Asker, *, needs_target: bool = True) -> T:
-        """As `Queue.question`, but what a GPU has no room for beside the target waits for that."""
-        assert self._assistant.target is not None
-        target = self._assistant.target.loaded
-        alone = target is not None and target.place == "on-demand"
-        return await self.queue.question(prepare, moved, asker, needs_target=needs_target or alone)
+        return await self.queue.question(prepare, moved, asker, needs_target=needs_target)
 
     @property
     def drafter(self) -> ModelState:
@@ -151,6 +144,12 @@ class Engine:
         with suppress(WinnowError):  # as whoever opens the target says
             self.models = resolved(self.models)  # one may have been installed
         self.files = _by_files(self.models)
+
+    def _target_fills_gpu(self) -> bool:
+        """True if a GPU has no room for a search beside the target."""
+        assert self._assistant.target is not None
+        target = self._assistant.target.loaded
+        return (target.place if target else self.models.target_place) == "on-demand"
 
     def _loadings(self) -> tuple[Loading[Any], ...]:
         assert self._assistant.target is not None

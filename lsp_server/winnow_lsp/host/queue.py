@@ -54,9 +54,12 @@ class _Ticket:
 class Queue:
     """The threads that do all work with one pair of models. Its methods belong to the event loop."""
 
-    def __init__(self, changed: Callable[[], None], width: int = 1) -> None:
-        """`changed` is called whenever a question is added or done. `width` of each of the two kinds run at once."""
-        self._changed, self._width = changed, width
+    def __init__(self, changed: Callable[[], None], width: int = 1, alone: Callable[[], bool] = lambda: False) -> None:
+        """`changed` is called whenever a question is added or done.
+
+        `width` of each of the two kinds run at once, or of both together while `alone` says so.
+        """
+        self._changed, self._width, self._alone = changed, width, alone
         self._threads = ThreadPoolExecutor(width, "winnow-engine")
         self._beside = ThreadPoolExecutor(width, "winnow-search")  # for what needs no target
         self._tickets: list[_Ticket] = []
@@ -124,9 +127,9 @@ class Queue:
         ordered = sorted(self._tickets, key=lambda ticket: (not ticket.first.is_set(), ticket.round))
         free: list[_Ticket] = []  # not held back by another question of their asker's
         for number, ticket in enumerate(ordered):
-            alike = [one for one in free if one.needs_target == ticket.needs_target]
+            alike = [one for one in free if one.needs_target == ticket.needs_target or self._alone()]
             earlier = [one for one in ordered[:number] if ticket.asker.in_turn and one.asker == ticket.asker]
-            before = max(len(alike) - self._width + 1, len(earlier), 0)
+            before = 0 if ticket.first.is_set() else max(len(alike) - self._width + 1, len(earlier), 0)
             free += [] if earlier else [ticket]
             if before != ticket.before:
                 ticket.before = before

@@ -22,7 +22,7 @@ class Engine:
     """Engine and assistant in one: notes each question when it comes, and answers none."""
 
     def __init__(self) -> None:
-        self.came = list[str]()
+        self.came, self.queue = list[str](), self
 
     def assistant(self) -> "Engine":
         return self
@@ -34,7 +34,7 @@ class Engine:
 
     select = ask
 
-    async def turn(self, prepare: Any, *_: object, **__: object) -> None:
+    async def question(self, prepare: Any, *_: object, **__: object) -> None:
         prepare()(Cancellation())
         await asyncio.sleep(0)  # what was said arrives
         raise asyncio.CancelledError

@@ -96,7 +96,7 @@ class Queued:
             return make(self.engine.assistant(), self.server.editor.sources(self.folders))
 
         asker = Asker(self.server, in_turn=True)
-        found = await self.engine.turn(prepare, self._moved, asker, needs_target=needs_target)
+        found = await self.engine.queue.question(prepare, self._moved, asker, needs_target=needs_target)
         self.server.indexer.answered(seen, selection(found))
         return found
 
