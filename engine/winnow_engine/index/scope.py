@@ -68,17 +68,17 @@ def _files_of(workspace: Workspace, path: str) -> set[int]:
 
 
 def _matching(workspace: Workspace, path: str) -> set[int]:
-    """The file or folder of that path, or those whose path ends so, or else what the glob matches.
+    """The file or folder of that path, or else every file or folder whose path ends with it, or else a glob's matches.
 
-    Brackets may stand for themselves.
+    A `/` or `./` before it means the workspace's top. Brackets may stand for themselves.
     """
     folder = f"{path.strip('/')}/".removeprefix("./")
     found = {n for n, file in enumerate(workspace.files) if f"{file.path}/".startswith(folder)}
-    found = found or {n for n, file in enumerate(workspace.files) if f"/{folder}" in f"/{file.path}/"}
-    for glob in (path, path.replace("[", "\\[")):
-        if not found and _WILDCARD.search(path):
-            expression = _glob(glob)
-            found = {n for n, file in enumerate(workspace.files) if expression and expression.search(file.path)}
+    if not found and not path.startswith(("/", "./")):
+        found = {n for n, file in enumerate(workspace.files) if f"/{folder}" in f"/{file.path}/"}
+    for glob in (path, path.replace("[", "\\[")) if _WILDCARD.search(path) else ():
+        if not found and (expression := _glob(glob)):
+            found = {n for n, file in enumerate(workspace.files) if expression.search(file.path)}
     return found
 
 

@@ -50,7 +50,7 @@ def workspace(tmp_path: Path, workspace_of: Made) -> Workspace:
         (["api/[id]/*.ts"], {"api/[id]/page.ts"}),
         (["!*.ts", "!tests", "!none"], {"api/a.py", "docs/d.md"}),
         (["api", "!api/[id]"], {"api/a.py", "api/b.ts"}),
-        (["api", "!page.ts", "!pi/a.py"], {"api/a.py", "api/b.ts"}),
+        (["api", "!page.ts", "!pi/a.py", "!/a.py", "!./b.ts"], {"api/a.py", "api/b.ts"}),
         (["a.py", "[id]"], {"api/a.py", "api/[id]/page.ts"}),
     ],
 )
@@ -58,7 +58,7 @@ def test_files_by_path_and_by_glob(paths: list[str], found: set[str], workspace:
     assert {workspace.files[number].path for number in files_in(workspace, paths)} == found
 
 
-@pytest.mark.parametrize("path", ["none", "", "*.rs", "a{pi", "[", "***{", "#", "!", "\\", "api/a.py/x"])
+@pytest.mark.parametrize("path", ["none", "", "*.rs", "a{pi", "[", "***{", "#", "!", "\\", "api/a.py/x", "/a.py"])
 def test_a_path_that_names_nothing_is_said(path: str, workspace: Workspace) -> None:
     if path != "!":
         with pytest.raises(PositionError, match="no file of the workspace is"):
