@@ -75,7 +75,7 @@ class _Folder:
 def working_changes(repository: Repository, folder: Folder, before: str, workspace: Workspace) -> Iterator[ChangedFile]:
     """The files of a folder that differ from a commit or tree, new ones and removed ones included. Raises GitError.
 
-    Submodules that git cannot read are left out.
+    Submodules that git cannot read, and those that are links, are left out.
     """
     prefix = len(repository.prefix)
     entries = {entry.path[prefix:]: entry for entry in tree_files(repository, before)}
@@ -100,9 +100,10 @@ def working_changes(repository: Repository, folder: Folder, before: str, workspa
     yield from (has.file(path, pairs.get(path), contents) for path in added)
     yield from (has.file(path, path, contents, removed=True) for path in sorted({*removed} - {*pairs.values()}))
     for path in sorted(inner):
-        if is_repository(folder.root / path):  # else git would find the one around it
+        within = Folder(folder.root / path, folder.workspace_path(path))
+        # Without a repository of its own, git would find the one around it; a link may lead anywhere.
+        if is_repository(within.root) and within.root.resolve() == folder.root.resolve() / path:
             with suppress(GitError):
-                within = Folder(folder.root / path, folder.workspace_path(path))
                 opened = open_repository(within.root, repository.git.cancellation)
                 yield from list(working_changes(opened, within, opened.head() or opened.empty_tree, workspace))
 

@@ -211,6 +211,23 @@ def test_what_is_not_committed_in_submodules_is_read(top: Path, changes: Of) -> 
     assert summary(changes(top / "sub"))["new.py"] == "new file"
 
 
+def test_a_link_in_place_of_a_submodule_is_not_followed(top: Path, changes: Of, tmp_path: Path) -> None:
+    for name in ("sub", "itself"):
+        git.git(top, "submodule", "--quiet", "add", str(top), name)
+    git.commit(top, "submodules")
+    (top / "sub").rename(tmp_path / "elsewhere")
+    shutil.rmtree(top / "itself")
+    (top / "sub").symlink_to(tmp_path / "elsewhere")
+    (top / "itself").symlink_to(".")
+    (tmp_path / "elsewhere" / ".git").write_text(f"gitdir: {top}/.git/modules/sub\n")
+    git.git(top, "-C", ".git/modules/sub", "config", "core.worktree", str(tmp_path / "elsewhere"))
+    (tmp_path / "elsewhere" / "a.py").unlink()
+    (top / "a.py").unlink()
+    assert summary(changes(top)) == {"a.py": "file removed"}
+    (top.parent / "link").symlink_to(top)
+    assert summary(changes(top.parent / "link")) == {"a.py": "file removed"}
+
+
 def test_a_folder_of_a_repository_has_its_own_files_only(top: Path, changes: Of) -> None:
     git.write(top, {"a.py": "A = 1\n", "src/d.py": "D = 2\n"})
     assert summary(changes(top / "src")) == {"d.py": "changed"}
