@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -92,6 +92,7 @@ def read_changes(sources: Sources, workspace: Workspace, asked: str, cancellatio
     """
     found: list[tuple[Revisions, list[ChangedFile]]] = []
     failures: list[NotARepositoryError | RevisionError] = []
+    roots = {folder.root.resolve() for folder in sources.folders}
     for folder in sorted(sources.folders, key=lambda folder: folder.name):
         try:
             repository = open_repository(folder.root, cancellation)
@@ -99,7 +100,7 @@ def read_changes(sources: Sources, workspace: Workspace, asked: str, cancellatio
         except (NotARepositoryError, RevisionError) as error:
             failures.append(error)
             continue
-        found.append((revisions, list(_files(repository, folder, revisions, workspace))))
+        found.append((revisions, list(_files(repository, folder, revisions, workspace, roots))))
     if not found:
         raise failures[0]
     titles = list(dict.fromkeys(revisions.title for revisions, _ in found))
@@ -119,9 +120,11 @@ def folders_in(folders: Iterable[Folder], top: Path) -> tuple[Folder, ...]:
     raise PositionError(f"the repository {top} is outside the workspace: open its folder first")
 
 
-def _files(repository: Repository, folder: Folder, revisions: Revisions, workspace: Workspace) -> Iterator[ChangedFile]:
+def _files(
+    repository: Repository, folder: Folder, revisions: Revisions, workspace: Workspace, roots: Collection[Path]
+) -> Iterator[ChangedFile]:
     if revisions.after == WORKING:
-        yield from working_changes(repository, folder, revisions.before, workspace)
+        yield from working_changes(repository, folder, revisions.before, workspace, roots)
         return
     before, after, prefix = revisions.before, revisions.after, repository.prefix
     changed = staged_changes(repository, before) if after == STAGED else tree_changes(repository, before, after)

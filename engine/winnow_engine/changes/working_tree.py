@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,10 +72,12 @@ class _Folder:
         )
 
 
-def working_changes(repository: Repository, folder: Folder, before: str, workspace: Workspace) -> Iterator[ChangedFile]:
+def working_changes(
+    repository: Repository, folder: Folder, before: str, workspace: Workspace, folders: Collection[Path]
+) -> Iterator[ChangedFile]:
     """The files of a folder that differ from a commit or tree, new ones and removed ones included. Raises GitError.
 
-    Submodules that git cannot read, and those that are links, are left out.
+    Submodules that git cannot read, links, and those among the workspace's `folders`, real paths, are left out.
     """
     prefix = len(repository.prefix)
     entries = {entry.path[prefix:]: entry for entry in tree_files(repository, before)}
@@ -102,10 +104,12 @@ def working_changes(repository: Repository, folder: Folder, before: str, workspa
     for path in sorted(inner):
         within = Folder(folder.root / path, folder.workspace_path(path))
         # Without a repository of its own, git would find the one around it; a link may lead anywhere.
-        if is_repository(within.root) and within.root.resolve() == folder.root.resolve() / path:
+        real = within.root.resolve() if is_repository(within.root) else None
+        if real == folder.root.resolve() / path and real not in folders:
             with suppress(GitError):
                 opened = open_repository(within.root, repository.git.cancellation)
-                yield from list(working_changes(opened, within, opened.head() or opened.empty_tree, workspace))
+                before = opened.head() or opened.empty_tree
+                yield from list(working_changes(opened, within, before, workspace, folders))
 
 
 def blob_id(data: bytes, format_like: str) -> str:

@@ -211,6 +211,15 @@ def test_what_is_not_committed_in_submodules_is_read(top: Path, changes: Of) -> 
     assert summary(changes(top / "sub"))["new.py"] == "new file"
 
 
+def test_a_submodule_that_is_a_folder_of_the_workspace_is_read_once(top: Path, read: Read) -> None:
+    git.git(top, "submodule", "--quiet", "add", str(top), "sub")
+    git.commit(top, "submodule")
+    (top / "sub" / "a.py").unlink()
+    sources, workspace = git.sources_of(top, top / "sub"), read(top, top / "sub")
+    found = read_changes(sources, workspace, "", Cancellation())
+    assert [(file.path, file.removed) for file in found.files] == [("sub/a.py", True)]
+
+
 def test_a_link_in_place_of_a_submodule_is_not_followed(top: Path, changes: Of, tmp_path: Path) -> None:
     for name in ("sub", "itself"):
         git.git(top, "submodule", "--quiet", "add", str(top), name)
