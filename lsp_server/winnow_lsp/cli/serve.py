@@ -40,7 +40,7 @@ _LEVELS = ["error", "warning", "info", "debug"]
     help="Minutes without a client until a shared server ends.",
 )
 @click.option("--status", is_flag=True, help="Say what the shared server has loaded.")
-@click.option("--stop", is_flag=True, help="End the shared server, of other versions too.")
+@click.option("--stop", is_flag=True, help="End the shared servers, also those of other versions.")
 @click.option("--log-level", type=click.Choice(_LEVELS), metavar="LEVEL", default="warning", show_default=True)
 @setting_options("drafter", "target", file=False)
 @click.option(

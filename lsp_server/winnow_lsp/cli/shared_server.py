@@ -7,7 +7,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -111,7 +111,7 @@ def answered(
 
 def show() -> int:
     """Say whether a shared server runs, and what it has loaded. The exit code is 1 if there is none."""
-    if not (found := _running(lambda: [server_files()])):
+    if not (found := list(_running(lambda: [server_files()]))):
         return 1
     place, server, process = found[0]
     with closing(server):
@@ -133,7 +133,7 @@ def stop() -> int:
 
 
 def _ended(place: ServerFiles, server: socket.socket, process: int) -> int:
-    with closing(server):
+    with closing(server), suppress(ProcessLookupError):
         os.kill(process, signal.SIGTERM)
     if not is_unix():  # there it has ended at once
         place.socket.unlink(missing_ok=True)
@@ -145,15 +145,18 @@ def _ended(place: ServerFiles, server: socket.socket, process: int) -> int:
     return 0 if ended else 1
 
 
-def _running(places: Callable[[], list[ServerFiles]]) -> list[tuple[ServerFiles, socket.socket, int]]:
-    """The files of each server that runs, a connection to it, and its process; that none runs is said."""
+def _running(places: Callable[[], list[ServerFiles]]) -> Iterator[tuple[ServerFiles, socket.socket, int]]:
+    """The files of each server that runs, a connection to it, and its process. Says so if none runs."""
+    any_runs = False
     try:
-        servers = [(place, *found) for place in places() if (found := running(place.socket))]
+        for place in places():
+            if found := running(place.socket):
+                any_runs = True
+                yield place, *found
     except (NoServerError, UnsafeFolderError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    if not servers:
+    if not any_runs:
         click.echo("no shared server runs")
-    return servers
 
 
 def _lines(state: Mapping[str, Any], log: Path) -> Iterator[str]:

@@ -2,14 +2,17 @@
 
 import os
 import socket
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from winnow_engine.platform import has_private_sockets, peer
+from winnow_lsp.cli.shared_server import stop
 from winnow_lsp.host.socket_path import UnsafeFolderError, server_files
 
 pytestmark = pytest.mark.skipif(not has_private_sockets(), reason="needs Unix sockets")
@@ -71,3 +74,40 @@ def test_other_commands_meet_elsewhere(environment: dict[str, str], monkeypatch:
         assert server_files(environment | {variable: "/other"}) != place
     monkeypatch.setattr(sys, "executable", "/other/python")
     assert server_files(environment) != place
+
+
+ENDS_ANOTHER = """
+import os, signal, sys
+from pathlib import Path
+from winnow_lsp.host.socket_path import listening
+
+def end(*_):
+    for other in map(int, sys.argv[2:]):
+        os.kill(other, signal.SIGTERM)
+        while Path(sys.argv[1]).with_name("b.sock").exists():
+            pass
+    sys.exit()
+
+signal.signal(signal.SIGTERM, end)
+with listening(Path(sys.argv[1])) as server:
+    server.listen()
+    print("ready", flush=True)
+    signal.pause()
+"""
+
+
+def test_a_server_that_ended_meanwhile_needs_no_stopping(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", environment["XDG_RUNTIME_DIR"])
+    folder, servers = server_files().socket.parent, list[subprocess.Popen[bytes]]()
+    for name in ("b", "a"):
+        command = [sys.executable, "-c", ENDS_ANOTHER, str(folder / f"{name}.sock")]
+        one = subprocess.Popen([*command, *(str(one.pid) for one in servers)], stdout=subprocess.PIPE)
+        servers.append(one)
+        assert one.stdout is not None
+        with one.stdout as said:
+            assert said.readline() == b"ready\n"
+        Thread(target=one.wait).start()  # no zombie
+    assert stop() == 0
+    assert capsys.readouterr().out == "stopped\n"
