@@ -1,20 +1,19 @@
 """Relations of a piece of code: its uses and its users, by names of the symbol table.
 
 A name is no proof of a meaning. So names that few units define come first, names that many define are left out, and a
-method of another file counts only where its name follows a dot or the like. Plain words lead neither to another
-language nor from other code to tests.
+method of another file counts only where its name follows a dot or the like. Plain words seldom lead to another
+language, and never from other code to tests.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from winnow_engine.core import Unit, UnitKind
 from winnow_engine.index.file_rules import COMMENT
 from winnow_engine.index.indexed_file import IndexedFile
-from winnow_engine.index.languages import for_path
 from winnow_engine.index.name_rules import is_test
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Cursor
@@ -22,6 +21,7 @@ from winnow_engine.question import Cursor
 _FAMILIES = {"cpp": "c", "kotlin": "java", "ocaml_interface": "ocaml", "scala": "java"} | dict.fromkeys(
     ("component", "css", "html", "scss", "tsx", "typescript"), "javascript"
 )
+_FOR_OTHERS = ("proto", "sql")  # languages of what others use
 _MOST_DEFINITIONS = 3  # of one name, beyond which nothing tells which one is meant
 
 
@@ -64,25 +64,38 @@ def relations(workspace: Workspace, cursor: Cursor) -> Relations:
         _related(workspace, name, number)
         for name in _surest_first(workspace, defined, near=file)
         for number in workspace.symbols.using_name(name)
-        if number not in at and not _by_chance(name, workspace.units[number][0].path, file.path)
+        if number not in at and not _by_chance(name, [workspace.units[number]], file)
     )
     return Relations(tuple(workspace.units[number][1] for number in at), tuple(uses), tuple(used_by))
 
 
 def _may_be_meant(name: str, file: IndexedFile, workspace: Workspace, at: range, number: int) -> bool:
-    other, unit = workspace.units[number]
-    if _by_chance(name, file.path, other.path):
+    (other, unit), users = workspace.units[number], [workspace.units[user] for user in at]
+    if _by_chance(name, users, other):
         return False
-    if other is file or unit.kind is not UnitKind.METHOD:
-        return True
+    return other is file or unit.kind is not UnitKind.METHOD or _is_member(name, users)
+
+
+def _by_chance(name: str, users: Sequence[tuple[IndexedFile, Unit]], definer: IndexedFile) -> bool:
+    """True for a plain word that another language defines, or a test for other code: `map`, `config`.
+
+    C defines members for other languages, too.
+    """
+    if not (name.islower() and name.isalpha()):
+        return False
+    user, family = users[0][0], _family(definer)
+    meant = family in (None, _family(user), *_FOR_OTHERS) or (family == "c" and _is_member(name, users))
+    return not meant or is_test(definer.path) > is_test(user.path)
+
+
+def _is_member(name: str, users: Iterable[tuple[IndexedFile, Unit]]) -> bool:
+    """True if the name follows a dot or the like in one of the units."""
     member = re.compile(rb"(?:\.|->|::)\s*%b(?!\w)" % re.escape(name.encode()))
-    return any(member.search(file.data, one.start_byte, one.end_byte) for _, one in (workspace.units[n] for n in at))
+    return any(member.search(file.data, one.start_byte, one.end_byte) for file, one in users)
 
 
-def _by_chance(name: str, user: str, definer: str) -> bool:
-    """True for a plain word that another language defines, or a test for other code: `map`, `config`."""
-    languages = {_FAMILIES.get(one.name, one.name) for one in map(for_path, (user, definer)) if one}
-    return name.islower() and name.isalpha() and (len(languages) > 1 or is_test(definer) > is_test(user))
+def _family(file: IndexedFile) -> str | None:
+    return _FAMILIES.get(file.language.name, file.language.name) if file.language else None
 
 
 def _surest_first(workspace: Workspace, names: Iterable[str], near: IndexedFile) -> list[str]:

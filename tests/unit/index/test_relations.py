@@ -78,6 +78,23 @@ def test_a_plain_word_leads_to_no_other_language_and_no_test(
     ]
 
 
+def test_a_plain_word_leads_to_what_is_there_for_other_languages(
+    tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace]
+) -> None:
+    files = {
+        "core.c": "int encode(int n)\n{\n    return n;\n}\n",
+        "a.sql": "CREATE TABLE orders (id int);\n",
+        "p.proto": "message ping {\n  int32 a = 1;\n}\n",
+        "lib.py": "def build():\n    return 1\n",
+        "use.py": "def use():\n    return lib.encode(orders.all(), pb.ping())\n",
+        "run": "#!/bin/sh\nbuild\nencode\n",
+    }
+    workspace = workspace_of(files, tmp_path)
+    assert {one.name for one in relations(workspace, Cursor("use.py", 1, 2)).uses} == {"encode", "orders", "ping"}
+    used_by = [relations(workspace, Cursor(path, 1, 1)).used_by for path in ("core.c", "a.sql", "p.proto", "lib.py")]
+    assert [[one.file.path for one in some] for some in used_by] == [["use.py"]] * 3 + [[]]
+
+
 def test_a_macro_is_shown_by_its_definition(
     tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace]
 ) -> None:
