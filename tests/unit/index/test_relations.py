@@ -19,7 +19,7 @@ FILES = {
     "shop/money.py": "# rounded\ndef rounded(amount):\n    return round(amount, 2)\n\n\ndef run(x):\n    return x\n",
     "shop/basket.py": (
         "from shop.tax import add_tax\n\n\nclass Basket:\n    def total(self):\n"
-        "        # add_taxes, add_tax\n        return add_tax(sum(self.prices))\n\n    def run(self):\n        pass\n"
+        "        #define add_tax\n        return add_tax(sum(self.prices))\n\n    def run(self):\n        pass\n"
     ),
     "shop/jobs/daily.py": "def run():\n    pass\n\n\ndef all_jobs():\n    run()\n\n\n"
     "def plain(total):\n    return total + 1\n\n\ndef dotted(basket):\n    return basket.total()\n",
@@ -99,11 +99,11 @@ def test_a_macro_is_shown_by_its_definition(
     tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace]
 ) -> None:
     files = {
-        "a.h": "/* Modes. POOL_MODE\n * POOL_MODE is usual. */\n#define POOL_MODE 1\n",
+        "a.h": "/* Modes. POOL_MODE\n * POOL_MODE is usual. */\n# define POOL_MODE 1\n",
         "a.c": "int f() { return POOL_MODE; }\n",
     }
     (macro,) = relations(workspace_of(files, tmp_path), Cursor("a.c", 1, 1)).uses
-    assert macro.text == "#define POOL_MODE 1"
+    assert macro.text == "# define POOL_MODE 1"
 
 
 def test_a_dot_is_a_part_of_a_name_in_r(
