@@ -190,7 +190,7 @@ def _users(touched: Sequence[TouchedFile], workspace: Workspace) -> Mapping[str,
 
 
 def _at_margin(one: TouchedFile, line: int) -> bytes:
-    """A line after the change, outside of functions without what indents it."""
+    """A line after the change. Outside of functions it lacks its indentation and a clause before it (`else: `)."""
     units, text = one.units.after.units, one.units.file.after_lines[line - 1]
     return text if units[enclosing(units, line)].kind in FUNCTIONS else _CLAUSE.sub(b"", text)
 

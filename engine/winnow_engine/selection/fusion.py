@@ -56,7 +56,7 @@ def question_features(asked: ScoringInput) -> dict[str, float]:
 _SHOWN = 0.05  # the least a feature must contribute to a score to be shown with it
 _WORDS_SHARE = 0.2  # of the chance that the features have found no answer
 _SHARPNESS = 2.0  # of the softmax of BM25, whose best units are often a point or two apart
-_KINDS = ("prose", "tests", "named_tests")  # features of units that have many words of a question and are seldom meant
+_KINDS = ("prose", "tests", "named_tests")  # features of a unit's kind: how often its words are meant
 
 
 @dataclass(frozen=True, slots=True)
