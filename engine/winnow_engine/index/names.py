@@ -120,7 +120,7 @@ class SymbolTable:
         return list[int](self._users.of(name)[0].tolist())
 
     def uses(self, files: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Other files that use the name of each unit which most use, int64 [U]; of names that few files define.
+        """Number of other files that use each unit's most used name, int64 [U]; 0 for names that many files define.
 
         `files` are the units' files, int64 [U], or -1 for a unit that does not count.
         """

@@ -59,7 +59,7 @@ class WorkspaceUnits:
         return [(line, line), (found.start_line, found.start_line)]
 
     def _line_with_names(self, code: str) -> int:
-        """Index of the first line by which each of the question's names that the code has was there; 0 for none."""
+        """Index of the first line by which all of the question's names in the code have occurred; 0 for none."""
         names = self._workspace.symbols.asked(self._asked.text).certain
         lines = [*enumerate(text_lines(code) if names else ())]
         return max({name: n for n, line in lines[::-1] for name in names & names_in(line)}.values(), default=0)
