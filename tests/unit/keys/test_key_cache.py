@@ -170,7 +170,7 @@ def test_a_pack_that_cannot_be_written_leaves_the_keys_where_they_are(
     assert "No space left" in caplog.text
 
 
-@pytest.mark.parametrize("refused", ["packs.write_arrays", "mapped.Path.unlink"])
+@pytest.mark.parametrize("refused", ["write_arrays", "remove"])
 def test_many_packs_that_cannot_be_joined_answer_as_they_are(
     home: Home, refused: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,14 +179,15 @@ def test_many_packs_that_cannot_be_joined_answer_as_they_are(
     def refuse(*given: object, **_: object) -> None:
         tries.append(given[0])
         assert len(tries) < 20, "it tries for ever"
-        raise OSError(errno.EACCES, "Permission denied")
+        if refused == "write_arrays":  # `remove` raises nothing
+            raise OSError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(located_keys, "_MOST_PACKS", 9)
     for number in range(3):
         home.write(f"new{number}.py", f"def new_{number}(one, two, three, four, five, six):\n    return one + two\n")
         home.keys()
     monkeypatch.setattr(located_keys, "_MOST_PACKS", 2)
-    monkeypatch.setattr(f"winnow_engine.storage.{refused}", refuse)
+    monkeypatch.setattr(f"winnow_engine.storage.packs.{refused}", refuse)
     check(*home.keys())
     assert tries
     assert len(home.drafter.encoded) == 6
