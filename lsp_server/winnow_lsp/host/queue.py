@@ -57,7 +57,7 @@ class Queue:
     def __init__(self, changed: Callable[[], None], width: int = 1, alone: Callable[[], bool] = lambda: False) -> None:
         """`changed` is called whenever a question is added or done.
 
-        `width` of each of the two kinds run at once, or of both together while `alone` says so.
+        Up to `width` questions of each kind run at once; while `alone` returns True, up to `width` of both together.
         """
         self._changed, self._width, self._alone = changed, width, alone
         self._threads = ThreadPoolExecutor(width, "winnow-engine")
@@ -125,12 +125,14 @@ class Queue:
 
     def _advance(self) -> None:
         ordered = sorted(self._tickets, key=lambda ticket: (not ticket.first.is_set(), ticket.round))
-        free: list[_Ticket] = []  # not held back by another question of their asker's
+        counted: list[_Ticket] = []  # not held back by a question of the other kind
         for number, ticket in enumerate(ordered):
-            alike = [one for one in free if one.needs_target == ticket.needs_target or self._alone()]
+            alike = [one for one in counted if one.needs_target == ticket.needs_target or self._alone()]
             earlier = [one for one in ordered[:number] if ticket.asker.in_turn and one.asker == ticket.asker]
-            before = 0 if ticket.first.is_set() else max(len(alike) - self._width + 1, len(earlier), 0)
-            free += [] if earlier else [ticket]
+            abreast = {one.asker if one.asker.in_turn else one for one in alike}  # could run at once
+            runs = ticket.first.is_set() or (not earlier and len(abreast) < self._width)
+            before = 0 if runs else max(len(alike) - self._width + 1, len(earlier))
+            counted += [ticket] if set(earlier) <= set(alike) else []
             if before != ticket.before:
                 ticket.before = before
                 ticket.moved(before)

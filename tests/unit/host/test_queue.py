@@ -137,6 +137,17 @@ async def test_one_whose_questions_go_on_from_each_other_has_them_answered_in_tu
     queue.close()
 
 
+async def test_those_whose_questions_are_answered_in_turn_are_told_of_all_before_them(queue: Queue) -> None:
+    jobs = [Job() for _ in range(6)]
+    tasks = [job.ask(queue, Asker(number % 2, in_turn=True)) for number, job in enumerate(jobs)]
+    await jobs[0].running()
+    assert [job.places for job in jobs] == [[0], [1], [2], [3], [4], [5]]
+    for job in jobs:
+        job.go.set()
+    await asyncio.gather(*tasks)
+    assert jobs[5].places == [5, 4, 3, 2, 1, 0]
+
+
 async def test_a_search_that_waits_for_its_askers_answer_takes_nobody_elses_turn(queue: Queue) -> None:
     answer, search, first, second = jobs = [Job() for _ in range(4)]
     ann, bob = Asker("ann", in_turn=True), Asker("bob")
