@@ -233,9 +233,12 @@ def _files_of(workspace: Workspace, kind: str, topics: set[str]) -> Sequence[int
         found = _matching(workspace, _KINDS[kind].path)
         found = sorted(found, key=lambda one: -folders[workspace.files[one].path.rpartition("/")[0]])
         return [one for one in found if not _is_aside(workspace, one)][:_MOST_FILES]
+    if kind == "entry":
+        named, others = _entries(workspace)
+        found = (named or ([] if _named_in_readme(workspace) else others))[:_MOST_FILES]
+        return [number for number in found if not _is_aside(workspace, number)]
     found = files_of_kind(workspace, kind)
-    near = [number for number in found if not _is_aside(workspace, number)]
-    return near if kind == "entry" else near or found
+    return [number for number in found if not _is_aside(workspace, number)] or found
 
 
 def _worth_of_files(workspace: Workspace) -> NDArray[np.float64]:
@@ -243,13 +246,6 @@ def _worth_of_files(workspace: Workspace) -> NDArray[np.float64]:
     uses = workspace.uses
     of_files = workspace.files_of(np.arange(len(uses)))
     return np.asarray(np.bincount(of_files, np.log2(1 + uses), len(workspace.files)), np.float64)
-
-
-def _is_title(workspace: Workspace, number: int) -> bool:
-    """True for a file that is named as the project, by the README's beginning: `tmux.c`."""
-    stem = workspace.files[number].path.rpartition("/")[2].partition(".")[0].lower()
-    readmes = (workspace.files[one] for one in files_of_kind(workspace, "readme")[:1])
-    return any(stem in re.findall(r"\w+", file.text(0, len(file.data))[:_TITLE].lower()) for file in readmes)
 
 
 def _named_in_readme(workspace: Workspace) -> list[int]:
@@ -301,17 +297,28 @@ _CHOSEN = {"named": _named_in_readme, "central": _central}
 
 def files_of_kind(workspace: Workspace, kind: str) -> Sequence[int]:
     """Numbers of at most three files of a kind; entry points that a manifest names first, else those with a `main`."""
-    found = _matching(workspace, _KINDS[kind].path)
     if kind == "entry":
-        mains = {*workspace.files_of(workspace.symbols.defining("main"))}
-        named = [*sorted(_in_manifests(workspace), key=lambda one: one not in found), *found]  # all of C, by CMake's
-        found = [one for one in named if one in mains or not workspace.files[one].path.endswith((".c", ".cc", ".cpp"))]
-        others = [one for one in _matching(workspace, _SOURCE) if one in mains] if not found else []
-        found = found or [one for one in others if _is_title(workspace, one)]
-        found = found or ([] if _named_in_readme(workspace) else others)
+        named, others = _entries(workspace)
+        return (named or others)[:_MOST_FILES]
+    found = _matching(workspace, _KINDS[kind].path)
     if kind == "readme" and not found:  # it may be a link to this
         found = _matching(workspace, _named(r"docs?/(source/)?index\.\w+"))
     return list(dict.fromkeys(found))[:_MOST_FILES]
+
+
+def _entries(workspace: Workspace) -> tuple[list[int], list[int]]:
+    """Numbers of files with entry points, by their names, a manifest or the project's name; if none, with a `main`."""
+    found = _matching(workspace, _KINDS["entry"].path)
+    mains = {*workspace.files_of(workspace.symbols.defining("main")).tolist()}
+    named = [*sorted(_in_manifests(workspace), key=lambda one: one not in found), *found]  # all of C, by CMake's
+    found = [one for one in named if one in mains or not workspace.files[one].path.endswith((".c", ".cc", ".cpp"))]
+    if found:
+        return list(dict.fromkeys(found)), []
+    others = [one for one in _matching(workspace, _SOURCE) if one in mains]
+    readmes = [workspace.files[one] for one in files_of_kind(workspace, "readme")[:1]] if others else []
+    title = {word for one in readmes for word in re.findall(r"\w+", one.text(0, len(one.data))[:_TITLE].lower())}
+    stems = {one: workspace.files[one].path.rpartition("/")[2].partition(".")[0].lower() for one in others}
+    return [one for one in others if stems[one] in title], others
 
 
 def _in_manifests(workspace: Workspace) -> list[int]:

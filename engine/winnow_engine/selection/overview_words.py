@@ -15,7 +15,7 @@ _PHRASES = re.compile(  # each means its group's name; "What is the problem with
     r"|проблем\w{0,40}\W+(?:\w+\W+)?реша\w*|問題を解決|解[决決]了?(?:什么|什麼|哪些)[问問][题題]"
     r"|\bfeatures?(?=\W+(?:do(?:es)?|of)\W+(?:this|the|your|our)\W+(?:app|lib|pro[gj]|repo|tool)))"
     r"|(?P<has>\bhat(?=\W+(?:das|dieses?)\b)|\bwhat(?:\W?s|\W+is)\W+inside\b)"
-    r"|(?P<parts>\b(?:moving\W+parts|building\W+blocks|(?:key|core|central|major|essential)\W+(?:\w+\W+)?"
+    r"|(?P<parts>\b(?:moving\W+parts|building\W+blocks|(?:key|core|central|main|major|essential)\W+(?:\w+\W+)?"
     r"(?:(?:part|piece|component|module|package|concept|idea|abstraction|layer|subsystem|folder)s|classes)"
     r"|(?:modul|component|composant|part|element|pie[cz]|bri[cq]u?|clas)\w{0,6}\W+(?:clave|cles?|esencial\w*|essentiel\w*)"
     r"|(?:haupt|kern|grund|gesamt|projekt|software|code)"
@@ -29,7 +29,8 @@ _PHRASES = re.compile(  # each means its group's name; "What is the problem with
     r"|\b(?:neue\w?\W+(?:entwickler|mitarbeiter|kolleg|teammitglied)|nouve(?:l|au|aux)\W+(?:arrivant|developpeur|venu)"
     r"|debutant|recien\W+llegad|nuev\w+\W+(?:desarrollador|colaborador))\w{0,4}"
     r"|\bнов\w+\W+(?:разработчик|участник|сотрудник)\w{0,3})"
-    r"|(?P<project>\b(?:the|this|your)\W+(?:(?:whole|entire|overall)\W+)?system\b)"
+    r"|(?P<project>\b(?:the|this|your)\W+(?:(?:whole|entire|overall)\W+)?system"
+    r"(?=\W*$|[,.;:?!]|\W+(?:and|as|at|built|do|fit|hang|is|made|organi|run|start|structur|work)\w*))"
     r"|(?P<show>\bguide(?=\W+(?:me|us)\b)|\b(?:fit|hang|spiel)\w{0,2}(?=\W+(?:\w+\W+){0,3}(?:together|zusammen)\b))"
     r"|(?P<tests>\bunit\W?tests?\b(?:\Wsuite\b)?|\btest\Wsuites?\b)|(?P<setup>\bdev(?:elopment)?\W+(?:environment|server)\b)"
     r"|(?P<run>\bcommands?(?=\W+(?:(?:do|should|i|we|you|use|need|to)\W+)*(?:build|execute|install|run|start)s?\W+"
@@ -64,7 +65,7 @@ TOPICS = {
         repertoire* модул* част* компонент* папк* каталог* директор* структур* архитектур* устро* организ* モジュール
         部分 部品 コンポーネント フォルダ フォルダー ディレクトリ 構成 構造 アーキテクチャ 設計 模块 模組 模塊 组件
         組件 目录 目錄 文件夹 结构 結構 架构 架構 组织 組織 组成 組成 技术 技術 architekt*
-        classes baustein* gliedern brique* pieza* clases составн* 要素 设计 脉络 脈絡 层次 層次""",
+        baustein* gliedern brique* pieza* clases составн* 要素 设计 脉络 脈絡 层次 層次""",
 }
 PROJECT = """this app apps application* code codebase* source library package program project* repo repos repositor*
     software tool workspace hier dies diese* projekt* quellcode programm* anwendung* bibliothek* paket werkzeug esto
@@ -98,9 +99,10 @@ _OTHER = """few sentences m ve bin neu lesen zusammen fuhr* archivo* soy nuev* l
     中 全 行 書 作 読 知 的 是 有 个 個 哪 哪些 哪里 哪裡 哪儿 里 裡 从 從 在 怎么 怎麼 怎样 怎樣 如何 为 為 请 請 给
     給 我 我们 我們 一下 和 與 与 及 以及 吗 嗎 呢 了 上 能 可以 要 想 应该 應該 会 會 进行 進行 被 所 都 整个 整個
     整体 整體 该 該 此 本 它 由 包 包含 用 干 文件 第一 步 简单 簡單 unitaire* unitari* нуж* про
-    newcomers newbie* overall overview* guide rough* essential* entire broad* fully einsteiger* neuling* neue* grob*
-    gesamt* wesentlich* zentral* verschaff* versteh* orientier* sich ins jemand* vogelperspektive globale* haut* niveau
-    quelqu fais dale arriv* comprendre decouvr* principiante* novato* alto nivel entender comprender esencial*
+    newcomers newbie* overall overview* guide rough roughly essential entire broad* fully einsteiger* neuling* neue
+    neuen neuer neues grob grobe groben essentiel essentielle essentiels essentielles gesamt* wesentlich* zentral*
+    verschaff* versteh* orientier* sich ins jemand* vogelperspektive globale* haut haute niveau quelqu fais dale
+    arrivant arrivants arriver comprendre decouvr* principiante* novato* alto nivel entender comprender esencial*
     новичк* новеньк* общ* ключев* важн* высокоуровнев* верхн* уровн* понят* разобрат* покаж* дайте взаимодейств*
     人 向 大 像 新 新人 初心者 初学者 入門 重要 把握 理解 高 ハイレベル 核心 中心 コア メイン 心 要点 流 整体 高层 高層
     关键 關鍵 总体 總體 宏观 宏觀 大致 大概 了解 熟悉 快速 上手 入门 入門 刚 剛 加入 讲 講 说 說 明 各 之间 之間

@@ -71,7 +71,8 @@ Donne à un débutant une vue d'ensemble de l'architecture du projet
 初めての人向けに、このプロジェクトの全体像と主要なモジュールを説明して
 给新人介绍一下这个代码库的整体架构和核心模块
 Dale a un recién llegado una visión general: qué es, cómo se organiza y dónde empieza
-How do the main pieces fit together?|Give a new developer a guided tour of the code|Was sind die Hauptkomponenten?"""
+How do the main pieces fit together?|Give a new developer a guided tour of the code|Was sind die Hauptkomponenten?
+How does the system work?|What are the main classes?"""
 SPECIFIC = """Where is the retry policy set?|What does `main` do?|What does main() do?
 Which modules import the logger?|Thanks!|How is the cache built?|What does the scheduler do?|Was macht der Parser?
 ¿Dónde se valida el campo?|Why?|Que fait le planificateur ?|Где проверяется подпись?|割引はどこで計算されますか？
@@ -83,7 +84,8 @@ Which command parses the file?|What does the command do?|Which command runs firs
 How does the test suite mock time?|How does the development server reload?|Wo wird die Architektur geprüft?
 依赖在哪里解析？|依存関係はどこで解決されますか？|What does the core module do?
 Where is the key file read?|How does onboarding work?|What does the guide print?|Wie wird die Hauptansicht gerendert?
-ログのレベルはどこで設定されますか？|关系是如何加载的？|What does the hat do?|What does inside do?"""
+ログのレベルはどこで設定されますか？|关系是如何加载的？|What does the hat do?|What does inside do?
+What does arrival do?|How is roughness tested?|What are essentials for?|Explain the system module"""
 
 
 def lines(text: str) -> list[str]:
@@ -195,6 +197,20 @@ def test_an_overview_of_a_library_has_what_its_readme_names_and_its_most_used_mo
     assert {"src/pool.h", "src/hash.c"} <= {path for path, _ in kept}
     assert not {"index.js", "src/strings.c", "scripts/hash.c"} & {path for path, _ in kept}
     assert [path for path, _ in kept].count("README.md") == 1
+
+
+def test_a_lone_main_is_where_it_starts_but_no_part_of_what_a_readme_names(tmp_path: Path) -> None:
+    files = {
+        "README.md": "# Orders\n\nAn `OrderBook` keeps the orders of a market and matches them by price.\n",
+        "book.py": 'class OrderBook:\n    """Keeps the orders of a market and matches them by price and time."""\n',
+        "jobs.py": "def main():\n    return OrderBook()\n",
+    }
+    workspace = written(files, tmp_path)
+    asked = [overview_units(workspace, Question(text)) for text in ("Where does it start?", "What does this do?")]
+    paths = [[workspace.units[unit][0].path for unit in units] for units in asked]
+    assert paths[0][0] == "jobs.py"
+    assert "jobs.py" not in paths[1]
+    assert "book.py" in paths[1]
 
 
 def test_starter_questions_are_made_of_what_there_is(tmp_path: Path, store: Store) -> None:
