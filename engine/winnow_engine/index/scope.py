@@ -68,17 +68,23 @@ def _files_of(workspace: Workspace, path: str) -> set[int]:
 
 
 def _matching(workspace: Workspace, path: str) -> set[int]:
+    """Numbers of the files that a path or glob names from the workspace's top, or else from the top of each folder."""
+    found = _named([file.path for file in workspace.files], path)
+    return found or _named([file.local_path for file in workspace.files], path)
+
+
+def _named(names: Sequence[str], path: str) -> set[int]:
     """The file or folder of that path, or else every file or folder whose path ends with it, or else a glob's matches.
 
-    A `/` or `./` before it means the workspace's top. Brackets may stand for themselves.
+    A `/` or `./` before it means the top. Brackets may stand for themselves.
     """
-    folder = f"{path.strip('/')}/".removeprefix("./")
-    found = {n for n, file in enumerate(workspace.files) if f"{file.path}/".startswith(folder)}
-    if not found and not path.startswith(("/", "./")):
-        found = {n for n, file in enumerate(workspace.files) if f"/{folder}" in f"/{file.path}/"}
+    folder, path = f"{path.strip('/')}/".removeprefix("./"), re.sub(r"^\./", "/", path)
+    found = {n for n, name in enumerate(names) if f"{name}/".startswith(folder)}
+    if not found and not path.startswith("/"):
+        found = {n for n, name in enumerate(names) if f"/{folder}" in f"/{name}/"}
     for glob in (path, path.replace("[", "\\[")) if _WILDCARD.search(path) else ():
         if not found and (expression := _glob(glob)):
-            found = {n for n, file in enumerate(workspace.files) if expression.search(file.path)}
+            found = {n for n, name in enumerate(names) if expression.search(name)}
     return found
 
 

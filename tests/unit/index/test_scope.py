@@ -8,6 +8,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from git_repositories import write
 
 from winnow_engine.core import Cancellation
 from winnow_engine.errors import CancelledError, NothingMatchesError, PositionError
@@ -42,7 +43,8 @@ def workspace(tmp_path: Path, workspace_of: Made) -> Workspace:
         (["docs", "./api/a.py"], {"docs/d.md", "api/a.py"}),
         (["*.py"], {"api/a.py", "tests/test_a.py"}),
         (["api/*.py"], {"api/a.py"}),
-        (["/api/*.{ts,py}"], {"api/a.py", "api/b.ts"}),
+        (["/api/*.{ts,py}", "!./*/b.ts"], {"api/a.py"}),
+        (["./api/*.ts"], {"api/b.ts"}),
         (["{api/[!a-z],tests}/**"], {"tests/test_a.py"}),
         (["*.{md,{t,j}s}"], {"docs/d.md", "api/b.ts", "api/[id]/page.ts"}),
         (["**/page.ts", "d?cs/"], {"api/[id]/page.ts", "docs/d.md"}),
@@ -55,6 +57,23 @@ def workspace(tmp_path: Path, workspace_of: Made) -> Workspace:
     ],
 )
 def test_files_by_path_and_by_glob(paths: list[str], found: set[str], workspace: Workspace) -> None:
+    assert {workspace.files[number].path for number in files_in(workspace, paths)} == found
+
+
+@pytest.mark.parametrize(
+    ("paths", "found"),
+    [
+        (["./top.py"], {"api/top.py"}),
+        (["/src"], {"api/src/a.py", "web/src/b.py"}),
+        (["./src/*.py", "!/src/b.py"], {"api/src/a.py"}),
+        (["./api/*.py"], {"api/top.py"}),
+    ],
+)
+def test_each_of_several_folders_has_a_top(
+    paths: list[str], found: set[str], tmp_path: Path, read: Callable[..., Workspace]
+) -> None:
+    write(tmp_path, dict.fromkeys(("api/src/a.py", "api/top.py", "web/src/b.py"), "a = 1\n"))
+    workspace = read(tmp_path / "api", tmp_path / "web")
     assert {workspace.files[number].path for number in files_in(workspace, paths)} == found
 
 
