@@ -24,7 +24,7 @@ _LONGEST_LINE = 5_000
 _TEXT_BYTES = bytes({8, 9, 10, 12, 13, 27, *range(32, 127), *range(128, 256)})
 _MOST_CONTROLS = 0.1
 
-COMMENT = re.compile(rb"\s*(?:#(?![ \t]*define\b)|//|/?\*|--|;|%|<!--|\(\*|\"\"\")")
+COMMENT = re.compile(rb"\s*(?:#|//|/?\*|--|;|%|<!--|\(\*|\"\"\")")
 _GENERATED = re.compile(
     rb"@generated\b"
     rb"|\bgenerated\b[^\n]{0,200}\bdo not (?:edit|modify|change)\b"

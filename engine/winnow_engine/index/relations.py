@@ -112,6 +112,6 @@ def _related(workspace: Workspace, name: str, number: int) -> Relation:
     """The unit by its first line with the name that is no comment, or else the first of all."""
     file, unit = workspace.units[number]
     code, named = file.data[unit.start_byte : unit.end_byte], rb"(?<!\w)%b(?!\w)" % re.escape(name.encode())
-    comment = COMMENT.pattern if _family(file) == "c" else rb"\s*#|" + COMMENT.pattern
+    comment = (rb"(?!\s*#[ \t]*define\b)" if _family(file) == "c" else b"") + COMMENT.pattern  # code in C
     found = re.search(rb"(?m)^(?!%b).*?%b" % (comment, named), code) or re.search(named, code)
     return Relation(name, file, unit, file.lines.line_of(unit.start_byte + (found.end() - 1 if found else 0)))
