@@ -24,6 +24,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -44,6 +45,10 @@ _ALWAYS = {"SSE42": "sse4_2", "AVX": "avx", "AVX2": "avx2", "BMI2": "bmi2", "FMA
 _AVX512 = {"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512cd", "avx512vbmi", "avx512_vnni"}
 # zig builds against the headers of this glibc: that of Debian 10 and of manylinux_2_28.
 GLIBC = "2.28"
+# What zig brings for other systems: four of five files, and ten seconds to write and delete.
+_OTHER_SYSTEMS = re.compile(
+    r"ziglang/lib/(docs/|libtsan/|libc/(?!glibc/|include/(any-linux-any|generic-glibc|x86-linux-any|x86-linux-gnu)/))"
+)
 TAG = f"manylinux_{GLIBC.replace('.', '_')}_x86_64"
 
 
@@ -245,9 +250,12 @@ def fetch_zig(scratch: Path, compiler: Compiler) -> Compiler:
     """Let pip fetch zig's compiler, and make commands of it that CMake can call."""
     program = _zig(scratch)
     if not program.is_file():
-        run([*PIP, "install", "--no-deps", "--only-binary", ":all:", "--target", str(scratch / "zig"), ZIG])
+        run([*PIP, "download", "--no-deps", "--only-binary", ":all:", "--dest", str(scratch), ZIG])
+        with zipfile.ZipFile(next(scratch.glob("ziglang-*.whl"))) as wheel:
+            wheel.extractall(scratch / "zig", [name for name in wheel.namelist() if not _OTHER_SYSTEMS.match(name)])
     if not program.is_file():
         raise BuildError(f"{ZIG} has no program at {program}; install clang 17 or newer, or set CC and CXX")
+    program.chmod(0o755)
     names = {}
     for name in ("cc", "c++"):
         names[name] = scratch / f"zig-{name}"
