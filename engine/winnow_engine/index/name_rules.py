@@ -22,6 +22,10 @@ _DIRECTORIES = _words(
     dist-newstyle elm-stuff deriveddata .zig-cache .serverless .aws-sam cdk.out .aws .ssh .gnupg"""
 )
 ABOVE = re.compile(r"^(?:\.{0,2}/)+")  # what a path may begin with: `/`, `./`, `../`
+BUILT = re.compile(  # a path where builds write, or of what they join; sources may lie there, too
+    r"(?i)(?:^|/)(?:build|dist|docs?/(?:.+/)?(?:_static|assets|js|scripts)|(?:lib[._-])?(?:cjs|commonjs|esm|umd)"
+    r"|single[_-]?(?:header|include)s?)/|amalgamat"
+)
 _MADE_DIRECTORIES = ("*.egg-info", "*.dist-info")
 _DIRECTORIES_IN = {"cache": ".yarn", "unplugged": ".yarn", "bundle": "vendor"}
 _MARKERS = {

@@ -38,6 +38,7 @@ T = TypeVar("T")
 _MOST_TRIES, _BETWEEN_TRIES_S = 50, 0.1
 _FEW_UNITS, _FEW_SHARE = 200, 0.02  # that are new or gone, before tables are written anew
 _MOST_ALIKE = 3  # paths that an error names
+_LEAST_COPIED = 0.4  # of the names of a file, for it to be a copy: `const a_js_1 = require("./a.js")` adds others
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +161,18 @@ class Workspace:
         return SymbolTable(self._places("definitions"), self._places("references"), spellings, len(self.units))
 
     @cached_property
+    def are_copies(self) -> NDArray[np.bool_]:
+        """Mask of files that a build wrote from others, bool [F]: by their paths, and as others define their names."""
+        built = np.array([name_rules.BUILT.search(path) is not None for path in self.file_table.paths], np.bool_)
+        sources = np.repeat(~built, np.diff(self.unit_starts))
+        for number in np.flatnonzero(built).tolist():
+            built[number] = self.symbols.share_in(sources, self.units_of([number]).tolist()) >= _LEAST_COPIED
+        return built
+
+    @cached_property
     def uses(self) -> NDArray[np.int64]:
-        """How many other files use what a unit defines, int64 [U]; none of tests, nor by them."""
-        files = np.where(self.file_table.are_tests, -1, np.arange(len(self.files)))
+        """How many other files use what a unit defines, int64 [U]; none of tests and copies, nor by them."""
+        files = np.where(self.file_table.are_tests | self.are_copies, -1, np.arange(len(self.files)))
         return self.symbols.uses(np.repeat(files, np.diff(self.unit_starts)))
 
     def _places(self, name: str) -> Places:

@@ -156,9 +156,10 @@ def wants_tests(text: str, workspace: Workspace) -> bool:
 
 
 def outside_tests(units: Sequence[int], workspace: Workspace) -> list[int]:
-    """The units that are not of tests, in order."""
+    """The units that are not of tests, nor of copies that a build wrote, in order."""
     found = np.array(units, np.int64)
-    return list[int](found[~workspace.file_table.are_tests[workspace.files_of(found)]].tolist())
+    aside = workspace.file_table.are_tests | workspace.are_copies
+    return list[int](found[~aside[workspace.files_of(found)]].tolist())
 
 
 def _codes(units: Sequence[int], workspace: Workspace) -> Iterator[tuple[int, str]]:

@@ -110,11 +110,12 @@ def _headers(asked: ScoringInput) -> Scores:
 
 
 def _tests(named: bool) -> Callable[[ScoringInput], Scores]:
-    """1 for units of tests, examples and benchmarks, where words name these, or where none do."""
+    """1 for units of tests, examples and benchmarks, where words name these, or where none do; then also of copies."""
 
     def found(asked: ScoringInput) -> Scores:
         are_tests = asked.workspace.file_table.are_tests & (wants_tests(asked.text, asked.workspace) == named)
-        return are_tests.astype(np.float32)[asked.file_numbers]
+        copies = asked.workspace.are_copies
+        return (are_tests & ~copies if named else are_tests | copies).astype(np.float32)[asked.file_numbers]
 
     return found
 

@@ -18,7 +18,8 @@ from winnow_engine.selection.definitions import defining
 from winnow_engine.selection.fusion import FusedScores
 from winnow_engine.selection.order import by_files, with_rules
 from winnow_engine.selection.ranking import Ranked, without_unlikely_cursor
-from winnow_engine.selection.scoring_input import Matches
+from winnow_engine.selection.scoring_input import Matches, without_drafter
+from winnow_engine.selection.unit_features import unit_features
 from winnow_engine.storage.store import Store
 
 from ..conftest import written
@@ -142,6 +143,20 @@ def test_a_document_is_meant_by_its_name_and_of_many_files_that_at_the_top(
     others = ["docs/CHANGELOG.md", "CONTRIBUTING", "pool.py", "docs/pool.md"]
     workspace = written(dict.fromkeys([*files, *others], "text: 1\n"), tmp_path)
     assert {workspace.units[unit][0].path for unit in defining(Question(text), workspace)} == {path} - {""}
+
+
+@pytest.mark.parametrize(
+    "copy", ["dist/all.js", "lib.esm/a.js", "docs/v1/scripts/all.js", "more/pools_amalgamated.cpp"]
+)
+def test_sources_come_before_what_a_build_wrote_from_them(tmp_path: Path, copy: str) -> None:
+    code = "function take() {\n  return 1\n}\n"
+    others = {"dist/sign.js": "function sign() {}\n", "tests/a.js": "function test() {}\n"}
+    workspace = written({"src/take.js": code, copy: code, **others}, tmp_path)
+    assert {workspace.files[number].path for number in np.flatnonzero(workspace.are_copies)} == {copy}
+    assert [workspace.units[unit][0].path for unit in defining(Question("take"), workspace)] == ["src/take.js"]
+    for text, aside in ("How is it taken?", {copy, "tests/a.js"}), ("Which tests cover it?", {copy}):
+        found = unit_features(without_drafter(workspace, Question(text)))["tests"]
+        assert {workspace.units[unit][0].path for unit in np.flatnonzero(found)} == aside
 
 
 MEMBERS = {
