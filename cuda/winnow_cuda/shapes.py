@@ -120,34 +120,15 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockRule:
-    """The rule by which FlashPrefill keeps blocks (`ops/gpu/flash_prefill.py`).
-
-    The published alpha is 0.08 for Qwen2, 0.12 for Qwen3 and 0.18 for Llama. The first `sink` key blocks and the
-    nearest `window` are kept whatever they score, and all of them for the last `last` query blocks.
-    """
-
-    alpha: float
-    sink: int = 2
-    window: int = 4
-    last: int = 2
-
-
-@dataclass(frozen=True, slots=True)
 class Batch:
     """Sequences packed end to end; each attends to the shared prefix and causally to itself.
 
-    ids and positions are int32 [T]; sequence i is rows offsets[i]:offsets[i+1] (int64 [S+1]). With `sparse`, for an
-    encoder without prefix, the one sequence attends by that rule on a GPU. On the CPU it attends to all of itself.
+    ids and positions are int32 [T]; sequence i is rows offsets[i]:offsets[i+1] (int64 [S+1]).
     """
 
     ids: Int32
     positions: Int32
     offsets: Int64
-    sparse: BlockRule | None = None
-
-    def __post_init__(self) -> None:
-        assert self.sparse is None or len(self.offsets) == 2, "a sparse batch is one sequence"
 
 
 @dataclass(frozen=True, slots=True)

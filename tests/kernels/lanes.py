@@ -115,13 +115,7 @@ class Block:
             syncwarp=lambda: None,
             selp=np.where,
             shfl_xor_sync=lambda mask, value, step: self.lanes(value)[:, np.arange(32) ^ int(step)].reshape(-1),
-            ballot_sync=self.ballot,
-            popc=lambda bits: np.bitwise_count(np.asarray(bits)).astype(I32),
         )
-
-    def ballot(self, mask: int, votes: Any) -> np.ndarray:
-        bits = (self.lanes(votes).astype(np.uint64) << np.arange(32, dtype=np.uint64)).sum(1)
-        return np.repeat(bits, 32).astype(U32)
 
     def lanes(self, value: Any) -> np.ndarray:
         return np.broadcast_to(np.asarray(value), (self.threads,)).reshape(-1, 32)

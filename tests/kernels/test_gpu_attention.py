@@ -7,16 +7,16 @@ import pytest
 from arrays import error
 from arrays import normal_half as normal
 from lanes import from_half, half, launch
-from twins import block_attention_numpy, segment_attention_numpy
+from twins import segment_attention_numpy
 
 from winnow_cuda.compiler.kernel import Kernel
-from winnow_cuda.ops.gpu.attention import ROWS, attention, query_tiles, scale_log2
+from winnow_cuda.ops.gpu.attention import attention, query_tiles, scale_log2
 from winnow_cuda.ops.gpu.attention_hopper import attention_hopper
 
 RTOL = 7e-4  # float16 probabilities and results
 
 
-def run(kernel: Kernel, qkv: np.ndarray, heads: int, kv: int, prefix: np.ndarray, tiles, chosen, counts) -> np.ndarray:
+def run(kernel: Kernel, qkv: np.ndarray, heads: int, kv: int, prefix: np.ndarray, tiles: np.ndarray) -> np.ndarray:
     """qkv [T, H + 2 KV, D] and prefix [P, H + 2 KV, D], packed as the encoder packs them."""
     tokens, _, dim = qkv.shape
     packed, shared = half(qkv).reshape(-1), half(np.concatenate([prefix, qkv[:1]])).reshape(-1)
@@ -24,8 +24,7 @@ def run(kernel: Kernel, qkv: np.ndarray, heads: int, kv: int, prefix: np.ndarray
     k, v = heads * dim, (heads + kv) * dim
     launch(
         kernel, (len(tiles), heads), packed, packed[k:], packed[v:], out.view(np.uint32), shared[k:], shared[v:],
-        len(prefix), tiles, chosen, counts, chosen.shape[-1], qkv.shape[1] * dim, heads * dim, heads // kv,
-        float(scale_log2(dim)),
+        len(prefix), tiles, qkv.shape[1] * dim, heads * dim, heads // kv, float(scale_log2(dim)),
     )  # fmt: skip
     return from_half(out).reshape(tokens, heads, dim)
 
@@ -41,23 +40,8 @@ def test_segment_attention(
     build: Callable[..., Kernel], heads: int, kv: int, dim: int, lengths: list[int], prefix: int
 ) -> None:
     qkv, shared = normal(1, sum(lengths), heads + 2 * kv, dim), normal(2, prefix, heads + 2 * kv, dim)
-    offsets, none = np.cumsum([0, *lengths]), np.zeros((1, 1, 1), np.int32)
-    actual = run(build(dim, False), qkv, heads, kv, shared, query_tiles(offsets), none, none)
+    offsets = np.cumsum([0, *lengths])
+    actual = run(build(dim), qkv, heads, kv, shared, query_tiles(offsets))
     q, k, v = np.split(qkv, [heads, heads + kv], axis=1)
     expected = segment_attention_numpy(q, k, v, offsets, shared[:, heads:-kv], shared[:, -kv:])
     assert error(actual, expected) < RTOL
-
-
-@pytest.mark.parametrize("build", BUILDERS)
-@pytest.mark.parametrize(("heads", "kv", "dim"), SHAPES)
-@pytest.mark.parametrize("tokens", [100, 300])
-def test_block_attention(build: Callable[..., Kernel], heads: int, kv: int, dim: int, tokens: int) -> None:
-    qkv, blocks = normal(3, tokens, heads + 2 * kv, dim), -(-tokens // ROWS)
-    mask = np.random.default_rng(4).random((heads, blocks, blocks)) < 0.4
-    mask |= np.eye(blocks, dtype=bool)
-    mask &= np.tril(np.ones((blocks, blocks), bool))
-    chosen, counts = np.argsort(~mask, axis=-1, kind="stable").astype(np.int32), mask.sum(-1).astype(np.int32)
-    tiles = np.stack([np.arange(blocks) * ROWS, np.zeros(blocks), np.full(blocks, tokens), np.zeros(blocks)], 1)
-    actual = run(build(dim, True), qkv, heads, kv, qkv[:0], tiles.astype(np.int32), chosen, counts)
-    q, k, v = np.split(qkv, [heads, heads + kv], axis=1)
-    assert error(actual, block_attention_numpy(q, k, v, mask)) < RTOL

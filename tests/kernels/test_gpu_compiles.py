@@ -8,7 +8,6 @@ from winnow_cuda.compiler.kernel import Kernel, compile_kernel
 from winnow_cuda.ops.gpu.attention import attention
 from winnow_cuda.ops.gpu.attention_hopper import attention_hopper
 from winnow_cuda.ops.gpu.elementwise import embedding, rms_norm, rope, standardise
-from winnow_cuda.ops.gpu.flash_prefill import block_scores, choose_blocks, mean_keys
 from winnow_cuda.ops.gpu.gemm import EPILOGUES, gemm
 from winnow_cuda.ops.gpu.gemm_hopper import NARROW, TALL, gemm_hopper
 from winnow_cuda.ops.gpu.readout import pool_runs, quantise_keys
@@ -18,14 +17,12 @@ REGISTERS_PER_SM = 65536
 ARCHITECTURES = [(8, 6), (8, 9), (9, 0), (12, 0)]
 KERNELS = [
     *(gemm(kind) for kind in EPILOGUES),
-    *(attention(dim, sparse) for dim in (64, 128) for sparse in (False, True)),
+    *(attention(dim) for dim in (64, 128)),
     *(rms_norm(width) for width in (576, 896, 1024)),
     embedding(896),
     rope(64, False, True, False),
     rope(128, False, False, True),
     rope(64, True, False, False),
-    *(kernel(dim) for kernel in (mean_keys, block_scores) for dim in (64, 128)),
-    choose_blocks(),
     standardise(896),
     quantise_keys(80),
     pool_runs(272),
@@ -33,7 +30,7 @@ KERNELS = [
 ]
 HOPPER = [
     *(gemm_hopper(kind, tile) for kind in EPILOGUES for tile in (TALL, NARROW)),
-    *(attention_hopper(dim, sparse) for dim in (64, 128) for sparse in (False, True)),
+    *(attention_hopper(dim) for dim in (64, 128)),
 ]
 
 

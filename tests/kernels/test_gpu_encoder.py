@@ -11,7 +11,7 @@ from simulated_device import SimulatedDevice
 from winnow_cuda.cpu.encoder import CpuEncoder
 from winnow_cuda.device import DeviceArray, OutOfDeviceMemoryError
 from winnow_cuda.gpu.encoder import GpuEncoder
-from winnow_cuda.shapes import Batch, BlockRule, Encoded, KeyHead, LayerWeights, Readout, TransformerShape, Weights
+from winnow_cuda.shapes import Batch, Encoded, KeyHead, LayerWeights, Readout, TransformerShape, Weights
 
 RTOL = 2e-3  # two layers of float16 products
 QWEN2 = TransformerShape(2, 128, 4, 2, 64, 192, 1e6, 1e-6, False)
@@ -110,14 +110,6 @@ def test_without_a_prefix_sequences_see_only_themselves(capability: tuple[int, i
         GpuEncoder(SimulatedDevice(capability), weights, nothing).encode(batch),
         CpuEncoder(weights, nothing).encode(batch),
     )
-
-
-@pytest.mark.parametrize("capability", [(8, 6), (9, 0)])
-def test_a_joint_pass_that_keeps_every_block_is_a_dense_one(capability: tuple[int, int]) -> None:
-    weights, batch = weights_of(QWEN3, True, False), replace(batch_of([200]), sparse=BlockRule(alpha=0.12))
-    device, nothing = SimulatedDevice(capability), np.empty(0, np.int32)
-    agree(GpuEncoder(device, weights, nothing).encode(batch), CpuEncoder(weights, nothing).encode(batch))
-    assert {"mean_keys", "block_scores", "choose_blocks"} <= set(device.launched)
 
 
 def scarce(weights: Weights, rows: int) -> GpuEncoder:

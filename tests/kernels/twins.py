@@ -1,17 +1,14 @@
 """NumPy twins, in float64, that define the ops of `winnow_cuda.ops`: `NAME_numpy` for each op."""
 
-import math
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from winnow_cuda.ops.attention import BLOCK
 from winnow_cuda.ops.drafting import Counts
 from winnow_cuda.ops.elementwise import EPS
 from winnow_cuda.ops.gpu.gemm import Epilogue
 from winnow_cuda.ops.scoring import NOTHING
-from winnow_cuda.shapes import BlockRule, Float16, Float32, Int8, Int32, Int64
+from winnow_cuda.shapes import Float16, Float32, Int8, Int32, Int64
 
 
 def rms_norm_numpy(x: Float32, weight: Float32, eps: float) -> Float32:
@@ -60,24 +57,6 @@ def segment_attention_numpy(
         weights = np.exp(scores - scores.max(-1, keepdims=True))
         weights /= weights.sum(-1, keepdims=True)
         out[a:b] = np.einsum("hts,shd->thd", weights, values)
-    return out.astype(np.float32)
-
-
-def block_attention_numpy(q: Float32, k: Float32, v: Float32, mask: NDArray[np.bool_]) -> Float32:
-    """The twin of `block_attention`: q [T, H, D]; k, v [T, HK, D] → [T, H, D].
-
-    mask [H, blocks, blocks] says which key blocks a query block sees; within these, attention is causal row by row.
-    """
-    tokens, heads, dim = q.shape
-    group = heads // k.shape[1]
-    causal = np.tril(np.ones((tokens, tokens), bool))
-    out = np.empty(q.shape, np.float64)
-    for h in range(heads):
-        seen = mask[h].repeat(BLOCK, 0).repeat(BLOCK, 1)[:tokens, :tokens] & causal
-        scores = q[:, h].astype(np.float64) @ k[:, h // group].T.astype(np.float64) * dim**-0.5
-        scores[~seen] = -np.inf
-        weights = np.exp(scores - scores.max(1, keepdims=True))
-        out[:, h] = weights @ v[:, h // group] / weights.sum(1, keepdims=True)
     return out.astype(np.float32)
 
 
@@ -146,41 +125,6 @@ def gemm_numpy(kind: Epilogue, a: Float32, w: Float32, c: Float32 | None) -> Flo
         pairs = product.reshape(len(a), -1, 2, 8)
         return swiglu_numpy(np.concatenate([pairs[:, :, i].reshape(len(a), -1) for i in range(2)], axis=1))
     return product.astype(np.float32)
-
-
-def mean_keys_numpy(k: Float32) -> Float32:
-    """k [T, HK, D] → the mean key of each block, [HK, blocks, D]; a ragged last block averages its real rows."""
-    starts = np.arange(0, len(k), BLOCK)
-    counts = np.minimum(len(k) - starts, BLOCK)
-    sums = np.add.reduceat(k.astype(np.float64), starts, axis=0)
-    return np.ascontiguousarray((sums / counts[:, None, None]).transpose(1, 0, 2), np.float32)
-
-
-def block_scores_numpy(q: Float32, means: Float32) -> tuple[Float32, Float32]:
-    """q [T, H, D], means [HK, blocks, D] → (M, S), float32 [H, blocks, blocks]; zero above the diagonal."""
-    _, heads, dim = q.shape
-    blocks, group = means.shape[1], heads // len(means)
-    high, total = np.zeros((heads, blocks, blocks)), np.zeros((heads, blocks, blocks))
-    for m in range(blocks):
-        rows = q[m * BLOCK : (m + 1) * BLOCK].astype(np.float64)
-        for h in range(heads):
-            s = rows[:, h] @ means[h // group, : m + 1].T * (math.log2(math.e) / math.sqrt(dim))
-            share = np.ones_like(s)
-            share[:, m] = np.arange(1, len(rows) + 1) / BLOCK
-            high[h, m, : m + 1] = s.max(0)
-            total[h, m, : m + 1] = (share * np.exp2(s - s.max(0))).sum(0)
-    return high.astype(np.float32), total.astype(np.float32)
-
-
-def choose_blocks_numpy(high: Float32, total: Float32, rule: BlockRule) -> NDArray[np.bool_]:
-    """Block scores (M, S) → which key blocks each query block keeps, [H, blocks, blocks]."""
-    blocks = high.shape[1]
-    m, n = np.arange(blocks)[:, None], np.arange(blocks)[None]
-    causal = n <= m
-    top = np.where(causal, high, -np.inf).max(-1, keepdims=True)
-    scaled = np.where(causal, total * np.exp2(high - top), 0)
-    always = (n < rule.sink) | (m - n < rule.window) | (m >= blocks - rule.last)
-    return np.asarray(causal & (always | (scaled >= rule.alpha * scaled.max(-1, keepdims=True))))
 
 
 def block_choices_numpy(

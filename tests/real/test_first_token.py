@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from winnow_research.evaluation.methods.published import CHUNK
-
 pytestmark = pytest.mark.real_weights
 
 MODELS = ("--target", "smollm2-135m", "--drafter", "smollm2-135m")
@@ -31,7 +29,7 @@ def test_the_document_is_also_written(measured: tuple[dict[str, Any], Path]) -> 
     document, folder = measured
     assert json.loads((folder / "ttft.json").read_text()) == document
     (found,) = document["contexts"]
-    assert set(found) >= {"vanilla", "winnow", "joint"}
+    assert set(found) >= {"vanilla", "winnow"}
     assert 1150 < found["tokens"] <= 1300
 
 
@@ -55,12 +53,3 @@ def test_each_state_encodes_what_is_new_to_it(measured: tuple[dict[str, Any], Pa
     assert 0 < edited["encoded_tokens"] < cold["encoded_tokens"] / 2
     assert follow_up["reused_tokens"] > follow_up["prompt_tokens"] / 2
     assert cold["golds_kept"][1] == warm["golds_kept"][1] == edited["golds_kept"][1] == 1
-
-
-def test_the_joint_pass_reads_the_whole_prompt_and_keeps_a_twentieth(measured: tuple[dict[str, Any], Path]) -> None:
-    found = measured[0]["contexts"][0]
-    joint = found["joint"]
-    assert joint["encoded_tokens"] > found["tokens"]
-    assert joint["kept_tokens"] == pytest.approx(found["tokens"] / 20, abs=CHUNK / 2)
-    assert len(joint["gold_tokens_kept"]) == 1
-    assert set(joint["stages_s"]) == {"tokenise", "joint pass", "prompt", "prefill"}

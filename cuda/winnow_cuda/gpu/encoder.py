@@ -12,13 +12,14 @@ from typing import TypeVar
 
 import numpy as np
 
+from winnow_cuda.compiler.kernel import Kernel
 from winnow_cuda.device import Device, DeviceArray, OutOfDeviceMemoryError
 from winnow_cuda.gpu.products import Products
 from winnow_cuda.gpu.readout import DeviceHead, DeviceReadout, joined_keys
-from winnow_cuda.gpu.sparse_attention import SparseAttention, attention_for
 from winnow_cuda.gpu.weights import DeviceLayer, upload_embedding, upload_layer
 from winnow_cuda.ops.elementwise import rope_table
-from winnow_cuda.ops.gpu.attention import query_tiles, scale_log2
+from winnow_cuda.ops.gpu.attention import attention, query_tiles, scale_log2
+from winnow_cuda.ops.gpu.attention_hopper import attention_hopper
 from winnow_cuda.ops.gpu.elementwise import ROWS, THREADS, embedding, rms_norm, rope
 from winnow_cuda.shapes import Batch, Encoded, Float32, Int32, Keys, TransformerShape, Weights
 
@@ -49,7 +50,6 @@ class _Run:
     positions: DeviceArray
     tiles: DeviceArray
     prefix_rows: int
-    sparse: SparseAttention | None
 
 
 class GpuEncoder:
@@ -132,11 +132,7 @@ class GpuEncoder:
                     raise
             return halves()
 
-    def run(self, batch: Batch) -> None:
-        """Run `batch`, without waiting, and leave its hidden states on the device. For `winnow bench`."""
-        self._forward(self._start(batch))
-
-    def _forward(self, run: _Run, between_layers: Callable[[], None] | None = None) -> tuple[DeviceArray, DeviceArray]:
+    def _forward(self, run: _Run, between_layers: Callable[[], None] | None) -> tuple[DeviceArray, DeviceArray]:
         """The residual stream after the last layer, float32 [T, width], and float16 scratch of its shape."""
         for layer, prefix in zip(self._layers, self._prefix, strict=True):
             self._layer(run, layer, prefix, None)
@@ -173,9 +169,8 @@ class GpuEncoder:
         grid = -(-tokens // ROWS), 1
         device.launch(embedding(self._shape.width), grid, ids, self._table, self._workspace.x, tokens)
         tiles = device.upload(query_tiles(batch.offsets))
-        sparse = None if batch.sparse is None else SparseAttention(device, self._shape, tokens, batch.sparse)
         positions = device.upload(np.asarray(batch.positions, np.int32))
-        return _Run(tokens, positions, tiles, self._prefix_rows, sparse)
+        return _Run(tokens, positions, tiles, self._prefix_rows)
 
     def _layer(
         self, run: _Run, layer: DeviceLayer, prefix: DeviceArray, tapped: tuple[DeviceArray, DeviceArray] | None
@@ -205,23 +200,19 @@ class GpuEncoder:
         kernel = rope(shape.head_dim, shape.rope_interleaved, layer.qkv_bias is not None, layer.q_norm is not None)
         threads = run.tokens * (shape.heads + 2 * shape.kv_heads) * shape.head_dim // 8
         tap_q, tap_k = tapped or (none, none)
-        centre = layer.key_centre if run.sparse is None else run.sparse.centre
         self._device.launch(
             kernel, (-(-threads // THREADS), 1), qkv, run.positions, *self._angles, layer.qkv_bias or none,
-            centre or none, layer.q_norm or none, layer.k_norm or none, tap_q, tap_k, run.tokens, shape.heads,
+            layer.key_centre or none, layer.q_norm or none, layer.k_norm or none, tap_q, tap_k, run.tokens, shape.heads,
             shape.kv_heads, int(tapped is not None), shape.rms_eps,
         )  # fmt: skip
 
     def _attend(self, run: _Run, qkv: DeviceArray, prefix: DeviceArray, out: DeviceArray) -> None:
-        if run.sparse is not None:
-            run.sparse.attend(qkv, out)
-            return
         shape = self._shape
         k, v, row = shape.q_width, shape.q_width + shape.kv_width, qkv.shape[1]
         self._device.launch(
-            attention_for(self._device.capability, shape.head_dim, sparse=False), (run.tiles.shape[0], shape.heads),
-            qkv, qkv.offset(k), qkv.offset(v), out, prefix.offset(k), prefix.offset(v), run.prefix_rows, run.tiles,
-            self._none, self._none, 0, row, shape.q_width, shape.group, scale_log2(shape.head_dim),
+            attention_for(self._device.capability, shape.head_dim), (run.tiles.shape[0], shape.heads), qkv,
+            qkv.offset(k), qkv.offset(v), out, prefix.offset(k), prefix.offset(v), run.prefix_rows, run.tiles, row,
+            shape.q_width, shape.group, scale_log2(shape.head_dim),
         )  # fmt: skip
 
     def _keep_prefix(self, batch: Batch) -> None:
@@ -247,6 +238,11 @@ class GpuEncoder:
     def _upload_angles(self, positions: int) -> tuple[DeviceArray, DeviceArray]:
         cos, sin = rope_table(np.arange(positions, dtype=np.int32), self._shape.head_dim, self._shape.rope_base)
         return self._device.upload(cos), self._device.upload(sin)
+
+
+def attention_for(capability: tuple[int, int], head_dim: int) -> Kernel:
+    """The kernel of attention for a device."""
+    return (attention_hopper if capability == (9, 0) else attention)(head_dim)
 
 
 def supports(shape: TransformerShape) -> str | None:

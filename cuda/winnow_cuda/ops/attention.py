@@ -1,9 +1,7 @@
-"""Causal attention, with queries and keys after RoPE.
+"""Causal attention, with queries and keys after RoPE, inside packed sequences that all see one shared prefix.
 
-- `segment_attention`: inside packed sequences that all see one shared prefix. Row t of sequence i attends to every
-  prefix row and to rows offsets[i]..t. On the CPU, scores go through BLAS in blocks of query rows; one fused kernel
-  does scale, mask and softmax.
-- `block_attention`: over chosen blocks of one sequence (`gpu/flash_prefill.py` chooses them). Only a device runs it.
+Row t of sequence i attends to every prefix row and to rows offsets[i]..t. Scores go through BLAS in blocks of query
+rows; one fused kernel does scale, mask and softmax.
 """
 
 from __future__ import annotations
@@ -16,8 +14,6 @@ from winnow_cuda.ops._cache import compiled
 from winnow_cuda.ops._exp import exp_nonpositive
 from winnow_cuda.shapes import Float32, Int64
 
-BLOCK = 128
-"""Query rows, and keys, that `block_attention` takes together."""
 # 128 rows x 7 grouped heads x 2,048 keys x 4 bytes = 7.3 MB: fits the L3 slice of a core, loses nothing to BLAS.
 _QUERY_ROWS = 128
 

@@ -1,1 +1,1 @@
-"""How long the first token takes: Winnow, the target alone, and the published method, on the same questions."""
+"""How long the first token takes, with Winnow and with the target alone, on the same questions."""

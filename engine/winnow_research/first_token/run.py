@@ -1,4 +1,4 @@
-"""The loop of `winnow bench ttft`: for each size the target alone, Winnow, and the published method."""
+"""The loop of `winnow bench ttft`: for each size the target alone and Winnow."""
 
 from __future__ import annotations
 
@@ -9,25 +9,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from winnow_engine.config import TargetOptions
 from winnow_engine.core import Budget, Cancellation
 from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.errors import CancelledError, WinnowError
 from winnow_engine.index.parse_pool import open_parse_pool
 from winnow_engine.reranker.background import AFFORDED_S, open_reranker
-from winnow_engine.storage.store import Store
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_research.evaluation.repositories import PinnedRepository
-from winnow_research.first_token.joint import Joint
 from winnow_research.first_token.limited import Placement
 from winnow_research.first_token.memory import MemoryPeak, watched
-from winnow_research.first_token.timed import TimedAnswer, summary
+from winnow_research.first_token.timed import summary
 from winnow_research.first_token.vanilla import Vanilla, best_of
 from winnow_research.first_token.winnow import STATES, WARM, WinnowRun
 from winnow_research.first_token.workspaces import SizedWorkspace, sized_workspace
 
-VANILLA, WINNOW, JOINT = "vanilla", "winnow", "joint"
-ROWS = (VANILLA, WINNOW, JOINT)
+VANILLA, WINNOW = "vanilla", "winnow"
+ROWS = (VANILLA, WINNOW)
 BUDGETS = {"2600": Budget(2600), "auto": Budget()}
 
 Report = Callable[[str], None]
@@ -35,7 +32,7 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure, on what. The published method needs a `drafter` with all its layers.
+    """What to measure, on what.
 
     Where a `placement` says how the target lies, only the budget `auto` is asked for.
     """
@@ -90,7 +87,7 @@ class FirstTokenRun:
 
     def _row(self, row: str, workspace: SizedWorkspace) -> dict[str, Any]:
         """One row's figures under its name, or why there are none."""
-        measure = {VANILLA: self._alone, WINNOW: self._winnow, JOINT: self._joint}[row]
+        measure = {VANILLA: self._alone, WINNOW: self._winnow}[row]
         try:
             with watched() as peak:
                 figures = measure(workspace)
@@ -120,17 +117,6 @@ class FirstTokenRun:
                     "lines": round(sum(gold.lines for gold in kept[name]) / len(kept[name]), 4),
                 }
         return found | ({"placement": placement.report(found["auto"][WARM])} if placement else {})
-
-    def _joint(self, workspace: SizedWorkspace) -> dict[str, Any]:
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            closing(Store(Path(folder, "index.sqlite"))) as store,
-            closing(LlamaTarget.open(self._plan.target, TargetOptions(speculate="off"))) as target,
-        ):
-            joint = Joint(self._plan.drafter, self._drafter, target, self._cancellation)
-            answers: list[tuple[TimedAnswer, float]] = list(joint.answers(workspace, store, self._plan.repetitions))
-        shares = [round(share, 4) for _, share in answers]
-        return {**summary([timed for timed, _ in answers]), "gold_tokens_kept": shares}
 
     @contextmanager
     def _opened(self, workspace: SizedWorkspace) -> Iterator[WinnowRun]:

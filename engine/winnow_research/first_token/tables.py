@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from winnow_engine.core import counted
-from winnow_research.first_token.run import BUDGETS, JOINT, VANILLA, WINNOW
+from winnow_research.first_token.run import BUDGETS, ROWS, VANILLA, WINNOW
 from winnow_research.first_token.winnow import STATES
 
 
@@ -20,8 +20,7 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield from _budget(budget, found.get(WINNOW, {}), reference)
     if placement := found.get(WINNOW, {}).get("placement"):
         yield f"  {', '.join(f'{name} {value}' for name, value in placement.items())}"
-    yield from _row("joint pass, 5%", found.get(JOINT, {}), reference, _golds(found.get(JOINT, {})))
-    for row in (VANILLA, WINNOW, JOINT):
+    for row in ROWS:
         yield from _extra(row, found.get(row, {}))
 
 
@@ -46,11 +45,6 @@ def _row(name: str, found: Mapping[str, Any], reference: float | None, more: str
 
 def _stages(stages: Mapping[str, float]) -> Iterable[str]:
     return (f"{name} {seconds:.3f}" for name, seconds in stages.items() if seconds >= 0.0005)
-
-
-def _golds(found: Mapping[str, Any]) -> str:
-    shares = found.get("gold_tokens_kept")
-    return f", {sum(shares) / len(shares):.0%} of golds' tokens kept" if shares else ""
 
 
 def _extra(row: str, found: Mapping[str, Any]) -> Iterator[str]:

@@ -12,16 +12,14 @@ import numpy as np
 
 from winnow_cuda.compiler.kernel import Kernel
 from winnow_cuda.device import DeviceArray
-from winnow_cuda.gpu.sparse_attention import attention_for
-from winnow_cuda.ops.attention import BLOCK, segment_attention
+from winnow_cuda.gpu.encoder import attention_for
+from winnow_cuda.ops.attention import segment_attention
 from winnow_cuda.ops.elementwise import rms_norm, rope, rope_table, swiglu
 from winnow_cuda.ops.gpu import elementwise as elementwise_op
 from winnow_cuda.ops.gpu import gemm as gemm_op
 from winnow_cuda.ops.gpu.attention import query_tiles, scale_log2
-from winnow_cuda.ops.gpu.flash_prefill import block_scores, choose_blocks, mean_keys
 from winnow_cuda.ops.gpu.gemm import EPILOGUES, Epilogue
 from winnow_cuda.ops.gpu.gemm_hopper import TALL, gemm_hopper
-from winnow_cuda.shapes import BlockRule
 from winnow_research.speed.base import HALF, NAN, TOKENS, RandomData, SpeedFigure, error_of, figure_of, seconds_of
 
 _SHAPES = ((64, 14, 2), (128, 16, 8))  # head size, heads and KV heads of Qwen2.5-Coder-0.5B and of Qwen3-0.6B
@@ -39,7 +37,6 @@ class EncoderOps(RandomData):
         yield self.embedding(TOKENS, 896)
         yield self.rope(TOKENS, 14, 2)
         yield from (self.segment_attention(*shape) for shape in _SHAPES)
-        yield from self.flash_prefill(TOKENS, 0.1)
 
     def gemm(self, m: int, n: int, k: int) -> Iterator[SpeedFigure]:
         """C = epilogue(A · Wᵀ) by every kernel this device runs."""
@@ -127,12 +124,12 @@ class EncoderOps(RandomData):
         offsets = np.arange(0, TOKENS + 1, length)
         tiles = self.device.upload(query_tiles(offsets))
         k, v = heads * dim, (heads + kv) * dim
-        kernel = attention_for(self.device.capability, dim, sparse=False)
+        kernel = attention_for(self.device.capability, dim)
 
         def run() -> None:
             self.device.launch(
                 kernel, (tiles.shape[0], heads), qkv, qkv.offset(k), qkv.offset(v), out, held.offset(k),
-                held.offset(v), prefix, tiles, tiles, tiles, 0, row, heads * dim, heads // kv, scale_log2(dim),
+                held.offset(v), prefix, tiles, row, heads * dim, heads // kv, scale_log2(dim),
             )  # fmt: skip
 
         seconds = seconds_of(self.device, run)
@@ -145,46 +142,3 @@ class EncoderOps(RandomData):
         return figure_of(
             kernel.name, size, seconds, 4.0 * heads * dim * pairs, 2.0 * TOKENS * (row + k), error_of(found, expected)
         )
-
-    def flash_prefill(self, tokens: int, density: float) -> Iterator[SpeedFigure]:
-        """`block_scores`, `choose_blocks` and `block_attention`, Qwen3-0.6B's heads; random blocks at `density`."""
-        heads, kv, dim = 16, 8, 128
-        row, blocks = (heads + 2 * kv) * dim, tokens // BLOCK
-        device, qkv = self.device, self.rows(self.normal(4096, row), tokens)
-        means = device.empty((kv, blocks, dim), HALF)
-        high, total = (device.empty((heads, blocks, blocks), np.float32) for _ in range(2))
-        chosen, counts = device.empty((heads, blocks, blocks), np.int32), device.empty((heads, blocks), np.int32)
-        keys, rule, size = qkv.offset(heads * dim), BlockRule(0.12), f"{tokens} tokens, {heads} / {kv} heads of {dim}"
-
-        def score() -> None:
-            device.launch(mean_keys(dim), (blocks, kv), keys, means, tokens, row)
-            device.launch(
-                block_scores(dim), (blocks, heads), qkv, means, high, total, tokens, row, heads // kv, scale_log2(dim)
-            )
-
-        def choose() -> None:
-            device.launch(
-                choose_blocks(), (blocks, heads), high, total, chosen, counts, rule.alpha, rule.sink, rule.window,
-                rule.last,
-            )  # fmt: skip
-
-        flops = 2.0 * heads * dim * tokens * blocks / 2
-        yield figure_of("mean_keys, block_scores", size, seconds_of(device, score), flops, 2.0 * tokens * row, None)
-        yield figure_of("choose_blocks", size, seconds_of(device, choose), 0, 8.0 * heads * blocks * blocks / 2, None)
-        mask = np.tril(self.random.random((heads, blocks, blocks)) < density) | np.eye(blocks, dtype=bool)
-        order = np.argsort(~mask, axis=-1, kind="stable").astype(np.int32)
-        device.write(chosen, order)
-        device.write(counts, mask.sum(-1).astype(np.int32))
-        starts = np.arange(blocks, dtype=np.int32) * BLOCK
-        tiles = device.upload(np.stack([starts, 0 * starts, 0 * starts + tokens, 0 * starts], 1))
-        out = device.empty((tokens, heads * dim), HALF)
-        kernel = attention_for(device.capability, dim, sparse=True)
-
-        def attend() -> None:
-            device.launch(
-                kernel, (blocks, heads), qkv, keys, qkv.offset((heads + kv) * dim), out, qkv, qkv, 0, tiles, chosen,
-                counts, blocks, row, heads * dim, heads // kv, scale_log2(dim),
-            )  # fmt: skip
-
-        executed = 4.0 * dim * BLOCK * BLOCK * float(mask.sum())
-        yield figure_of(kernel.name, f"{size}, {density:.0%} of blocks", seconds_of(device, attend), executed, 0, None)

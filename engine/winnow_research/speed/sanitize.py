@@ -2,8 +2,8 @@
 
 usage: compute-sanitizer --tool memcheck|racecheck|initcheck|synccheck python -m winnow_research.speed.sanitize
 
-It encodes ragged segments to keys and to hidden states, and a prompt jointly. Results are compared with the CPU's. With
---portable a Hopper device uses the kernels of older cards too.
+It encodes ragged segments to keys and to hidden states. Results are compared with the CPU's. With --portable a Hopper
+device uses the kernels of older cards too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from winnow_cuda.device import LEAST_CAPABILITY, open_device
 from winnow_cuda.gpu.encoder import GpuEncoder
 from winnow_cuda.shapes import (
     Batch,
-    BlockRule,
     EmbeddingTable,
     Float32,
     Int32,
@@ -66,15 +65,15 @@ def difference(actual: np.ndarray, expected: np.ndarray) -> float:
     return float(np.linalg.norm(actual - expected) / np.linalg.norm(expected))
 
 
-def batch_of(lengths: tuple[int, ...], sparse: BlockRule | None = None) -> Batch:
+def batch_of(lengths: tuple[int, ...]) -> Batch:
     """Random tokens in sequences of these lengths."""
     ids = np.random.default_rng(4).integers(0, 1000, sum(lengths)).astype(np.int32)
     positions = np.concatenate([np.arange(length, dtype=np.int32) for length in lengths])
-    return Batch(ids, positions, np.cumsum([0, *lengths]), sparse)
+    return Batch(ids, positions, np.cumsum([0, *lengths]))
 
 
 def encode(prefix: np.ndarray) -> None:
-    """Encode segments to hidden states and keys, and one prompt jointly."""
+    """Encode segments to hidden states and keys."""
     weights = random_weights()
     batch, runs = batch_of(_LENGTHS), np.array([[0, 7], [8, 100], [100, 308], [308, 437]], np.int32)
     assert weights.readout is not None
@@ -85,8 +84,6 @@ def encode(prefix: np.ndarray) -> None:
     print("segments", difference(encoder.encode(batch, frozenset({1})).hidden, expected.hidden))
     print("rows", difference(encoder.encode_rows(batch), rows))
     print("keys of", len(encoder.encode_keys(batch, runs).codes), "tokens")
-    joint = encoder.encode(batch_of((700,), BlockRule(0.08)))
-    print("joint", float(np.abs(joint.hidden).max()))
 
 
 def choose_portable_kernels() -> None:

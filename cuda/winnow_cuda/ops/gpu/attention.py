@@ -1,11 +1,8 @@
-"""Causal attention over packed sequences, on any tensor core since sm_80: dense behind a shared prefix, or by blocks.
+"""Causal attention over packed sequences behind a shared prefix, on any tensor core since sm_80.
 
 A block of threads takes ROWS query rows of one head and walks over tiles of KEYS keys with an online softmax
 (FlashAttention-2, Dao 2023, alg. 1). Keys are numbered through the prefix and on through the sequence, so
 a prefix costs its length, not a tile of its own. Row i of a sequence sees keys 0 … prefix + i.
-
-- `segment_attention` walks over all keys up to the diagonal;
-- `block_attention` walks over the chosen blocks of 128 keys only (`flash_prefill` chooses them).
 """
 
 from __future__ import annotations
@@ -33,7 +30,6 @@ from winnow_cuda.compiler.intrinsics import (
     store_if,
 )
 from winnow_cuda.compiler.kernel import Kernel
-from winnow_cuda.ops.attention import BLOCK
 from winnow_cuda.shapes import Int32, Int64
 
 ROWS = 128  # query rows a block of threads
@@ -44,7 +40,7 @@ _ROW = 128  # bytes: 64 columns; wider heads are stored as several such parts, o
 PARAMETERS = (  # strides are in elements
     "u16*", "u16*", "u16*", "u32*",  # q, k, v, out
     "u16*", "u16*", "i32",  # the prefix's k and v, and its rows
-    "i32*", "i32*", "i32*", "i32",  # tiles; chosen blocks, how many, and the row length of `chosen`
+    "i32*",  # tiles
     "i32", "i32", "i32", "f32",  # row strides of q, k, v and of out; query heads per KV head; scale · log2 e
 )  # fmt: skip
 
@@ -91,32 +87,6 @@ def key_copier(keys: int, head_dim: int, threads: int) -> Any:
                 )
 
     return copy
-
-
-def key_walk(sparse: bool, keys: int) -> Any:
-    """Device functions (count, first): tiles a block walks over, and the first key of tile `i`."""
-    per_block = BLOCK // keys
-    log2_keys, log2_tiles = keys.bit_length() - 1, per_block.bit_length() - 1
-
-    @cuda.jit(device=True, inline="always")  # type: ignore[untyped-decorator]
-    def all_count(counts: Any, at: Any, limit: Any) -> Any:
-        return int32(limit + int32(keys - 1)) >> int32(log2_keys)
-
-    @cuda.jit(device=True, inline="always")  # type: ignore[untyped-decorator]
-    def all_first(chosen: Any, at: Any, length: Any, i: Any) -> Any:
-        return int32(i) * int32(keys)
-
-    @cuda.jit(device=True, inline="always")  # type: ignore[untyped-decorator]
-    def chosen_count(counts: Any, at: Any, limit: Any) -> Any:
-        return counts[at] * int32(per_block)
-
-    @cuda.jit(device=True, inline="always")  # type: ignore[untyped-decorator]
-    def chosen_first(chosen: Any, at: Any, length: Any, i: Any) -> Any:
-        i = int32(i)
-        block = chosen[int64(at) * int64(length) + int64(i >> int32(log2_tiles))]
-        return int32(block * int32(BLOCK) + (i & int32(per_block - 1)) * int32(keys))
-
-    return (chosen_count, chosen_first) if sparse else (all_count, all_first)
 
 
 def softmax(m_tiles: int, key_tiles: int, column_tiles: int) -> Any:
@@ -182,19 +152,17 @@ def softmax(m_tiles: int, key_tiles: int, column_tiles: int) -> Any:
 
 
 @cache
-def attention(head_dim: int, sparse: bool) -> Kernel:
-    """Parameters as PARAMETERS names them; `out` as uint32 pairs, [T, out stride]. With `sparse`, chosen int32
-    [H, tiles, length] holds block numbers in rising order and counts int32 [H, tiles] how many; q tile i must then
-    start at row i · ROWS. Grid: (tiles, heads). head_dim is 64 or 128.
+def attention(head_dim: int) -> Kernel:
+    """Parameters as PARAMETERS names them; `out` as uint32 pairs, [T, out stride]. Grid: (tiles, heads). head_dim is
+    64 or 128.
     """
     m_tiles = 2 if head_dim == 64 else 1
     threads = ROWS // (16 * m_tiles) * 32
     k_steps, key_tiles, column_tiles = head_dim // 16, KEYS // 8, head_dim // 8
     q_held, p_held, rows_held = m_tiles * k_steps * 4, m_tiles * 4, m_tiles * 2
     s_held, o_held = m_tiles * key_tiles * 4, m_tiles * column_tiles * 4
-    half_bytes, tile_bytes = KEYS * _ROW, KEYS * head_dim * 2
+    half_bytes, tile_bytes, log2_keys = KEYS * _ROW, KEYS * head_dim * 2, KEYS.bit_length() - 1
     copy_queries, copy_keys = key_copier(ROWS, head_dim, threads), key_copier(KEYS, head_dim, threads)
-    tile_count, first_key = key_walk(sparse, KEYS)
     hide, soften, store = softmax(m_tiles, key_tiles, column_tiles)
 
     @cuda.jit(device=True, inline="always")  # type: ignore[untyped-decorator]
@@ -237,8 +205,8 @@ def attention(head_dim: int, sparse: bool) -> Kernel:
                     mma_half(o, (m * column_tiles + 2 * n + 1) * 4, p, 4 * m, b[2], b[3])
 
     def body(
-        Q: Any, K: Any, V: Any, out: Any, PK: Any, PV: Any, prefix: Any, tiles: Any, chosen: Any, counts: Any,
-        length: Any, stride: Any, out_stride: Any, group: Any, scale: Any,
+        Q: Any, K: Any, V: Any, out: Any, PK: Any, PV: Any, prefix: Any, tiles: Any, stride: Any, out_stride: Any,
+        group: Any, scale: Any,
     ) -> None:  # fmt: skip
         smem = shared_address(cuda.shared.array(0, uint16))
         lane, warp = int32(cuda.threadIdx.x) & int32(31), int32(cuda.threadIdx.x) >> int32(5)
@@ -268,9 +236,8 @@ def attention(head_dim: int, sparse: bool) -> Kernel:
             total[i] = float32(0.0)
         visible = prefix + row - start  # row r of the tile sees keys 0 … visible + r
         limit = visible + rows
-        at = head * int32(cuda.gridDim.x) + tile
-        count = tile_count(counts, at, limit)
-        first = first_key(chosen, at, length, zero)
+        count = int32(limit + int32(KEYS - 1)) >> int32(log2_keys)
+        first = int64(0)
         copy_keys(smem, from_k, shared_k, first, prefix, limit, step)
         copy_keys(uint32(smem + uint32(tile_bytes)), from_v, shared_v, first, prefix, limit, step)
         cp_async_commit()
@@ -279,7 +246,7 @@ def attention(head_dim: int, sparse: bool) -> Kernel:
             now = first
             if int32(i) + int32(1) < count:
                 there = uint32(smem + uint32((int32(i + 1) & int32(1)) * int32(2 * tile_bytes)))
-                first = first_key(chosen, at, length, int32(i) + int32(1))
+                first = int32(i + 1) * int32(KEYS)
                 copy_keys(there, from_k, shared_k, first, prefix, limit, step)
                 copy_keys(uint32(there + uint32(tile_bytes)), from_v, shared_v, first, prefix, limit, step)
             cp_async_commit()
@@ -294,5 +261,4 @@ def attention(head_dim: int, sparse: bool) -> Kernel:
         local = warp * int32(16 * m_tiles)
         store(out, o, total, row, local, rows, head * int32(head_dim), out_stride, lane)
 
-    name = "block_attention" if sparse else "segment_attention"
-    return Kernel(name, body, PARAMETERS, threads, shared_bytes=4 * tile_bytes, constants=(head_dim,))
+    return Kernel("segment_attention", body, PARAMETERS, threads, shared_bytes=4 * tile_bytes, constants=(head_dim,))

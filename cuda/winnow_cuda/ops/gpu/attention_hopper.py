@@ -26,7 +26,7 @@ from winnow_cuda.compiler.intrinsics import (
     wgmma_fence,
 )
 from winnow_cuda.compiler.kernel import Kernel
-from winnow_cuda.ops.gpu.attention import NEVER, PARAMETERS, ROWS, key_copier, key_walk, softmax
+from winnow_cuda.ops.gpu.attention import NEVER, PARAMETERS, ROWS, key_copier, softmax
 from winnow_cuda.ops.gpu.gemm_hopper import K_MAJOR, aligned, descriptor
 
 _ROW, _ATOM = 128, 1024
@@ -34,13 +34,12 @@ _KEYS, _THREADS = 128, 256  # of a tile, of a block
 
 
 @cache
-def attention_hopper(head_dim: int, sparse: bool) -> Kernel:
+def attention_hopper(head_dim: int) -> Kernel:
     """As `attention`, with tiles of 128 keys."""
-    k_steps, key_tiles, column_tiles = head_dim // 16, _KEYS // 8, head_dim // 8
+    k_steps, key_tiles, column_tiles, log2_keys = head_dim // 16, _KEYS // 8, head_dim // 8, _KEYS.bit_length() - 1
     s_held, o_held, p_held = key_tiles * 4, column_tiles * 4, _KEYS // 4
     half_bytes, tile_bytes, query_bytes = _KEYS * _ROW, _KEYS * head_dim * 2, ROWS * head_dim * 2
     copy_queries, copy_keys = key_copier(ROWS, head_dim, _THREADS), key_copier(_KEYS, head_dim, _THREADS)
-    tile_count, first_key = key_walk(sparse, _KEYS)
     hide, soften, store = softmax(1, key_tiles, column_tiles)
     score, mix = warpgroup_product(_KEYS, False, False), warpgroup_product(head_dim, True, True)
     scores_done, sums_done = warpgroup_wait(0, s_held), warpgroup_wait(0, o_held)
@@ -48,8 +47,8 @@ def attention_hopper(head_dim: int, sparse: bool) -> Kernel:
     n_major = (1 << 62) | (_ATOM >> 4 << 32) | (half_bytes >> 4 << 16)
 
     def body(
-        Q: Any, K: Any, V: Any, out: Any, PK: Any, PV: Any, prefix: Any, tiles: Any, chosen: Any, counts: Any,
-        length: Any, stride: Any, out_stride: Any, group: Any, scale: Any,
+        Q: Any, K: Any, V: Any, out: Any, PK: Any, PV: Any, prefix: Any, tiles: Any, stride: Any, out_stride: Any,
+        group: Any, scale: Any,
     ) -> None:  # fmt: skip
         smem = aligned(shared_address(cuda.shared.array(0, uint16)))
         ring = uint32(smem + uint32(query_bytes))
@@ -75,9 +74,8 @@ def attention_hopper(head_dim: int, sparse: bool) -> Kernel:
             total[i] = float32(0.0)
         visible = prefix + row - start  # row r of the tile sees keys 0 … visible + r
         limit = visible + rows
-        at = head * int32(cuda.gridDim.x) + tile
-        count = tile_count(counts, at, limit)
-        first = first_key(chosen, at, length, zero)
+        count = int32(limit + int32(_KEYS - 1)) >> int32(log2_keys)
+        first = int64(0)
         copy_queries(smem, from_q, from_q, zero, zero, rows, step)
         copy_keys(ring, from_k, shared_k, first, prefix, limit, step)
         copy_keys(uint32(ring + uint32(tile_bytes)), from_v, shared_v, first, prefix, limit, step)
@@ -89,7 +87,7 @@ def attention_hopper(head_dim: int, sparse: bool) -> Kernel:
             now = first
             if int32(i) + int32(1) < count:
                 there = uint32(ring + uint32((int32(i + 1) & int32(1)) * int32(2 * tile_bytes)))
-                first = first_key(chosen, at, length, int32(i) + int32(1))
+                first = int32(i + 1) * int32(_KEYS)
                 copy_keys(there, from_k, shared_k, first, prefix, limit, step)
                 copy_keys(uint32(there + uint32(tile_bytes)), from_v, shared_v, first, prefix, limit, step)
             cp_async_commit()
@@ -118,6 +116,5 @@ def attention_hopper(head_dim: int, sparse: bool) -> Kernel:
         cp_async_wait_0()
         store(out, o, total, row, local, rows, head * int32(head_dim), out_stride, lane)
 
-    name = "block_attention_hopper" if sparse else "segment_attention_hopper"
-    shared, blocks_per_sm = query_bytes + 4 * tile_bytes + _ATOM, 2 if head_dim == 64 and not sparse else 1
-    return Kernel(name, body, PARAMETERS, _THREADS, blocks_per_sm, shared, "a", (head_dim,))
+    shared, blocks_per_sm = query_bytes + 4 * tile_bytes + _ATOM, 2 if head_dim == 64 else 1
+    return Kernel("segment_attention_hopper", body, PARAMETERS, _THREADS, blocks_per_sm, shared, "a", (head_dim,))

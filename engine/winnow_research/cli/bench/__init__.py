@@ -16,7 +16,7 @@ _COMMANDS = {
     "index": "How fast a workspace is indexed, what that takes, and how long questions wait.",
     "kernels": "Speed and error of every GPU kernel on this machine.",
     "relevance": "How often the code that a question needs is kept, by task and method.",
-    "ttft": "How long the first token takes: Winnow, the target alone, and the published method.",
+    "ttft": "How long the first token takes, with Winnow and with the target alone.",
 }
 
 

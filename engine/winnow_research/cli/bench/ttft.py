@@ -68,7 +68,7 @@ def ttft(
     out: Path | None,
     as_document: bool,
 ) -> None:
-    """How long the first token takes: Winnow, the same target alone, and the published method.
+    """How long the first token takes, with Winnow and with the same target alone.
 
     Workspaces are cut from a pinned repository, fetched on first use; questions are those that people wrote about it.
     Vanilla has every file in its prompt, the fastest of four configurations; a configuration or repetition for which

@@ -1,10 +1,8 @@
-"""Figures of first tokens: medians, stages that add up, chunks, and peaks of memory."""
+"""Figures of first tokens: medians, stages that add up, and peaks of memory."""
 
-import numpy as np
 import pytest
 
 from winnow_lsp.cli.main import main
-from winnow_research.first_token.joint import KEEP, best_chunks
 from winnow_research.first_token.tables import lines
 from winnow_research.first_token.timed import TimedAnswer, summary
 
@@ -21,16 +19,6 @@ def test_a_summary_has_median_range_and_golds() -> None:
     assert "golds_kept" not in summary([answer(1.0)])
     reranked = TimedAnswer("why?", 1.0, {"read": 0.1, "rerank": 0.2, "prefill": 0.7}, 100, 0, 0, 50, None)
     assert summary([answer(1.0), reranked])["stages_s"] == {"read": 0.175, "rerank": 0.1, "prefill": 0.725}
-
-
-def test_the_best_chunks_are_kept_whole() -> None:
-    scores = np.zeros(32 * 40 + 5, np.float32)
-    scores[32 * 7 + 3] = 1
-    scores[-1] = 2  # the last chunk is short
-    kept = best_chunks(scores, KEEP)
-    assert kept.sum() == 32 + 5
-    assert kept[32 * 7 : 32 * 8].all()
-    assert kept[-5:].all()
 
 
 def test_a_table_compares_with_vanilla() -> None:
