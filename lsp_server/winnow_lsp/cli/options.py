@@ -29,6 +29,7 @@ from winnow_lsp.host.user_files import workspace_set
 
 _FIRST_BYTE_S = 10.0  # programs that have nothing to say may pass on a pipe that nobody ever closes
 _MOST_INPUT = 1_000_000  # bytes, several times what a target's context holds
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()]\w)")  # of colours, links, fonts
 _AT = re.compile(r"(?P<file>.+?)(?::|#L)(?P<start>\d+)(?::\d+)?(?:-L?(?P<end>\d+)(?::\d+)?)?:?")
 """As compilers and links write places. A column says nothing more: units are lines."""
 workspace_option = click.option(
@@ -67,7 +68,7 @@ def _read() -> str:
         )
     from winnow_engine.index.file_text import as_utf8
 
-    return as_utf8(given)[0].decode("utf-8", "replace")
+    return _ESCAPE.sub("", as_utf8(given)[0].decode("utf-8", "replace"))
 
 
 def _has_input() -> bool:
@@ -193,8 +194,7 @@ def cursor_of(at: str, folders: Sequence[Folder], rules: FileRules | None = None
 
     Raises click.BadParameter for another form, ValueError for lines that are no range, else PositionError.
     """
-    match = _AT.fullmatch(at)
-    if match is None:
+    if (match := _AT.fullmatch(at)) is None:
         raise click.BadParameter(f"{at!r} is not FILE:LINE or FILE:LINE-LINE")
     start, end = int(match["start"]), int(match["end"] or match["start"])
     return Cursor(_within(Path(match["file"]), folders, rules), start, end)

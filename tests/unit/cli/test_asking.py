@@ -33,7 +33,7 @@ def asked(text: str | None, given: bytes, monkeypatch: pytest.MonkeyPatch, chang
 @pytest.mark.parametrize(
     ("text", "given", "changes", "whole"),
     [
-        ("Why?", TRACE.encode(), None, f"Why?\n\n```\n{TRACE}```"),
+        ("Why?", b"\x1b[1;31mTraceback\x1b[m: \x1b]8;;a:b\x1b\\XYZZY\x1b]8;;\x07\n", None, f"Why?\n\n```\n{TRACE}```"),
         ("Why?", b"a\n```\nb", None, "Why?\n\n````\na\n```\nb\n````"),
         ("Why?", "café".encode("cp1252"), None, "Why?\n\n```\ncafé\n```"),
         ("Why?", "café\r\n".encode("utf-16"), None, "Why?\n\n```\ncafé\n```"),
