@@ -22,7 +22,7 @@ _BORDER = re.compile(rf"(?<=[{UNSPACED}])(?=[A-Za-z_])|(?<=[A-Za-z\d_])(?=[{UNSP
 _BORDERED = re.compile(rf"\b\w*?(?:{_BORDER.pattern})\w*")
 _LONGEST_RUN = 3  # words that may together be one name: "read header line" for `readHeaderLine`
 _SHORTEST_RUN = 6  # letters; "to do" is no name
-_SAMPLE = 16  # units whose names stand for those of a file
+_SAMPLE = 64  # units whose names stand for those of all
 _FEW_FILES = 2  # that define a name, such as a header and its source
 
 
@@ -136,7 +136,7 @@ class SymbolTable:
         return found
 
     def share_in(self, others: NDArray[np.bool_], units: Sequence[int]) -> float:
-        """Share of the names that some units define, of some sixteen of them, which `others`, bool [U], define too."""
+        """Share of the names that some units define, of some 64 of them, which `others`, bool [U], define too."""
         names = {name for unit in units[:: -(-len(units) // _SAMPLE) or 1] for name in self._definitions.at(unit)}
         return sum(bool(others[self.defining(name)].any()) for name in names) / max(len(names), 1)
 

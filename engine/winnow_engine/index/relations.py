@@ -57,16 +57,22 @@ def relations(workspace: Workspace, cursor: Cursor) -> Relations:
     uses = (
         _related(workspace, name, number)
         for name in _surest_first(workspace, used, near=file)
-        for number in workspace.symbols.defining(name)
+        for number in _sources(workspace.symbols.defining(name), workspace, file)
         if number not in at and _may_be_meant(name, file, workspace, at, number)
     )
     used_by = (
         _related(workspace, name, number)
         for name in _surest_first(workspace, defined, near=file)
-        for number in workspace.symbols.using_name(name)
+        for number in _sources(workspace.symbols.using_name(name), workspace, file)
         if number not in at and not _by_chance(name, [workspace.units[number]], file)
     )
     return Relations(tuple(workspace.units[number][1] for number in at), tuple(uses), tuple(used_by))
+
+
+def _sources(units: Sequence[int], workspace: Workspace, near: IndexedFile) -> list[int]:
+    """The units outside of copies that a build wrote; all for code of such a copy."""
+    copies = workspace.are_copies & ~workspace.are_copies[workspace.file_number(near.path)]
+    return [unit for unit, copied in zip(units, copies[workspace.files_of(units)], strict=True) if not copied]
 
 
 def _may_be_meant(name: str, file: IndexedFile, workspace: Workspace, at: range, number: int) -> bool:
@@ -100,12 +106,13 @@ def _family(file: IndexedFile) -> str | None:
 
 def _surest_first(workspace: Workspace, names: Iterable[str], near: IndexedFile) -> list[str]:
     """Names with the fewest definitions first; of equally many, those defined in the same file."""
+    defining = {name: _sources(workspace.symbols.defining(name), workspace, near) for name in names}
 
     def order(name: str) -> tuple[int, bool, str]:
-        found = workspace.symbols.defining(name)
+        found = defining[name]
         return len(found), all(workspace.units[number][0] is not near for number in found), name
 
-    return sorted((name for name in names if 0 < len(workspace.symbols.defining(name)) <= _MOST_DEFINITIONS), key=order)
+    return sorted((name for name, found in defining.items() if 0 < len(found) <= _MOST_DEFINITIONS), key=order)
 
 
 def _related(workspace: Workspace, name: str, number: int) -> Relation:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import operator
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 from unicodedata import normalize
@@ -38,7 +40,7 @@ T = TypeVar("T")
 _MOST_TRIES, _BETWEEN_TRIES_S = 50, 0.1
 _FEW_UNITS, _FEW_SHARE = 200, 0.02  # that are new or gone, before tables are written anew
 _MOST_ALIKE = 3  # paths that an error names
-_LEAST_COPIED = 0.4  # of the names of a file, for it to be a copy: `const a_js_1 = require("./a.js")` adds others
+_LEAST_COPIED = 0.4  # of the names of a folder, for it to have copies: `const a_js_1 = require("./a.js")` adds others
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,12 +164,16 @@ class Workspace:
 
     @cached_property
     def are_copies(self) -> NDArray[np.bool_]:
-        """Mask of files that a build wrote from others, bool [F]: by their paths, and as others define their names."""
-        built = np.array([name_rules.BUILT.search(path) is not None for path in self.file_table.paths], np.bool_)
-        sources = np.repeat(~built, np.diff(self.unit_starts))
-        for number in np.flatnonzero(built).tolist():
-            built[number] = self.symbols.share_in(sources, self.units_of([number]).tolist()) >= _LEAST_COPIED
-        return built
+        """Mask of files that a build wrote from others, bool [F]: by their folders, whose names others define, too."""
+        built = defaultdict[str, list[int]](list)
+        for number, path in enumerate(self.file_table.paths):
+            if found := name_rules.BUILT.search(path):
+                built[path[: found.end()]].append(number)
+        copies = np.isin(np.arange(len(self.files)), [*chain.from_iterable(built.values())])
+        sources = np.repeat(~copies, np.diff(self.unit_starts))
+        for files in built.values():
+            copies[files] = self.symbols.share_in(sources, self.units_of(files).tolist()) >= _LEAST_COPIED
+        return copies
 
     @cached_property
     def uses(self) -> NDArray[np.int64]:

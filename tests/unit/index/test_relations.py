@@ -50,6 +50,17 @@ def test_a_name_that_many_define_tells_nothing(workspace: Workspace) -> None:
     assert [one.name for one in relations(workspace, Cursor("shop/jobs/daily.py", 6, 6)).uses] == []
 
 
+@pytest.mark.parametrize(("path", "seen"), [("src/a.js", ["src/"]), ("dist/a.js", ["dist/", "src/"])])
+def test_sources_lead_to_no_copies_that_a_build_wrote(
+    tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace], path: str, seen: list[str]
+) -> None:
+    code = {"a.js": "function take() {\n  put();\n}\n", "b.js": "function put() {}\n", "c.js": "take();\n"}
+    files = {f"{folder}/{name}": text for folder in ("src", "dist") for name, text in code.items()}
+    found = relations(workspace_of(files, tmp_path), Cursor(path, 1, 3))
+    for related, name in (found.uses, "b.js"), (found.used_by, "c.js"):
+        assert [one.file.path for one in related] == [f"{folder}{name}" for folder in seen]
+
+
 def test_a_method_elsewhere_is_meant_only_after_a_dot(workspace: Workspace) -> None:
     total = [one.file.path for one in relations(workspace, Cursor("shop/jobs/daily.py", 10, 10)).uses]
     called = [one.unit.name for one in relations(workspace, Cursor("shop/jobs/daily.py", 14, 14)).uses]

@@ -151,7 +151,7 @@ def test_a_document_is_meant_by_its_name_and_of_many_files_that_at_the_top(
 )
 def test_sources_come_before_what_a_build_wrote_from_them(tmp_path: Path, copy: str) -> None:
     code = "function take() {\n  return 1\n}\n"
-    others = {"dist/sign.js": "function sign() {}\n", "tests/a.js": "function test() {}\n"}
+    others = {"build/sign.js": "function sign() {}\n", "tests/a.js": "function test() {}\n"}
     workspace = written({"src/take.js": code, copy: code, **others}, tmp_path)
     assert {workspace.files[number].path for number in np.flatnonzero(workspace.are_copies)} == {copy}
     assert [workspace.units[unit][0].path for unit in defining(Question("take"), workspace)] == ["src/take.js"]
