@@ -50,7 +50,10 @@ _load_backends()
 
 def main() -> None:
     """Do what the arguments say."""
-    task, arguments = (sys.argv[1], sys.argv[2:]) if sys.argv[1].startswith("--") else ("", sys.argv[1:])
+    task = next((one for one in sys.argv[1:2] if one.startswith("--")), "")
+    arguments = sys.argv[2 if task else 1 :]
+    if task not in ("", "--cuda", "--index") or len(arguments) < (2 if task == "--index" else 1):
+        sys.exit(__doc__)
     index = Path(arguments[0]) / "whl"
     if task == "--index":
         for wheel in sorted(Path(arguments[1]).rglob("*.whl")):

@@ -50,6 +50,15 @@ def build(wheels: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     return build
 
 
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["--cuda"], ["--index", "out"]])
+def test_usage_is_told_where_arguments_are_missing(
+    wheels: ModuleType, arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["wheels.py", *arguments])
+    with pytest.raises(SystemExit, match="--cuda OUT"):
+        wheels.main()
+
+
 def test_the_wheel_of_an_index_is_installed(build: ModuleType, index: Path, tmp_path: Path) -> None:
     assert build.fetched(index.as_uri())
     assert (tmp_path / "installed" / "llama_cpp" / "__init__.py").is_file()
