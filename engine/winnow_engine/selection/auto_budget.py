@@ -25,7 +25,7 @@ _SMALL_TARGET, _MOST_TOKENS_SMALL = 3_000_000_000, 1200  # parameters, and enoug
 _LEAST_TOKENS_UNSURE, _LEAST_TOKENS_EACH = 1500, 1000
 _SURE_SHARE, _SURE_LOG_ODDS = 0.95, 4.3  # of the best unit, and that anything answers, from which one place surely does
 _EACH = np.ones(1, np.float32)
-_MISSED = 0.2  # of the chance, that may be left out
+_MISSED, _MISSED_BY_AGENTS = 0.2, 0.01  # of the chance, that may be left out; and that agents need not see
 _CLOSE = 3.5  # log-odds below the best unit, within which every unit is kept: callers of one function score alike
 UNSURE_LOG_ODDS = -2.5
 """Log-odds of an answer below which only the nearest code is kept, or none if the workspace cannot have one."""
@@ -74,12 +74,24 @@ def tokens_needed(
     highest = scores.max(initial=-np.inf)
     if highest < UNSURE_LOG_ODDS:
         return 0 if highest < _NOTHING and (not len(scores) or absent()) else min(LEAST_TOKENS, most)
-    order = np.argsort(-scores, kind="stable")
-    below = scores[order] - scores[order[0]]
-    chance = np.exp(below) / (np.exp(below) * np.broadcast_to(weights, scores.shape)[order]).sum()
+    order, chance = _by_chance(scores, weights)
     likely = 1 + int(np.searchsorted(np.cumsum(chance), 1 - _MISSED))
-    wanted = tokens[order[: max(likely, int((below >= -_CLOSE).sum()))]].sum()
+    wanted = tokens[order[: max(likely, int((scores >= highest - _CLOSE).sum()))]].sum()
     least = max(_LEAST_TOKENS_UNSURE, subquestions * _LEAST_TOKENS_EACH)
     if not (subquestions or at_cursor) and chance[0] >= _SURE_SHARE and highest > _SURE_LOG_ODDS:
         least, most = LEAST_TOKENS, max(most, min(int(tokens[order[0]]), MOST_TOKENS))
     return min(max(int(wanted), least), most)
+
+
+def enough(scores: Scores, tokens: NDArray[np.int32], weights: Scores = _EACH) -> int:
+    """The tokens of the units that hold 99% of the chance, at least 400: no more for an agent, who can ask again."""
+    order, chance = _by_chance(scores, weights)
+    likely = 1 + int(np.searchsorted(np.cumsum(chance), 1 - _MISSED_BY_AGENTS))
+    return max(LEAST_TOKENS, int(tokens[order[:likely]].sum()))
+
+
+def _by_chance(scores: Scores, weights: Scores) -> tuple[NDArray[np.int64], Scores]:
+    """The units, the likeliest first, int64 [U], and in that order their chances, float32 [U]."""
+    order = np.argsort(-scores, kind="stable")
+    odds = np.exp(scores[order] - scores[order[0]])
+    return order, odds / (odds * np.broadcast_to(weights, scores.shape)[order]).sum()

@@ -14,7 +14,7 @@ from winnow_engine.encoder.drafter import Drafter
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.keys.workspace_keys import WorkspaceKeys
 from winnow_engine.question import Question, ShownChange
-from winnow_engine.selection.auto_budget import LEAST_TOKENS, MOST_TOKENS, UNSURE_LOG_ODDS, tokens_needed
+from winnow_engine.selection.auto_budget import LEAST_TOKENS, MOST_TOKENS, UNSURE_LOG_ODDS, enough, tokens_needed
 from winnow_engine.selection.budget import Focus, KeptUnit, choose, worth
 from winnow_engine.selection.definitions import asks_further
 from winnow_engine.selection.fusion import FusedScores
@@ -124,9 +124,14 @@ class Ranked:
         return len(subquestions_of(self.question.text))
 
     def tokens(self, budget: Budget, most: int = MOST_TOKENS) -> int:
-        """The budget in tokens: what the user set, or with at most `most` what the answer seems to need."""
-        wanted = budget.tokens(self.workspace_tokens)
+        """The budget in tokens: what the user set, or with at most `most` what the answer seems to need.
+
+        With `most_tokens` it is for an agent: what is `enough`, but for an overview.
+        """
+        scores, wanted = self.scores, budget.tokens(self.workspace_tokens)
         tokens = self._needed(most) if wanted is None else wanted
+        if budget.most_tokens and wanted is None and tokens > LEAST_TOKENS and not self._overview_units:
+            tokens = min(tokens, enough(scores.total[scores.units], self.unit_tokens[scores.units], scores.weights))
         return min(tokens, budget.most_tokens or tokens)
 
     def _needed(self, most: int) -> int:

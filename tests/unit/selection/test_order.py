@@ -409,6 +409,24 @@ def test_a_long_definition_leaves_room_for_what_else_is_asked(workspace: Workspa
     assert (int(ranked.worth.argmax()) == unit) is first
 
 
+@pytest.mark.parametrize(
+    ("text", "less"), [("pour_tea", True), ("Where is the next step taken?", False), ("What is this?", False)]
+)
+def test_an_agent_does_not_pay_for_what_is_next_to_never_the_answer(
+    tmp_path: Path, store: Store, text: str, less: bool
+) -> None:
+    padding = "".join(f"    step = step_{number}(1)\n" for number in range(20))
+    files = {f"b{n}.py": f"def fill_{n}():\n{padding}" for n in range(40)}
+    write(tmp_path / "root", {"README.md": "# Tea\n\nPours.\n", "a.py": f"def pour_tea():\n{padding}", **files})
+    with closing(Assistant(store, cast("Any", Words))) as assistant:
+        sources = Sources((Folder(tmp_path / "root"),))
+        kept, paid = (
+            assistant.select(sources, Question(text), budget).stats.kept_tokens
+            for budget in (Budget(), Budget(most_tokens=6000))
+        )
+    assert (paid < kept) is less
+
+
 def test_the_function_at_the_cursor_counts_where_it_is_named(workspace: Workspace) -> None:
     total = np.full(len(workspace.units), -3, np.float32)
     scores = FusedScores(total, {}, 3.0, np.arange(len(total)), np.ones(1, np.float32))
