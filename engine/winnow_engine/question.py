@@ -141,15 +141,13 @@ class ShownCommit:
 class Change:
     """The change that a question is about, read from git.
 
-    `shown` has it at several lengths, longest first. `commit` is the id of the commit that the `removed` lines are in
-    (path, line, text), "" if there is none. `code` stands for it where the drafter reads; `related` are log-odds that
-    its users and what it uses gain, float32 [U]. `commits` are those whose messages are shown. Show `notices` to the
-    user.
+    `shown` has it at several lengths, longest first. `removed` are lines with their places. `code` stands for it where
+    the drafter reads; `related` are log-odds that its users and what it uses gain, float32 [U]. `commits` are those
+    whose messages are shown. Show `notices` to the user.
     """
 
-    commit: str
     shown: tuple[ShownChange, ...]
-    removed: tuple[tuple[str, int, str], ...]
+    removed: tuple[tuple[str, Citation], ...]
     code: CodeAtCursor
     related: Scores
     commits: tuple[ShownCommit, ...] = ()

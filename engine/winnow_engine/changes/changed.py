@@ -127,7 +127,10 @@ def _common(before: Sequence[bytes], after: Sequence[bytes]) -> int:
 
 @dataclass(frozen=True)
 class ChangedFile:
-    """A file that differs, with workspace paths. Contents are None where there is no file, or if `unread` says why."""
+    """A file that differs, with workspace paths. Contents are None where there is no file, or if `unread` says why.
+
+    `commit` is the object id of the commit, or of the empty tree, that the lines before are in.
+    """
 
     path: str
     before_path: str | None
@@ -135,6 +138,7 @@ class ChangedFile:
     after: bytes | None
     removed: bool = False
     unread: str = ""
+    commit: str = ""
 
     @classmethod
     def of(
@@ -185,11 +189,7 @@ def _text(path: str, data: bytes | None) -> bytes | None:
 
 @dataclass(frozen=True)
 class Changes:
-    """The files that differ between two states, in path order.
-
-    `title` names the states. `commit` is the object id of the commit that the lines before are in, "" before the first.
-    """
+    """The files that differ between two states, which `title` names, in path order."""
 
     title: str
-    commit: str
     files: tuple[ChangedFile, ...]

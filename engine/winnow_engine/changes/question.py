@@ -10,7 +10,7 @@ from winnow_engine.changes.diff_text import TouchedFile, shown_changes
 from winnow_engine.changes.reading import read_changes
 from winnow_engine.changes.related import related, users_of
 from winnow_engine.changes.units import current_lines, file_units
-from winnow_engine.core import Cancellation
+from winnow_engine.core import Cancellation, Citation
 from winnow_engine.errors import NothingChangedError
 from winnow_engine.index.languages import for_file
 from winnow_engine.index.workspace import Sources, Workspace
@@ -41,7 +41,6 @@ def with_change(
         return question
     touched = touched_files(changes, workspace)
     change = Change(
-        commit=changes.commit,
         shown=shown_changes(changes, touched, list(_users(workspace, touched)), count),
         removed=tuple(_removed(touched)),
         code=_code(touched),
@@ -69,13 +68,14 @@ def _users(workspace: Workspace, touched: Sequence[TouchedFile]) -> Iterator[str
             yield f"{title}: {', '.join(shown)}{more}"
 
 
-def _removed(touched: Sequence[TouchedFile]) -> Iterator[tuple[str, int, str]]:
-    """(path, line, text) of the lines that are gone, as the files had them before; not of files outside the folder."""
+def _removed(touched: Sequence[TouchedFile]) -> Iterator[tuple[str, Citation]]:
+    """The lines that are gone, with their places before the change; not of files outside the folder."""
     inside = (one.units.file for one in touched if ".." not in (one.units.file.before_path or "").split("/"))
     for file in inside:
         for hunk in file.hunks:
             for line in hunk.before:
-                yield file.before_path or file.path, line, file.before_lines[line - 1].decode("utf-8", "replace")
+                place = Citation(file.before_path or file.path, line, line, file.commit)
+                yield file.before_lines[line - 1].decode("utf-8", "replace"), place
 
 
 def _code(touched: Sequence[TouchedFile]) -> CodeAtCursor:

@@ -24,12 +24,11 @@ from winnow_engine.untrusted import printable
 
 @dataclass(frozen=True, slots=True)
 class Revisions:
-    """Two states: a commit's id, called `revision`, or the empty tree's; and a commit's id, WORKING or STAGED."""
+    """Two states: the id of a commit or of the empty tree; and a commit's id, WORKING or STAGED."""
 
     before: str
     after: str
     title: str
-    revision: str
 
 
 def revisions_of(repository: Repository, asked: str) -> Revisions:
@@ -54,22 +53,22 @@ def _uncommitted(repository: Repository, asked: str) -> Revisions:
     head = repository.head()
     what = "what is staged" if asked == STAGED else "the working tree"
     if head is None:
-        return Revisions(repository.empty_tree, asked, f"{what}, before the first commit", "")
-    return Revisions(head, asked, f"{what} against HEAD ({head[:10]})", "HEAD")
+        return Revisions(repository.empty_tree, asked, f"{what}, before the first commit")
+    return Revisions(head, asked, f"{what} against HEAD ({head[:10]})")
 
 
 def _branch(repository: Repository) -> Revisions:
     base = base_branch(repository)
     name = base.removeprefix("refs/heads/").removeprefix("refs/remotes/")
     parted = repository.merge_base(repository.commit("HEAD"), repository.commit(base))
-    return Revisions(parted, WORKING, f"this branch since it left {name} ({parted[:10]})", parted[:10])
+    return Revisions(parted, WORKING, f"this branch since it left {name} ({parted[:10]})")
 
 
 def _range(repository: Repository, first: str, last: str, *, since_parted: bool) -> Revisions:
     before, after = (repository.commit(name.strip() or "HEAD") for name in (first, last))
     if since_parted:
         before = repository.merge_base(before, after)
-    return Revisions(before, after, f"from {before[:10]} to {after[:10]}", before[:10])
+    return Revisions(before, after, f"from {before[:10]} to {after[:10]}")
 
 
 def _one_commit(repository: Repository, revision: str) -> Revisions:
@@ -79,9 +78,8 @@ def _one_commit(repository: Repository, revision: str) -> Revisions:
     if commit.id in repository.shallow:
         raise RevisionError(f"the commit before {shown} is not in this shallow clone: `git fetch --deepen=1` gets it")
     if not commit.parents:
-        return Revisions(repository.empty_tree, commit.id, title, "")
-    parent = commit.parents[0]
-    return Revisions(parent, commit.id, title, parent[:10])
+        return Revisions(repository.empty_tree, commit.id, title)
+    return Revisions(commit.parents[0], commit.id, title)
 
 
 def read_changes(sources: Sources, workspace: Workspace, asked: str, cancellation: Cancellation) -> Changes:
@@ -104,9 +102,8 @@ def read_changes(sources: Sources, workspace: Workspace, asked: str, cancellatio
     if not found:
         raise failures[0]
     titles = list(dict.fromkeys(revisions.title for revisions, _ in found))
-    first = found[0][0]
     files = sorted((file for _, files in found for file in files), key=lambda file: file.path)
-    return Changes("; ".join(titles), first.before if first.revision else "", tuple(files))
+    return Changes("; ".join(titles), tuple(files))
 
 
 def folders_in(folders: Iterable[Folder], top: Path) -> tuple[Folder, ...]:
@@ -131,7 +128,7 @@ def _files(
     inside = [one for one in changed if any((path or "").startswith(prefix) for path in (one.before, one.after))]
     sides = ((one.before_blob, one.after_blob) for one in inside if not _why_unread(one))
     contents = blobs(repository.git, (blob for pair in sides for blob in pair if blob is not None))
-    yield from (_read(change, folder, prefix, contents) for change in inside)
+    yield from (replace(_read(change, folder, prefix, contents), commit=before) for change in inside)
 
 
 def _read(change: FileChange, folder: Folder, prefix: str, contents: Mapping[str, bytes]) -> ChangedFile:

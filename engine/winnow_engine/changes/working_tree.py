@@ -40,6 +40,7 @@ _MOST_COMPARED = 2_500  # pairs of a new and a removed file whose texts differ
 @dataclass(frozen=True)
 class _Folder:
     folder: Folder
+    commit: str
     present: Mapping[str, IndexedFile]
     entries: Mapping[str, Entry]
     staged: Mapping[str, Entry]
@@ -69,6 +70,7 @@ class _Folder:
             before=None if before is None else contents[self.entries[before].blob],
             after=None if removed else self.present[path].data if path in self.present else b"",
             removed=removed,
+            commit=self.commit,
         )
 
 
@@ -85,7 +87,7 @@ def working_changes(
     inner = {path for path, entry in staged.items() if entry.mode == _SUBMODULE}
     sparse = {path for path, entry in staged.items() if entry.skipped}
     present = {path: file for file in workspace.files if (path := folder.relative(file.path)) is not None}
-    has = _Folder(folder, present, entries, staged, _written_ns(repository.index))
+    has = _Folder(folder, before, present, entries, staged, _written_ns(repository.index))
     differing = [path for path in present if path in entries and not has.holds(path)]
     added = [path for path in present if path not in entries and not _is_in_another(folder.root, path, inner)]
     sizes = {path: _size_now(has, path) for path in entries if path not in present and path not in sparse}

@@ -101,7 +101,6 @@ def with_past(question: Question, past: Past | None, workspace: Workspace, count
     if past is None:
         return question
     change = Change(
-        commit="",
         shown=shown_past(past, count),
         removed=(),
         code=question.code or CodeAtCursor("", ""),

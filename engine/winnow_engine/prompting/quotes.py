@@ -27,7 +27,7 @@ def quotes_in(answer: str, shown: Sequence[tuple[Span, str]], change: Change | N
 
     Where a line stands in several places, the one counts from which on most of the following lines are quoted, too.
     """
-    places = _by_line(_removed(change)) | _by_line(_lines(shown))
+    places = _by_line(change.removed if change else ()) | _by_line(_lines(shown))
     quoted, fence, at = list[Mapping[Citation, None]](), "", 0
     for line in text_lines(answer):
         before, fence = fence, fence_after(line, fence)
@@ -97,16 +97,9 @@ def _by_line(lines: Iterable[tuple[str, Citation]]) -> dict[str, dict[Citation, 
     return places
 
 
-def _removed(change: Change | None) -> Iterator[tuple[str, Citation]]:
-    """The lines that a change removed; none before the first commit."""
-    if change is not None and change.commit:
-        for path, number, line in change.removed:
-            yield line, Citation(path, number, number, change.commit)
-
-
 def removed_runs(change: Change | None) -> Iterator[tuple[Citation, str]]:
     """Removed lines between blank or unchanged ones, with their text."""
-    lines = enumerate((line, place) for line, place in _removed(change) if line.strip())
+    lines = enumerate(one for one in (change.removed if change else ()) if one[0].strip())
     for _, run in groupby(lines, lambda one: (one[1][1].path, one[1][1].start_line - one[0])):
         texts, places = zip(*(line for _, line in run), strict=True)
         yield replace(places[0], end_line=places[-1].end_line), "\n".join(texts)

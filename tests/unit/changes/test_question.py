@@ -8,7 +8,7 @@ from attributed import cite
 from git_repositories import sources_of
 
 from winnow_engine.changes.question import asked_changes, with_change
-from winnow_engine.core import Cancellation, Span, UnitKind
+from winnow_engine.core import Cancellation, Citation, Span, UnitKind
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.prompting.attribution import Attribution
 from winnow_engine.prompting.layout import build_messages, continued_messages
@@ -68,7 +68,8 @@ def test_the_target_sees_lines_before_and_after_with_the_place_to_cite(top: Path
         "Used by: shop/orders.py:4 (total_price)",
         "Tested by: tests/test_basket.py:1 (total_price)",
     ]
-    assert change.removed == (("shop/basket.py", 2, "    return sum(item.price for item in items)"),)
+    place = Citation("shop/basket.py", 2, 2, git.head(top))
+    assert change.removed == (("    return sum(item.price for item in items)", place),)
 
 
 def test_of_a_notebook_the_code_that_changed_is_shown_and_no_outputs(top: Path, asked: Asked) -> None:
@@ -151,6 +152,29 @@ def test_removed_lines_are_cited_in_their_commit(top: Path, asked: Asked) -> Non
     before, after = cite(answer, workspace, spans, change)
     assert (before.path, before.start_line, before.end_line, before.commit) == ("shop/basket.py", 2, 2, git.head(top))
     assert (after.path, after.start_line, after.commit) == ("shop/basket.py", 2, "")
+
+
+def test_removed_lines_are_cited_in_the_commit_of_their_own_repository(
+    top: Path, read: Callable[..., Workspace], tmp_path: Path
+) -> None:
+    gone = "def total_of_others(items):\n    return add(items)\n"
+    other = git.new(tmp_path / "other")
+    git.commit(other, "others", {"gone.py": gone})
+    git.git(top, "submodule", "--quiet", "add", str(other), "sub")
+    git.commit(top, "submodule")
+    git.commit(top / "sub", "within", {"gone.py": f"{gone}# of the submodule\n"})
+    for one in (other, top / "sub"):
+        git.git(one, "rm", "--quiet", "gone.py")
+    sources, workspace = sources_of(top, other), read(top, other)
+    for words, paths in (
+        ("", {"other/gone.py": other, "repository/sub/gone.py": top / "sub"}),
+        ("staged", {"other/gone.py": other}),
+    ):
+        found = asked_changes(Question("?", changes=words), sources, workspace, Cancellation())
+        change = with_change(Question("?"), found, workspace, len).change
+        assert change is not None
+        commits = {place.path: place.commit for _, place in change.removed}
+        assert commits == {path: git.head(one) for path, one in paths.items()}
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_the_working_tree(top: Path, changes: Of) -> None:
         "src/d.py": "file removed",
         "src/moved.py": "renamed from src/c.py",
     }
-    assert found.commit == git.head(top)
+    assert {file.commit for file in found.files} == {git.head(top)}
     (file,) = (file for file in found.files if file.path == "a.py")
     lines = [(hunk.before, hunk.after) for hunk in file.hunks]
     assert lines == [(range(2, 3), range(2, 3)), (range(6, 7), range(6, 7))]
@@ -99,7 +99,7 @@ def test_a_commit_and_a_range(top: Path, changes: Of, asked: str) -> None:
         return
     found = changes(top, asked)
     assert summary(found) == {"a.py": "changed"}
-    assert found.commit == git.git(top, "rev-parse", "HEAD~1").decode().strip()
+    assert found.files[0].commit == git.git(top, "rev-parse", "HEAD~1").decode().strip()
 
 
 def test_a_branch_is_measured_from_where_it_parted(top: Path, changes: Of) -> None:
