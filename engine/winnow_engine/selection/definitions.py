@@ -247,10 +247,27 @@ def _resembling(text: str, bare: Sequence[str], workspace: Workspace) -> list[in
 
 
 def _declaring(name: str, workspace: Workspace) -> list[int]:
-    """The units of classes, but for methods, that use a name: a class declares its fields, an enum its cases."""
+    """The units that use a name and may declare it: of classes, but for methods, fields and cases; in C, prototypes."""
     users = np.array(workspace.symbols.using_name(name), np.int64)
     kinds, inside = workspace.unit_kinds[users], workspace.have_headers[users]
-    return [*users[kinds == CLASS].tolist(), *users[(kinds == _LOOSE) & inside].tolist()]
+    loose = kinds == _LOOSE
+    prototypes = _prototypes(name, users[loose & ~inside].tolist(), workspace)
+    return [*users[kinds == CLASS].tolist(), *users[loose & inside].tolist(), *prototypes]
+
+
+def _prototypes(name: str, units: Sequence[int], workspace: Workspace) -> list[int]:
+    """The units of C with a line that begins as a function so named, those with its body if there are any.
+
+    Branches of the preprocessor may keep the grammar from seeing a body.
+    """
+    begun = re.compile(rb"(?m)^(?:\w[\w \t*()]*[\s*)])?%b[ \t]*\([^;{}]*([;{])" % re.escape(name.encode()))
+    found = dict[int, bool]()
+    for number in units:
+        file, unit = workspace.units[number]
+        of_c = file.language and file.language.name in ("c", "cpp")
+        if of_c and (match := begun.search(file.data, unit.start_byte, unit.end_byte)):
+            found[number] = match[1] == b"{"
+    return _those([*found.values()], [*found])
 
 
 def _full_name(unit: int, last: str, end: str, workspace: Workspace) -> str:

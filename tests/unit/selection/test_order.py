@@ -193,6 +193,18 @@ def test_a_member_is_declared_by_its_class(tmp_path: Path, text: str, places: st
     assert {f"{file.path.rpartition('/')[2]}:{unit.name}" for file, unit in units} == {*places.split()}
 
 
+def test_in_c_a_name_has_a_body_that_the_grammar_misses_else_a_prototype(tmp_path: Path) -> None:
+    body = "#ifdef A\n\tif (n) {\n#else\n\tif (!n) {\n#endif\n\t\treturn 1;\n\t}\n\treturn 0;\n}\n"
+    files = {
+        "pool.h": "API(int) pool_put(int n);\n\nstruct pool *pool_take(int n,\n    int m);\n",
+        "pool.c": f'#include "pool.h"\n\nint\npool_put(int n)\n{{\n{body}',
+        "run.c": "int run(void) {\n  return pool_take(1, 2) || pool_put(3);\n}\n",
+    }
+    workspace = written(files, tmp_path)
+    for name, path in ("pool_put", "pool.c"), ("pool_take", "pool.h"):
+        assert [workspace.units[unit][0].path for unit in defining(Question(name), workspace)] == [path]
+
+
 IN_FILES = {
     "src/app/users.py": "def take():\n    pass\n",
     "server/app.py": "def run():\n    pass\n",
