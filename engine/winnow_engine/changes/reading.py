@@ -88,7 +88,7 @@ def read_changes(sources: Sources, workspace: Workspace, asked: str, cancellatio
     Folders in which there is no such state are left out. If there is none in any, the first folder's GitError is
     raised.
     """
-    found: list[tuple[Revisions, list[ChangedFile]]] = []
+    files, titles = list[ChangedFile](), dict[str, None]()
     failures: list[NotARepositoryError | RevisionError] = []
     roots = {folder.root.resolve() for folder in sources.folders}
     for folder in sorted(sources.folders, key=lambda folder: folder.name):
@@ -98,12 +98,12 @@ def read_changes(sources: Sources, workspace: Workspace, asked: str, cancellatio
         except (NotARepositoryError, RevisionError) as error:
             failures.append(error)
             continue
-        found.append((revisions, list(_files(repository, folder, revisions, workspace, roots))))
-    if not found:
+        titles[revisions.title] = None
+        found = _files(repository, folder, revisions, workspace, roots)
+        files += [file for file in found if not _is_anothers(file, folder, roots)]
+    if not titles:
         raise failures[0]
-    titles = list(dict.fromkeys(revisions.title for revisions, _ in found))
-    files = sorted((file for _, files in found for file in files), key=lambda file: file.path)
-    return Changes("; ".join(titles), tuple(files))
+    return Changes("; ".join(titles), tuple(sorted(files, key=lambda file: file.path)))
 
 
 def folders_in(folders: Iterable[Folder], top: Path) -> tuple[Folder, ...]:
@@ -115,6 +115,14 @@ def folders_in(folders: Iterable[Folder], top: Path) -> tuple[Folder, ...]:
         if top.is_relative_to(root):
             return (Folder(top, folder.workspace_path(top.relative_to(root).as_posix())),)
     raise PositionError(f"the repository {top} is outside the workspace: open its folder first")
+
+
+def _is_anothers(file: ChangedFile, folder: Folder, roots: Collection[Path]) -> bool:
+    """True if the innermost of the workspace's folders that hold a file of the folder's repository is another one."""
+    root = folder.root.resolve()
+    place = Path(os.path.normpath(root / (folder.relative(file.path) or "")))
+    holding = [one for one in roots if place.is_relative_to(one)]
+    return max(holding, key=lambda one: len(one.parts), default=root) != root
 
 
 def _files(

@@ -257,6 +257,18 @@ def test_several_folders(top: Path, read: Read, tmp_path: Path, monkeypatch: pyt
         read_changes(Sources((Folder(plain, "plain"),)), workspace, "", Cancellation())
 
 
+@pytest.mark.parametrize("asked", ["", "staged", "HEAD"])
+def test_a_file_of_two_folders_is_of_the_inner_one(top: Path, read: Read, asked: str) -> None:
+    git.git(top, "rm", "--quiet", "src/d.py")
+    git.write(top, {"src/c.py": ""})
+    git.git(top, "add", "src/c.py")
+    if asked == "HEAD":
+        git.git(top, "mv", "a.py", "src")
+        git.commit(top, "away")
+    found = read_changes(git.sources_of(top, top / "src"), read(top, top / "src"), asked, Cancellation())
+    assert [file.path for file in found.files] == [*(["src/a.py"] if asked == "HEAD" else []), "src/c.py", "src/d.py"]
+
+
 @pytest.mark.parametrize("asked", ["", "staged"])
 def test_one_repository_of_several(top: Path, read: Read, tmp_path: Path, asked: str) -> None:
     other, inner = (git.new(tmp_path / name) for name in ("other", "other/inner"))
