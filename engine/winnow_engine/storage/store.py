@@ -199,6 +199,10 @@ class Store:
 
         self._insert(named, keep)
 
+    def check_writable(self) -> None:
+        """Raise WorkspaceError if nothing can be written."""
+        self._do(lambda ask: ask.execute("PRAGMA user_version = 0"))
+
     def save_rest(self) -> None:
         """Store the records that stayed in memory. WorkspaceError if they still cannot be written."""
         if self._unsaved:
