@@ -54,6 +54,7 @@ _BESIDE_KIND = re.compile(
     rf"(?ai)({_KIND}(?:({_CALLED})|\s*))?(?<![\w`.$-])([a-z_]\w*(?:(?:\.|::|#|->)\w+)*)(?![\w`(-])"
     rf"(?(1)|(?=\s*(?:(という(?:名前?の)?)|的)?\s*{_KIND}))"
 )
+_WORDS_OF_CLASS = re.compile(r"(?i)(?<![\w`.$-])(?:[a-z]\w*[ -]){0,3}[a-z]\w*(?=\s(?:class|enum|struct|trait)\b)")
 _CALLED_SO = re.compile(rf"(?i)(?<!which )(?<!what ){_KIND}{_CALLED}`")
 _IN_CODE_FORM = re.compile(
     rf"`\W*({_NAME})(?:\([^`]*)?\W*`|\b({_NAME})(?:\(\)|(?=\())"
@@ -103,7 +104,8 @@ def defining(question: Question, workspace: Workspace) -> list[int]:
     called = (_definitions(name, _MOST_OF_SUBJECT, workspace) for name in flag_names(question.text))
     if units := (question.text.lstrip().startswith("-") and literal()) or [*next(filter(None, called), ())]:
         return units
-    text = _BESIDE_KIND.sub(lambda name: _quoted(name, workspace), workspace.symbols.spaced(question.text))
+    text = _WORDS_OF_CLASS.sub(lambda words: _class_of(words[0], workspace), workspace.symbols.spaced(question.text))
+    text = _BESIDE_KIND.sub(lambda name: _quoted(name, workspace), text)
     whole = _BARE.fullmatch(text) or _declared(question.text) or _WHERE_DEFINED.fullmatch(text)
     said = filter(None, (whole, *map(_BARE.fullmatch, _SENTENCES.split(text))))
     bare = list(dict.fromkeys(found["name"] for found in said))
@@ -164,6 +166,20 @@ def _quoted(found: re.Match[str], workspace: Workspace) -> str:
     if ((plain or not (called or found.start())) and says_nothing_else(name)) or not known:
         return found[0]
     return f"{kind}`{name}`" if _definitions(name, 1 if plain else _MOST_OF_BARE, workspace) else found[0]
+
+
+def _class_of(text: str, workspace: Workspace) -> str:
+    """The text before "class", its last words joined if a class is named so: "the `NodeList`" of "the node list"."""
+    words = re.split("[ -]", text)
+    for at in range(len(words)):
+        name = "".join(f"{word[:1].upper()}{word[1:]}" for word in words[at:])
+        units = [unit for known in workspace.symbols.spelled(name) for unit in workspace.symbols.defining(known)]
+        named = (
+            workspace.unit_kinds[unit] == CLASS and _is_named(workspace.units[unit][1].name, name) for unit in units
+        )
+        if any(named):
+            return " ".join([*words[:at], f"`{name}`"])
+    return text
 
 
 def _subjects(text: str) -> list[str]:

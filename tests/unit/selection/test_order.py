@@ -193,6 +193,21 @@ def test_a_member_is_declared_by_its_class(tmp_path: Path, text: str, places: st
     assert {f"{file.path.rpartition('/')[2]}:{unit.name}" for file, unit in units} == {*places.split()}
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("the pool class", ["Pool"]),
+        ("How does the pool list class work?", ["PoolList"]),
+        ("the pool function", ["pool"]),
+        ("Who fills the pool class?", []),
+    ],
+)
+def test_words_before_class_may_be_its_name(tmp_path: Path, text: str, names: list[str]) -> None:
+    names_of = "class Pool", "class PoolList", "def pool()", "def pool_list()"
+    workspace = written({"a.py": "\n\n".join(f"{one}:\n    pass\n" for one in names_of)}, tmp_path)
+    assert [workspace.units[unit][1].name for unit in defining(Question(text), workspace)] == names
+
+
 def test_in_c_a_name_has_a_body_that_the_grammar_misses_else_a_prototype(tmp_path: Path) -> None:
     body = "#ifdef A\n\tif (n) {\n#else\n\tif (!n) {\n#endif\n\t\treturn 1;\n\t}\n\treturn 0;\n}\n"
     files = {
