@@ -33,6 +33,8 @@ def scripted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     (workspace / "sub").mkdir(parents=True)
     (workspace / ".git").mkdir()
     (workspace / "names.py").write_text("import os\n# äöü x = 1\nx = os.sep\n")
+    (workspace / "(sub)").mkdir()
+    (workspace / "(sub)" / "far away.py").write_text("a = 1\nb = 2\n")
     (workspace / "sub" / "far.py").write_text("".join(f"v{number} = {number}\n" for number in range(10)))
     return run("plugin.lua", home, workspace)
 

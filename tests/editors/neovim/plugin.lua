@@ -174,7 +174,7 @@ local function streaming()
   check("the user can not edit the answer", not vim.bo.modifiable and not vim.bo.modified)
   check("the answer leaves no undo history", vim.fn.undotree().seq_last == 0, vim.fn.undotree())
   local done = result(
-    "one two three\nfour\nfive, see `names.py:3`",
+    "one two three\nfour\nfive, see `names.py:3` or\n(sub)/far away.py:2",
     { location("names.py", 2, 4, 2), location("sub/far.py", 1, 0, 4) }
   )
   done.citedBefore = { { location = location("sub/far.py", 3, 0, 4), commit = "1a2b3c4d5e6f" } }
@@ -184,7 +184,7 @@ local function streaming()
     { start = 19, ["end"] = 41, places = { location("names.py", 2, 4, 2) }, support = 0.9, unknown = {} },
   }
   asked.answer(done)
-  check("the result completes what was streamed", shown("four\nfive, see `names.py:3`\n"), text())
+  check("the result completes what was streamed", shown("four\nfive, see `names.py:3` or\n(sub)/far away.py:2\n"), text())
   check("citations are listed", shown("- [1] `names.py:2`\n- `sub/far.py:1-4`"), text())
   local notes = vim.tbl_map(function(mark)
     return { mark[2], mark[3], mark[4].virt_text[1][1] }
@@ -212,6 +212,10 @@ local function jumping()
     "path:line in the text leads to its line",
     api.nvim_win_get_cursor(0)[1] == 3 and vim.fn.expand("%:t") == "names.py"
   )
+  api.nvim_set_current_win(answer)
+  vim.fn.search("away")
+  press("gf")
+  check("a path may have spaces and brackets", vim.fn.expand("%:t:r") == "far away", api.nvim_buf_get_name(0))
   api.nvim_set_current_win(answer)
   press("gg")
   press("<CR>")

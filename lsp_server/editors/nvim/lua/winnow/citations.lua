@@ -1,7 +1,7 @@
 --- Locations as `path:line`, and jumps to them.
 local M = {}
 
-local PLACE = "()([^%s`'\"()<>,*|]+):(%d+)()"
+local LINE = "():(%d+)()"
 
 ---@param client vim.lsp.Client
 ---@return string[]
@@ -64,14 +64,31 @@ end
 ---@return lsp.Location?
 function M._written(view, text, column)
   local found
-  for start, path, line, stop in text:gmatch(PLACE) do
-    local location = M._resolve(view, path, tonumber(line) --[[@as integer]])
+  for colon, line, stop in text:gmatch(LINE) do
+    local start, location = M._ending(view, text:sub(1, colon - 1), tonumber(line) --[[@as integer]])
     if location and start <= column and column < stop then
       return location
     end
     found = found or location
   end
   return found
+end
+
+--- The location whose path is the longest end of a text, and where that begins. A path may have spaces and brackets.
+---@private
+---@param view winnow.View
+---@param text string
+---@param line integer 1-based
+---@return integer? start
+---@return lsp.Location?
+function M._ending(view, text, line)
+  for start = 1, #text do
+    local inside = text:sub(start - 1, start - 1):find("[%w_./\\-]")
+    local location = not inside and M._resolve(view, text:sub(start), line)
+    if location then
+      return start, location
+    end
+  end
 end
 
 ---@private
