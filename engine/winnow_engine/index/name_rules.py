@@ -22,9 +22,9 @@ _DIRECTORIES = _words(
     dist-newstyle elm-stuff deriveddata .zig-cache .serverless .aws-sam cdk.out .aws .ssh .gnupg"""
 )
 ABOVE = re.compile(r"^(?:\.{0,2}/)+")  # what a path may begin with: `/`, `./`, `../`
-BUILT = re.compile(  # a path where builds write, or of what they join; sources may lie there, too
+BUILT = re.compile(  # a path where builds write, of what they join, or of a stub; sources may lie there, too
     r"(?i)(?:^|/)(?:build|dist|docs?/(?:.+/)?(?:_static|assets|js|scripts)|(?:lib[._-])?(?:cjs|commonjs|esm|umd)"
-    r"|single[_-]?(?:header|include)s?)/|amalgamat"
+    r"|single[_-]?(?:header|include)s?)/|amalgamat|\.pyi$"
 )
 _MADE_DIRECTORIES = ("*.egg-info", "*.dist-info")
 _DIRECTORIES_IN = {"cache": ".yarn", "unplugged": ".yarn", "bundle": "vendor"}

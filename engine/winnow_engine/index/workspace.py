@@ -164,7 +164,7 @@ class Workspace:
 
     @cached_property
     def are_copies(self) -> NDArray[np.bool_]:
-        """Mask of files that a build wrote from others, bool [F]: by their folders, whose names others define, too."""
+        """Mask of files that a build wrote, or of stubs, bool [F]: by their folders, whose names others define, too."""
         built = defaultdict[str, list[int]](list)
         for number, path in enumerate(self.file_table.paths):
             if found := name_rules.BUILT.search(path):

@@ -147,15 +147,15 @@ def test_a_document_is_meant_by_its_name_and_of_many_files_that_at_the_top(
 
 
 @pytest.mark.parametrize(
-    "copy", ["dist/all.js", "lib.esm/a.js", "docs/v1/scripts/all.js", "more/pools_amalgamated.cpp"]
+    "copy", ["dist/all.py", "lib.esm/a.py", "docs/v1/scripts/all.py", "more/pools_amalgamated.py", "src/take.pyi"]
 )
-def test_sources_come_before_what_a_build_wrote_from_them(tmp_path: Path, copy: str) -> None:
-    code = "function take() {\n  return 1\n}\n"
-    others = {"build/sign.js": "function sign() {}\n", "tests/a.js": "function test() {}\n"}
-    workspace = written({"src/take.js": code, copy: code, **others}, tmp_path)
+def test_sources_come_before_what_a_build_wrote_and_stubs(tmp_path: Path, copy: str) -> None:
+    code = "def take():\n    return 1\n"
+    others = {"build/sign.py": "def sign():\n    pass\n", "tests/a.py": "def test():\n    pass\n"}
+    workspace = written({"src/take.py": code, copy: code, **others}, tmp_path)
     assert {workspace.files[number].path for number in np.flatnonzero(workspace.are_copies)} == {copy}
-    assert [workspace.units[unit][0].path for unit in defining(Question("take"), workspace)] == ["src/take.js"]
-    for text, aside in ("How is it taken?", {copy, "tests/a.js"}), ("Which tests cover it?", {copy}):
+    assert [workspace.units[unit][0].path for unit in defining(Question("take"), workspace)] == ["src/take.py"]
+    for text, aside in ("How is it taken?", {copy, "tests/a.py"}), ("Which tests cover it?", {copy}):
         found = unit_features(without_drafter(workspace, Question(text)))["tests"]
         assert {workspace.units[unit][0].path for unit in np.flatnonzero(found)} == aside
 
