@@ -125,14 +125,14 @@ class Queue:
 
     def _advance(self) -> None:
         ordered = sorted(self._tickets, key=lambda ticket: (not ticket.first.is_set(), ticket.round))
-        counted: list[_Ticket] = []  # not held back by a question of the other kind
+        lanes: dict[bool, list[_Ticket]] = {True: [], False: []}
         for number, ticket in enumerate(ordered):
-            alike = [one for one in counted if one.needs_target == ticket.needs_target or self._alone()]
-            earlier = [one for one in ordered[:number] if ticket.asker.in_turn and one.asker == ticket.asker]
-            abreast = {one.asker if one.asker.in_turn else one for one in alike}  # could run at once
-            runs = ticket.first.is_set() or (not earlier and len(abreast) < self._width)
-            before = 0 if runs else max(len(alike) - self._width + 1, len(earlier))
-            counted += [ticket] if set(earlier) <= set(alike) else []
+            lane = lanes[ticket.needs_target or self._alone()]
+            own = [one for one in ordered[:number] if ticket.asker.in_turn and one.asker == ticket.asker]
+            full = sum(one.first.is_set() for one in lane) >= self._width
+            runs = ticket.first.is_set() or not (full or own)
+            before = 0 if runs else max(len(lane) - self._width + 1, len(own))
+            lane += [ticket] if set(own) <= set(lane) else []  # none that waits for a question in the other lane
             if before != ticket.before:
                 ticket.before = before
                 ticket.moved(before)
