@@ -120,7 +120,7 @@ class PlaceReader:
             name, inside = text[match.start() :], text[match.start() - 1 : match.start()] == "/"
             may_be = not inside or (root and root.end() <= match.start()) or (not foreign and name.count("/") > 1)
             found = self._named(name.removeprefix("./").removeprefix("/")) if may_be else None
-            if found and (not inside or found == name):
+            if found and (not inside or name in (found, self._workspace.file(found).local_path)):
                 return found
         return self._of_module(text)
 

@@ -17,8 +17,8 @@ from winnow_engine.prompting.sentences import SentenceSplitter
 CODE = "def resolve(name):\n    found = lookup(name)\n    return found or None\n" + "# filler\n" * 20
 
 
-def file(path: str) -> IndexedFile:
-    return IndexedFile.of(path, path, CODE.encode())
+def file(path: str, folder: str = "") -> IndexedFile:
+    return IndexedFile.of(folder + path, path, CODE.encode())
 
 
 WORKSPACE = Workspace((file("src/core.py"), file("src/utils.py"), file("tests/utils.py"), file("Makefile")))
@@ -142,8 +142,9 @@ def test_what_is_no_place_is_not_cited(answer: str) -> None:
     ],
 )
 def test_a_place_may_have_the_folders_of_another_machine_before_it(name: str, path: str) -> None:
-    workspace = Workspace((file("src/util/app.py"), file("lib/app.py")))
-    assert cite(f"at run ({name}:2)", workspace, ()) == ((Citation(path, 2, 2),) if path else ())
+    for folder in ("", "api/"):  # the only one, or one of several
+        workspace = Workspace((file("src/util/app.py", folder), file("lib/app.py", folder)))
+        assert cite(f"at run ({name}:2)", workspace, ()) == ((Citation(folder + path, 2, 2),) if path else ())
 
 
 def test_a_quoted_line_that_stands_in_two_places_is_the_one_whose_next_lines_are_quoted() -> None:
