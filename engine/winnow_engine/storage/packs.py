@@ -104,14 +104,20 @@ class Packs:
         self._write(records)
 
     def join(self, packs: Sequence[Pack], keys: Sequence[str]) -> None:
-        """Write several packs as one, these keys first and as many others as there are of them, and delete them."""
+        """Write several packs as one, these keys first and as many others as there are of them, and delete them.
+
+        Where the system forbids that, they stay, and one pack that has all of it is not written again.
+        """
         place = {key: pack for pack in reversed(packs) for key in pack.keys}
         first = dict.fromkeys(key for key in keys if key in place)
         others = dict.fromkeys(key for pack in packs for key in pack.keys if key not in first)
         ordered = [*first, *list(others)[: len(first)]]
-        self._write({key: place[key].record(key) for key in ordered})
+        whole = next((pack for pack in self.all() if pack.numbers.keys() >= {*ordered}), None)
+        if whole is None:
+            self._write({key: place[key].record(key) for key in ordered})
         for pack in packs:
-            remove(pack.path)
+            if pack is not whole:
+                remove(pack.path)
 
     def _write(self, records: Mapping[str, Record]) -> None:
         hashes = packed_keys(records)
