@@ -22,6 +22,8 @@ _FAMILIES = {"cpp": "c", "kotlin": "java", "ocaml_interface": "ocaml", "scala": 
     ("component", "css", "html", "scss", "tsx", "typescript"), "javascript"
 )
 _FOR_OTHERS = ("proto", "sql")  # languages of what others use
+_OPEN_TYPES = ("rust", "swift")  # languages with blocks that add to a type, perhaps one that is defined elsewhere
+_ADDS = re.compile(rb"(?m)^[ \t]*(?:(?:fileprivate|internal|open|private|public|unsafe)[ \t]+)*(?:impl|extension)\b")
 _MOST_DEFINITIONS = 3  # of one name, beyond which nothing tells which one is meant
 
 
@@ -57,16 +59,28 @@ def relations(workspace: Workspace, cursor: Cursor) -> Relations:
     uses = (
         _related(workspace, name, number)
         for name in _surest_first(workspace, used, near=file)
-        for number in _sources(workspace.symbols.defining(name), workspace, file)
+        for number in _defining(name, workspace, file)
         if number not in at and _may_be_meant(name, file, workspace, at, number)
     )
     used_by = (
         _related(workspace, name, number)
         for name in _surest_first(workspace, defined, near=file)
+        if any(number in at for number in _defining(name, workspace, file))
         for number in _sources(workspace.symbols.using_name(name), workspace, file)
         if number not in at and not _by_chance(name, [workspace.units[number]], file)
     )
     return Relations(tuple(workspace.units[number][1] for number in at), tuple(uses), tuple(used_by))
+
+
+def _defining(name: str, workspace: Workspace, near: IndexedFile) -> list[int]:
+    """The units that define a name, but for copies, and for blocks that only add to a type, such as `impl`."""
+    units = _sources(workspace.symbols.defining(name), workspace, near)
+    return [number for number in units if not _adds(*workspace.units[number])]
+
+
+def _adds(file: IndexedFile, unit: Unit) -> bool:
+    may_add = unit.kind is UnitKind.CLASS_HEADER and file.language and file.language.name in _OPEN_TYPES
+    return bool(may_add) and _ADDS.search(file.data, unit.start_byte, unit.end_byte) is not None
 
 
 def _sources(units: Sequence[int], workspace: Workspace, near: IndexedFile) -> list[int]:
@@ -106,7 +120,7 @@ def _family(file: IndexedFile) -> str | None:
 
 def _surest_first(workspace: Workspace, names: Iterable[str], near: IndexedFile) -> list[str]:
     """Names with the fewest definitions first; of equally many, those defined in the same file."""
-    defining = {name: _sources(workspace.symbols.defining(name), workspace, near) for name in names}
+    defining = {name: _defining(name, workspace, near) for name in names}
 
     def order(name: str) -> tuple[int, bool, str]:
         found = defining[name]

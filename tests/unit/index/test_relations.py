@@ -67,6 +67,21 @@ def test_a_method_elsewhere_is_meant_only_after_a_dot(workspace: Workspace) -> N
     assert (total, called) == ([], ["Basket.total"])
 
 
+def test_a_type_of_rust_is_defined_once_and_none_by_blocks_that_add_to_it(
+    tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace]
+) -> None:
+    blocks = "".join(f"\n/// Adds.\nimpl {trait} for Pool {{}}\n" for trait in ("Send", "Sync", "Drop"))
+    files = {
+        "pool.rs": f"pub struct Pool {{}}\n\nimpl Pool {{\n    fn take(&self) {{}}\n}}\n{blocks}",
+        "short.rs": "pub trait Short {}\n\nimpl Short for String {}\n",
+        "run.rs": "fn run(pool: &Pool) -> String {\n    pool.take()\n}\n",
+    }
+    workspace = workspace_of(files, tmp_path)
+    uses = relations(workspace, Cursor("run.rs", 1, 3)).uses
+    assert [(one.name, one.line) for one in uses] == [("Pool", 1), ("take", 4)]
+    assert {one.name for one in relations(workspace, Cursor("pool.rs", 3, 4)).used_by} == {"take"}
+
+
 def test_a_plain_word_leads_to_no_other_language_and_no_test(
     tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace]
 ) -> None:
