@@ -65,9 +65,9 @@ def relations(workspace: Workspace, cursor: Cursor) -> Relations:
     used_by = (
         _related(workspace, name, number)
         for name in _surest_first(workspace, defined, near=file)
-        if any(number in at for number in _defining(name, workspace, file))
+        if (here := [workspace.units[number][1] for number in _defining(name, workspace, file) if number in at])
         for number in _sources(workspace.symbols.using_name(name), workspace, file)
-        if number not in at and not _by_chance(name, [workspace.units[number]], file)
+        if number not in at and _may_mean(name, workspace.units[number], here, file)
     )
     return Relations(tuple(workspace.units[number][1] for number in at), tuple(uses), tuple(used_by))
 
@@ -94,6 +94,19 @@ def _may_be_meant(name: str, file: IndexedFile, workspace: Workspace, at: range,
     if _by_chance(name, users, other):
         return False
     return other is file or unit.kind is not UnitKind.METHOD or _is_member(name, users)
+
+
+def _may_mean(name: str, user: tuple[IndexedFile, Unit], defined: Sequence[Unit], file: IndexedFile) -> bool:
+    """True if a unit may use a name that these units of a file define.
+
+    Elsewhere a plain word needs a dot to be a method, but in the same class.
+    """
+    if _by_chance(name, [user], file):
+        return False
+    methods = all(unit.kind is UnitKind.METHOD for unit in defined) and name.islower() and name.isalpha()
+    owner = user[1].name.rpartition(".")[0]
+    same = user[0] is file or owner in {unit.name.rpartition(".")[0] for unit in defined}
+    return not methods or same or _is_member(name, [user])
 
 
 def _by_chance(name: str, users: Sequence[tuple[IndexedFile, Unit]], definer: IndexedFile) -> bool:

@@ -67,6 +67,18 @@ def test_a_method_elsewhere_is_meant_only_after_a_dot(workspace: Workspace) -> N
     assert (total, called) == ([], ["Basket.total"])
 
 
+def test_a_plain_word_elsewhere_uses_a_method_after_a_dot_or_in_the_same_class(
+    tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace]
+) -> None:
+    files = {
+        "a.js": "class Tap {\n  flow() {\n    return 1;\n  }\n}\n",
+        "b.js": "function other() {\n  const flow = new Flow();\n}\n\nfunction dotted() {\n  tap.flow();\n}\n",
+        "c.js": "class Tap {\n  again() {\n    flow();\n  }\n}\n",
+    }
+    used_by = relations(workspace_of(files, tmp_path), Cursor("a.js", 2, 3)).used_by
+    assert [one.unit.name for one in used_by] == ["dotted", "Tap.again"]
+
+
 def test_a_type_of_rust_is_defined_once_and_none_by_blocks_that_add_to_it(
     tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace]
 ) -> None:
