@@ -26,6 +26,8 @@ from winnow_engine.selection.overview_words import names_nothing_else, names_pro
 _MOST_FILES, _MOST_UNITS = 3, 4  # of one kind, and of one file
 _SHARE, _MOST_TOKENS = 0.6, 1500  # of a budget; scores choose the rest
 _NAMES_CODE = re.compile(r"[`_{}=<>#@$\d]|\w\(|::|\w\.\w|[a-z][A-Z]")
+# A noun without an article is a name: `main`, `setup`, `overview`.
+_IS_NAME = re.compile(r"(?i)\W*what\s+(?:exactly\s+)?does\s+(?!(?:all|everything|it|one|that)\b)\w+\s+do\W*")
 _CODE = r"(?:[cm]?[jt]sx?|py|rs|go|java|kts?|scala|c|cc|cpp|cxx|rb|php|cs|swift|dart|exs?|hs|zig|lua|pl|r|jl|ml|elm)"
 _MANIFESTS = r"""package\.json pyproject\.toml cargo\.toml go\.mod pom\.xml build\.gradle(\.kts)? cmakelists\.txt
     meson\.build setup\.(py|cfg) composer\.json gemfile \S+\.(gemspec|csproj|cabal|opam) mix\.exs build\.zig
@@ -119,7 +121,7 @@ def asks_for_overview(question: Question) -> bool:
     about_all = question.change is None and question.changes is None and not question.is_about_cursor
     if not about_all or _NAMES_CODE.search(question.text) or not names_nothing_else(question.text):
         return False
-    return not question.earlier or names_project(question.text)
+    return names_project(question.text) or not (question.earlier or _IS_NAME.fullmatch(question.text))
 
 
 def without_idle_cursor(question: Question) -> Question:

@@ -72,7 +72,7 @@ Donne à un débutant une vue d'ensemble de l'architecture du projet
 给新人介绍一下这个代码库的整体架构和核心模块
 Dale a un recién llegado una visión general: qué es, cómo se organiza y dónde empieza
 How do the main pieces fit together?|Give a new developer a guided tour of the code|Was sind die Hauptkomponenten?
-How does the system work?|What are the main classes?"""
+How does the system work?|What are the main classes?|What does everything do?|what does project do"""
 SPECIFIC = """Where is the retry policy set?|What does `main` do?|What does main() do?
 Which modules import the logger?|Thanks!|How is the cache built?|What does the scheduler do?|Was macht der Parser?
 ¿Dónde se valida el campo?|Why?|Que fait le planificateur ?|Где проверяется подпись?|割引はどこで計算されますか？
@@ -85,7 +85,8 @@ How does the test suite mock time?|How does the development server reload?|Wo wi
 依赖在哪里解析？|依存関係はどこで解決されますか？|What does the core module do?
 Where is the key file read?|How does onboarding work?|What does the guide print?|Wie wird die Hauptansicht gerendert?
 ログのレベルはどこで設定されますか？|关系是如何加载的？|What does the hat do?|What does inside do?
-What does arrival do?|How is roughness tested?|What are essentials for?|Explain the system module"""
+What does arrival do?|How is roughness tested?|What are essentials for?|Explain the system module
+What does overview do?|what exactly does main do|What does setup do?"""
 
 
 def lines(text: str) -> list[str]:
