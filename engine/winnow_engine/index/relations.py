@@ -24,6 +24,7 @@ _FAMILIES = {"cpp": "c", "kotlin": "java", "ocaml_interface": "ocaml", "scala": 
 _FOR_OTHERS = ("proto", "sql")  # languages of what others use
 _OPEN_TYPES = ("rust", "swift")  # languages with blocks that add to a type, perhaps one that is defined elsewhere
 _ADDS = re.compile(rb"(?m)^[ \t]*(?:(?:fileprivate|internal|open|private|public|unsafe)[ \t]+)*(?:impl|extension)\b")
+_BLOCK = re.compile(rb"(?ms)^[ \t]*/\*.{0,9999}?\*/")  # a comment whose lines may begin like code
 _MOST_DEFINITIONS = 3  # of one name, beyond which nothing tells which one is meant
 
 
@@ -147,5 +148,6 @@ def _related(workspace: Workspace, name: str, number: int) -> Relation:
     file, unit = workspace.units[number]
     code, named = file.data[unit.start_byte : unit.end_byte], rb"(?<!\w)%b(?!\w)" % re.escape(name.encode())
     comment = (rb"(?!\s*#[ \t]*define\b)" if _family(file) == "c" else b"") + COMMENT.pattern  # code in C
-    found = re.search(rb"(?m)^(?!%b).*?%b" % (comment, named), code) or re.search(named, code)
+    without = _BLOCK.sub(lambda block: re.sub(rb".", b" ", block[0]), code)
+    found = re.search(rb"(?m)^(?!%b).*?%b" % (comment, named), without) or re.search(named, code)
     return Relation(name, file, unit, file.lines.line_of(unit.start_byte + (found.end() - 1 if found else 0)))

@@ -67,6 +67,15 @@ def test_a_method_elsewhere_is_meant_only_after_a_dot(workspace: Workspace) -> N
     assert (total, called) == ([], ["Basket.total"])
 
 
+def test_a_line_within_a_comment_is_no_code(
+    tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace]
+) -> None:
+    shop = "/**\n A Shop sells.\n\n Shop owners count.\n */\nclass Shop {\n  int n = 1;\n}\n"
+    files = {"Shop.java": shop, "Run.java": "class Run {\n  Shop shop;\n}\n"}
+    uses = relations(workspace_of(files, tmp_path), Cursor("Run.java", 2, 2)).uses
+    assert [(one.name, one.line) for one in uses] == [("Shop", 6)]
+
+
 def test_a_plain_word_elsewhere_uses_a_method_after_a_dot_or_in_the_same_class(
     tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace]
 ) -> None:
