@@ -92,7 +92,7 @@ FORMS = (
     "{}(2)", "**{}**:2", "({}:2).", "`{}` (line 2)", "at line 2 of `{}`", "{}:2, and", "./{}:2", "<{}#L2>", "@{}:2",
     "{} near line 2", "{} in Zeile 2", "Zeile 2 der Datei `{}`", "{}:Zeile 2", "línea 2 de `{}`", "{} à la ligne 2",
     "строке 2 файла `{}`", "{}の2行目は", "看{}的第2行", "{}:2は", "看C:/app/{}:2", "at file:///srv/app/{}:2:5", "(file:///C:/app/{}:2:5)",
-    "File \"{}\", line 2, in f", "File \\\"{}\\\", line 2,", "{}:[2,5]", "{}:2:5-9", "{} 2:5-9",
+    "File \"{}\", line 2, in f", "File \\\"{}\\\", line 2,", "{}:[2,5]", "{}:2:5-9", "{} 2:5-9", "{} (2:9)",
     "\"{}\", \"line\": 2,", "file={},line=2", "https://github.com/o/r/blob/feature/x/{}#L2", "https://github.com/o/r/blob/1a2b/{}?plain=1#L2",
 )  # fmt: skip
 RANGES = ("`{}:2-4`", "{}:2–4", "{}:L2-L4", "{}#L2-L4", "{} lines 2 to 4", "{}:2..4", "`{}`, lines 2–4", "{}#L2C1-L4C9",
@@ -117,7 +117,7 @@ def test_places_in_all_forms_of_all_paths(path: str) -> None:
         "src/core.py:2.5 and src/core.py: 2 errors, Makefile (2)",
         "https://github.com/o/r/blob/main/other/core.py#L2",
         "core.py 有 2 行, core.py 第2章, and core.py has 2 lines",
-        "core.py at 12:30-13:00, core.py 12:30, core.py 12:30:11 and core.py lines: 2",
+        "core.py at 12:30-13:00, core.py (at 12:30), core.py 12:30, core.py 12:30:11 and core.py lines: 2",
         "core.py の 10行を削除, core.py中10行代码被改",
         "core.py:" * 20_000 + " " * 20_000 + ":2",
     ],
