@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -126,15 +127,15 @@ class Units:
     """Every unit of some files with its file, by number. A file's units are made when one of them is asked for."""
 
     def __init__(self, files: Sequence[IndexedFile], starts: NDArray[np.int64]) -> None:
-        self._files, self._starts = files, starts
+        self._files, self._starts = files, list[int](starts.tolist())
 
     def __len__(self) -> int:
-        return int(self._starts[-1])
+        return self._starts[-1]
 
     def __getitem__(self, number: int) -> tuple[IndexedFile, Unit]:
         number = range(len(self))[number]
-        file = int(np.searchsorted(self._starts, number, side="right")) - 1
-        return self._files[file], self._files[file].units[number - int(self._starts[file])]
+        file = bisect_right(self._starts, number) - 1
+        return self._files[file], self._files[file].units[number - self._starts[file]]
 
     def __iter__(self) -> Iterator[tuple[IndexedFile, Unit]]:
         return ((file, unit) for file in self._files for unit in file.units)

@@ -212,11 +212,12 @@ def _definitions(name: str, most: int, workspace: Workspace, within: str = "") -
     units = owned if owned or within else outside or _of_few(declared, defined, most, workspace)
     units = [unit for unit in units if kinds[unit] != _IMPORTS]
     units = outside_tests(units, workspace) or units
-    units = _those([_is_named(workspace.units[unit][1].name, last) for unit in units], units)
+    names = {unit: workspace.units[unit][1].name for unit in units}
+    units = _those([_is_named(names[unit], last) for unit in units], units)
     units = _those(np.isin(kinds[units], [CLASS, *_CALLABLE]).tolist(), units)
     if owned and len({*workspace.files_of(units).tolist()}) == 1:
         return units
-    alone = _those(["." not in workspace.units[unit][1].name for unit in units], units)
+    alone = _those(["." not in names[unit] for unit in units], units)
     return next((found for found in (units, alone) if len(found) <= (_MOST_OF_BARE if owned else most)), ())
 
 
