@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -21,6 +22,7 @@ from winnow_lsp.mcp.results import CodePlace, CodeSpan, Explained, FoundCode, Ou
 _NAMES_A_FILE = 12  # in the outline of a folder
 _LEAST_LINE_TOKENS = 3  # its number, a colon, and the end of the line
 _LONGEST_LINE = 200
+_LINK = re.compile(r"(?<!\w)!?\[([^\[\]]*)\]\([^()\s]*\)")
 
 
 def found_code(selection: Selection, budget: int, count: Callable[[str], int]) -> FoundCode:
@@ -53,7 +55,12 @@ def found_lines(workspace: Workspace, found: MatchingLines, asked: Arguments, co
 def _lines(workspace: Workspace, unit: int, lines: Sequence[int]) -> CodeSpan:
     file, found = workspace.units[unit]
     texts = (f"{line}: {_shortened(file.text_of_lines(line, line).strip())}" for line in lines)
-    return CodeSpan(**_place(file.path, found), name=found.name, kind=found.kind.value, text="\n".join(texts))
+    return CodeSpan(**_place(file.path, found), name=_plain(found.name), kind=found.kind.value, text="\n".join(texts))
+
+
+def _plain(name: str) -> str:
+    """A name, of a heading with links without their targets: `[1.2](https://…) (May)` is `1.2 (May)`."""
+    return _LINK.sub(r"\1", name)
 
 
 def _shortened(text: str) -> str:
@@ -64,7 +71,7 @@ def _code(workspace: Workspace, span: Span) -> CodeSpan:
     file, unit = workspace.units[workspace.unit_at(span.path, span.start_line)]
     code = CodeSpan(
         **_place(span.path, span),
-        name=span.name,
+        name=_plain(span.name),
         kind=span.kind.value,
         score=round(span.score, 1) + 0.0,  # no -0.0
         text=file.text_of_lines(span.start_line, span.end_line),
@@ -117,14 +124,16 @@ def _entries(found: Sequence[ListedFolder | IndexedFile], path: str) -> list[Out
     match found:
         case [IndexedFile(path=name) as file] if name == path.removeprefix("./"):
             named = named_units(file)
-            return [OutlineEntry(**_place(name, one), kind=one.kind.value, name=one.name) for one in named]
+            return [OutlineEntry(**_place(name, one), kind=one.kind.value, name=_plain(one.name)) for one in named]
     return list(map(_entry, found))
 
 
 def _entry(one: ListedFolder | IndexedFile) -> OutlineEntry:
     if isinstance(one, ListedFolder):
         return OutlineEntry(path=f"{one.path}/", kind="folder", files=one.files)
-    names = [*dict.fromkeys(definition.name for definition in named_units(one))]  # a long section is several units
+    names = [
+        *dict.fromkeys(_plain(definition.name) for definition in named_units(one))
+    ]  # a long section is several units
     some, count = names[:_NAMES_A_FILE], len(names)
     return OutlineEntry(path=one.path, kind="file", lines=one.line_count, defines=some, names=count)
 

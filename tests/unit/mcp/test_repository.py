@@ -65,6 +65,18 @@ def test_the_outline_of_a_folder_has_each_name_once(workspace: Workspace) -> Non
         outlined(workspace, "lib/a.py", Arguments(budget=100), lambda text: 1)
 
 
+def test_headings_have_no_targets_of_links(
+    tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace]
+) -> None:
+    text = "# [1.2](https://example.org/a...b) (May)\n\nFixed run.\n\n## Calls `f[1](x)`, [new]\n\nMuch.\n"
+    workspace, asked = workspace_of({"NEWS.md": text}, tmp_path), Arguments(budget=1000)
+    lines = {path: outlined(workspace, path, asked, len).page() for path in ("", "NEWS.md")}
+    found = found_lines(workspace, matching_lines(workspace, [0], "Fixed", Cancellation()), asked, len).page()
+    assert lines[""] == "NEWS.md 7 lines: 1.2 (May), Calls `f[1](x)`, [new]"
+    assert "section 1.2 (May)" in lines["NEWS.md"]
+    assert found.startswith("NEWS.md:1-4 section 1.2 (May)")
+
+
 def test_an_outline_says_a_path_once_and_how_many_names_it_leaves_out(
     tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace]
 ) -> None:
