@@ -45,7 +45,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """A place's units, the definitions they use, and the uses of their definitions; the surest first."""
+    """A place's units, the definitions they use, and the uses of their definitions; the surest first, tests last."""
 
     units: tuple[Unit, ...]
     uses: tuple[Relation, ...]
@@ -70,7 +70,8 @@ def relations(workspace: Workspace, cursor: Cursor) -> Relations:
         for number in _sources(workspace.symbols.using_name(name), workspace, file)
         if number not in at and _may_mean(name, workspace.units[number], here, file)
     )
-    return Relations(tuple(workspace.units[number][1] for number in at), tuple(uses), tuple(used_by))
+    tests_last = sorted(used_by, key=lambda user: is_test(user.file.path))
+    return Relations(tuple(workspace.units[number][1] for number in at), tuple(uses), tuple(tests_last))
 
 
 def _defining(name: str, workspace: Workspace, near: IndexedFile) -> list[int]:
