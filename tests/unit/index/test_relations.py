@@ -69,7 +69,7 @@ def test_a_method_elsewhere_is_meant_only_after_a_dot(workspace: Workspace) -> N
 
 def test_users_in_tests_come_last(tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace]) -> None:
     code = "package a\n\nfunc Take() {}\n\nfunc Put() {}\n"
-    users = {name: "package a\n\nfunc b() {\n\tTake()\n\tPut()\n}\n" for name in ("b_test.go", "c.go")}
+    users = dict.fromkeys(("b_test.go", "c.go"), "package a\n\nfunc b() {\n\tTake()\n\tPut()\n}\n")
     used_by = relations(workspace_of({"a.go": code, **users}, tmp_path), Cursor("a.go", 1, 5)).used_by
     assert [one.file.path for one in used_by] == ["c.go", "c.go", "b_test.go", "b_test.go"]
 
