@@ -96,8 +96,12 @@
 
 ;;; Text and positions
 
-(defalias 'winnow--path (if (fboundp 'eglot-uri-to-path) 'eglot-uri-to-path 'eglot--uri-to-path))
 (defalias 'winnow--uri (if (fboundp 'eglot-path-to-uri) 'eglot-path-to-uri 'eglot--path-to-uri))
+
+(defun winnow--path (uri)
+  "The file name of URI.  In that of Eglot, bytes of letters beyond ASCII are not decoded."
+  (let ((path (funcall (if (fboundp 'eglot-uri-to-path) 'eglot-uri-to-path 'eglot--uri-to-path) uri)))
+    (decode-coding-string (encode-coding-string path 'utf-8) 'utf-8)))
 
 (defun winnow--position (point)
   "POINT as an LSP position in UTF-16 code units."

@@ -131,7 +131,7 @@
   "The end of an answer by a model that thinks, which the model here does not."
   (let ((result '(:conversation "c" :question "q" :answer "So." :citations [] :notices []
                   :sentences [(:start 0 :end 3 :places [] :support 0.1 :unknown [(:start 0 :end 2)])]
-                  :citedBefore [(:location (:uri "file:///w/shop/old.py" :range (:start (:line 2) :end (:line 4)))
+                  :citedBefore [(:location (:uri "file:///w/shop/sch%C3%B6n.py" :range (:start (:line 2) :end (:line 4)))
                                  :commit "1a2b3c4d5e6f")]
                   :thinking (:text "Hm, one or two?" :seconds 12.4 :tokens 340))))
     (with-current-buffer "*winnow*"
@@ -145,7 +145,7 @@
     (e2e-check "a-thought-is-not-shown-at-once"
                (and (e2e-shown-p "Thought for 12 s (340 tokens)") (not (e2e-shown-p "Hm, one or two?"))))
     (e2e-check "cited-lines-of-a-commit-are-named"
-               (string-match-p "\n- 1a2b3c4d5e:.*old\\.py:3" (with-current-buffer "*winnow*" (buffer-string)))
+               (string-match-p "\n- 1a2b3c4d5e:.*schön\\.py:3" (with-current-buffer "*winnow*" (buffer-string)))
                (with-current-buffer "*winnow*" (buffer-string)))
     (with-current-buffer "*winnow*"
       (goto-char (point-max))
