@@ -157,7 +157,7 @@ def with_places(question: Question, workspace: Workspace) -> Question:
     if len(text) > 2 * _MOST_ASKED:
         cut = _MOST_ASKED if not text[_MOST_ASKED].isdecimal() else len(text[:_MOST_ASKED].rstrip("0123456789"))
         text = f"{text[:cut]}\n{text[-_MOST_ASKED:]}"  # a number may go on
-    text = _BELOW.sub(lambda block: re.sub(r"\n\s+", f"\n{block[1]}:", block[2]), text)
+    text = _BELOW.sub(lambda block: re.sub(r"\n\s+", lambda _: f"\n{block[1]}:", block[2]), text)
     for one in filter(None, (place.lines for place in PlaceReader(workspace).places(text))):
         for number in workspace.units_at(one):
             unit = workspace.units[number][1]

@@ -104,7 +104,7 @@ def workspace(tmp_path: Path) -> Workspace:
         ("What is in core.index:4?", []),
         ('  File "/usr/lib/pool/other.py", line 6, in refill\nKeyError\n\nwhy??', ["refill"]),
         ('  File "/usr/lib/pool/other.py", line 6, in refill\nKeyError\n' + "served\n" * 9_000, ["refill"]),
-        ("/srv/pool/other.py\n  2:5  error  why??\n  6:1  error  why??\n\n1 file", ["Queue.take", "refill"]),
+        ("C:\\Users\\pool\\other.py\n  2:5  error  why??\n  6:1  error  why??\n\n1 file", ["Queue.take", "refill"]),
         ("pool/core.py:41".rjust(20_001) + "\nserved" * 9_000, []),  # the file has no line 41
         ("explain pool/other.py, please", ["Queue", "Queue.take", "refill"]),
         ("Was macht das core module?", ["Pool", "Pool.take"]),
