@@ -1,4 +1,4 @@
-"""Passes over few tokens, by winnow_llama/cpu/few_tokens.h and few_queries.h where llama.cpp was built with them."""
+"""Products with tokens, by winnow_llama/cpu (few_tokens.h, many_tokens.h, few_queries.h) where llama.cpp has them."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def product(
 
 @pytest.mark.parametrize("kind", [ggml.Q4_K, ggml.Q6_K])
 @pytest.mark.parametrize(("rows", "columns"), [(64, 256), (7, 1536), (200, 2560), (65, 8960)])
-@pytest.mark.parametrize("tokens", [1, 2, 3, 7, 8, 15, MOST])
-def test_few_tokens_are_multiplied_as_exactly_as_many(
+@pytest.mark.parametrize("tokens", [1, 2, 3, 7, 8, 15, MOST, 17, 40, 517])
+def test_tokens_are_multiplied_exactly(
     library: ctypes.CDLL, kind: int, rows: int, columns: int, tokens: int
 ) -> None:
     generator = np.random.default_rng(rows + tokens)
@@ -74,8 +74,24 @@ def test_what_comes_out_for_a_token_does_not_depend_on_others(library: ctypes.CD
     for tokens in range(1, MOST):
         assert np.array_equal(product(library, kind, weights, activations[:tokens]), together[:tokens])
     assert np.array_equal(product(library, kind, weights, activations, threads=5), together)
-    tiles = product(library, kind, weights, np.vstack([activations, activations]))[:MOST]
-    np.testing.assert_allclose(together, tiles, rtol=2e-5, atol=2e-5 * float(np.abs(tiles).max()))
+    many = product(library, kind, weights, np.vstack([activations, activations]))
+    np.testing.assert_allclose(together, many[:MOST], rtol=2e-5, atol=2e-5 * float(np.abs(many).max()))
+
+
+@WITH_VNNI
+@pytest.mark.parametrize("kind", [ggml.Q4_K, ggml.Q6_K])
+def test_what_comes_out_for_one_of_many_tokens_does_not_depend_on_others(library: ctypes.CDLL, kind: int) -> None:
+    if not hasattr(library, "winnow_multiply_many"):
+        pytest.skip("llama.cpp was not built by winnow_llama")
+    generator = np.random.default_rng(kind)
+    weights = quantised(kind, 150, 1536, generator)
+    activations = generator.normal(size=(1100, 1536)).astype(np.float32)
+    activations[3] = 0
+    together = product(library, kind, weights, activations)
+    assert not together[3].any()
+    for tokens in (17, 23, 516, 517):
+        assert np.array_equal(product(library, kind, weights, activations[:tokens]), together[:tokens])
+    assert np.array_equal(product(library, kind, weights, activations, threads=5), together)
 
 
 def attention(

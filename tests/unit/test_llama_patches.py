@@ -21,6 +21,7 @@ ROOM = Path(__file__).parents[2] / "engine" / "winnow_llama"
 # A symbol that only this piece brings. Parts of another header, and what has no header, have none of their own.
 PIECES = {
     "cpu/few_tokens.h": "winnow_multiply_rows",
+    "cpu/many_tokens.h": "winnow_multiply_many",
     "cpu/few_queries.h": "winnow_has_few_queries",
     "cpu/q4_k.h": "winnow_gemm_q4_K",
     "cuda/few_tokens.cuh": "winnow_has_few_tokens_cuda",
@@ -43,7 +44,7 @@ def library(piece: str) -> ctypes.CDLL:
     if not piece.startswith("cpu/"):
         return bindings._lib
     wide, vnni = b"AVX512 = 1" in information, b"AVX512_VNNI = 1" in information
-    used = {"cpu/q4_k.h": not wide, "cpu/few_tokens.h": vnni or not wide}
+    used = {"cpu/q4_k.h": not wide, "cpu/few_tokens.h": vnni or not wide, "cpu/many_tokens.h": vnni}
     if not used.get(piece, True) or b"AVX2 = 1" not in information:
         pytest.skip("another processor")
     return ggml.cpu_library()

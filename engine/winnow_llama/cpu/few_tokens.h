@@ -7,7 +7,8 @@
 //
 // A sixteen is 16 weights in a row, and `scale` and `min` are their block's d and dmin times its small integers. Q6_K
 // has no min; its weights are stored with 32 added, so 32 * sum(token) is taken off its dot products. Integers are
-// exact. For AVX-512 with VNNI there are both types. For AVX2 there is Q6_K: Q4_K is repacked there, see q4_k.h.
+// exact. For AVX-512 with VNNI there are both types, and many_tokens.h takes more tokens. For AVX2 there is Q6_K: Q4_K is
+// repacked there, see q4_k.h.
 // A patch puts this into ggml-cpu.c. tests/unit/test_few_tokens.py has it multiply.
 #pragma once
 
@@ -22,18 +23,12 @@
 
 enum {
     WINNOW_TOKENS = 16,    // at most
+    WINNOW_PASSING = 516,  // tokens that are multiplied together, if there are more
     WINNOW_ROWS = 64,      // of weights that share what was prepared of the tokens
     WINNOW_BLOCKS = 6,     // whose sums are added up before those of the next ones, however many tokens there are
     WINNOW_MOST = 96,      // blocks of activations that are prepared at a time: most of a core's first cache
     WINNOW_AHEAD = 8192,   // bytes of weights that are on their way from memory
 };
-
-#ifdef __AVX512VNNI__
-#define WINNOW_HAS_Q4_K
-#include "few_tokens_vnni.h"
-#else
-#include "few_tokens_avx2.h"
-#endif
 
 // Have weights come from memory before they are needed: hardware does not look past the end of a page.
 WINNOW_INLINE void winnow_fetch(const char * from, size_t bytes) {
@@ -41,6 +36,13 @@ WINNOW_INLINE void winnow_fetch(const char * from, size_t bytes) {
         _mm_prefetch(from + at, _MM_HINT_T0);
     }
 }
+
+#ifdef __AVX512VNNI__
+#define WINNOW_HAS_Q4_K
+#include "few_tokens_vnni.h"
+#else
+#include "few_tokens_avx2.h"
+#endif
 
 // Add some blocks of some rows of weights to `sums`, by row and token.
 #define WINNOW_PRODUCT(type, has_mins)                                                                                 \
@@ -91,9 +93,12 @@ WINNOW_PRODUCT(q6_K, false)
 typedef void winnow_product(const char *, size_t, int, int, int, const struct winnow_activations *, const float *,
                             float (*)[WINNOW_TOKENS]);
 
-// Multiply `rows` rows of `n` weights, `stride` bytes apart, with 1 to 16 tokens: `out[token][row]`.
-void winnow_multiply_rows(enum ggml_type type, int n, const char * weights, size_t stride, int rows,
-                          const block_q8_K * const * columns, int tokens, float * const * out);
+// Multiply `rows` rows of `n` weights, `stride` bytes apart, with some tokens: `out[token][row]`.
+typedef void winnow_product_of_rows(enum ggml_type type, int n, const char * weights, size_t stride, int rows,
+                                    const block_q8_K * const * columns, int tokens, float * const * out);
+
+// For 1 to 16 tokens.
+winnow_product_of_rows winnow_multiply_rows;
 void winnow_multiply_rows(enum ggml_type type, int n, const char * weights, size_t stride, int rows,
                           const block_q8_K * const * columns, int tokens, float * const * out) {
     struct winnow_activations activations[WINNOW_MOST] __attribute__((aligned(64)));
@@ -128,29 +133,43 @@ void winnow_multiply_rows(enum ggml_type type, int n, const char * weights, size
     }
 }
 
-// Whether a matrix product is one for `winnow_few_tokens`.
+#ifdef WINNOW_HAS_Q4_K
+#include "many_tokens.h"
+#endif
+
+// Whether a matrix product is one for `winnow_multiply_part`.
 static inline bool winnow_takes(const struct ggml_tensor * product) {
     const struct ggml_tensor * weights = product->src[0], * activations = product->src[1];
 #ifdef WINNOW_HAS_Q4_K
     const bool known = weights->type == GGML_TYPE_Q4_K || weights->type == GGML_TYPE_Q6_K;
 #else
-    const bool known = weights->type == GGML_TYPE_Q6_K;
+    const bool known = weights->type == GGML_TYPE_Q6_K && activations->ne[1] <= WINNOW_TOKENS;
 #endif
-    return known && activations->type == GGML_TYPE_F32 && activations->ne[1] <= WINNOW_TOKENS &&
-           ggml_nrows(activations) == activations->ne[1] && ggml_nrows(weights) == weights->ne[1];
+    return known && activations->type == GGML_TYPE_F32 && ggml_nrows(activations) == activations->ne[1] &&
+           ggml_nrows(weights) == weights->ne[1];
 }
 
 // A part of a matrix product: some rows of the weights, and some tokens. `quantised` has all tokens in Q8_K.
-static void winnow_few_tokens(struct ggml_tensor * product, const void * quantised, int64_t first_row, int64_t end_row,
-                              int64_t first_token, int64_t end_token) {
+static void winnow_multiply_part(struct ggml_tensor * product, const void * quantised, int64_t first_row,
+                                 int64_t end_row, int64_t first_token, int64_t end_token) {
     const struct ggml_tensor * weights = product->src[0];
-    const block_q8_K * columns[WINNOW_TOKENS];
-    float * out[WINNOW_TOKENS];
-    for (int64_t token = first_token; token < end_token; token++) {
-        columns[token - first_token] = (const block_q8_K *) quantised + token * (weights->ne[0] / QK_K);
-        out[token - first_token] = (float *) ((char *) product->data + token * product->nb[1]) + first_row;
+    const char * rows = (const char *) weights->data + first_row * weights->nb[1];
+    const block_q8_K * columns[WINNOW_PASSING];
+    float * out[WINNOW_PASSING];
+    for (int64_t first = first_token; first < end_token; first += WINNOW_PASSING) {
+        const int tokens = (int) (end_token - first < WINNOW_PASSING ? end_token - first : WINNOW_PASSING);
+        for (int token = 0; token < tokens; token++) {
+            columns[token] = (const block_q8_K *) quantised + (first + token) * (weights->ne[0] / QK_K);
+            out[token] = (float *) ((char *) product->data + (first + token) * product->nb[1]) + first_row;
+        }
+        winnow_product_of_rows * multiply = winnow_multiply_rows;
+#ifdef WINNOW_HAS_Q4_K
+        if (product->ne[1] > WINNOW_TOKENS) {
+            multiply = winnow_multiply_many;
+        }
+#endif
+        multiply(weights->type, (int) weights->ne[0], rows, weights->nb[1], (int) (end_row - first_row), columns, tokens,
+                 out);
     }
-    winnow_multiply_rows(weights->type, (int) weights->ne[0], (const char *) weights->data + first_row * weights->nb[1],
-                         weights->nb[1], (int) (end_row - first_row), columns, (int) (end_token - first_token), out);
 }
 #endif
