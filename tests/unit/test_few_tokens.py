@@ -1,4 +1,4 @@
-"""Products with tokens, by winnow_llama/cpu (few_tokens.h, many_tokens.h, few_queries.h) where llama.cpp has them."""
+"""Products with tokens, by winnow_llama/cpu (few_tokens.h, many_tokens.h, attention.h) where llama.cpp has them."""
 
 from __future__ import annotations
 
@@ -49,9 +49,7 @@ def product(
 @pytest.mark.parametrize("kind", [ggml.Q4_K, ggml.Q6_K])
 @pytest.mark.parametrize(("rows", "columns"), [(64, 256), (7, 1536), (200, 2560), (65, 8960)])
 @pytest.mark.parametrize("tokens", [1, 2, 3, 7, 8, 15, MOST, 17, 40, 517])
-def test_tokens_are_multiplied_exactly(
-    library: ctypes.CDLL, kind: int, rows: int, columns: int, tokens: int
-) -> None:
+def test_tokens_are_multiplied_exactly(library: ctypes.CDLL, kind: int, rows: int, columns: int, tokens: int) -> None:
     generator = np.random.default_rng(rows + tokens)
     weights = quantised(kind, rows, columns, generator)
     activations = generator.normal(size=(tokens, columns)).astype(np.float32)
@@ -132,8 +130,10 @@ def texts(
 
 @pytest.mark.parametrize("columns", [64, 128, 256])
 @pytest.mark.parametrize(("heads", "shared"), [(2, 6), (4, 1), (1, 16)])
-@pytest.mark.parametrize(("tokens", "keys"), [(1, 32), (1, 700), (3, 96), (4, 1000), (8, 256), (MOST, 1536)])
-def test_few_queries_attend_as_many_would(
+@pytest.mark.parametrize(
+    ("tokens", "keys"), [(1, 700), (3, 96), (4, 1000), (8, 256), (MOST, 1536), (17, 64), (130, 500)]
+)
+def test_queries_attend_together_as_alone(
     library: ctypes.CDLL, columns: int, heads: int, shared: int, tokens: int, keys: int
 ) -> None:
     q, k, v, mask = texts(heads, shared, tokens, keys, columns)

@@ -22,7 +22,7 @@ ROOM = Path(__file__).parents[2] / "engine" / "winnow_llama"
 PIECES = {
     "cpu/few_tokens.h": "winnow_multiply_rows",
     "cpu/many_tokens.h": "winnow_multiply_many",
-    "cpu/few_queries.h": "winnow_has_few_queries",
+    "cpu/attention.h": "winnow_has_attention",
     "cpu/q4_k.h": "winnow_gemm_q4_K",
     "cuda/few_tokens.cuh": "winnow_has_few_tokens_cuda",
     "context/kept_graphs.h": "winnow_has_kept_graphs",

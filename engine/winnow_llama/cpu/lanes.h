@@ -1,4 +1,4 @@
-// Vectors of floats, of AVX-512 or of AVX2: what few_tokens.h and few_queries.h compute with.
+// Vectors of floats, of AVX-512 or of AVX2: what few_tokens.h and attention.h compute with.
 #pragma once
 
 #if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__) && defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)

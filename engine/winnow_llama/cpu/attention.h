@@ -1,8 +1,8 @@
-// Attention of 1 to 16 tokens to what the cache holds, in place of llama.cpp's, which goes through keys and values once
-// for each head of each token, in half precision. Here as many queries as a vector has lanes, of several heads and
-// tokens that share keys and values, go through these together, in single precision. What comes out for one does not
-// depend on the others. Keys are taken 32 at a time, by the online softmax (FlashAttention, arXiv 2205.14135, section
-// 3.1).
+// Attention of tokens to what the cache holds, in place of llama.cpp's, which goes through keys and values once for each
+// head of each of a few tokens, in half precision, and widens and turns keys one by one for 64 of many. Here as many
+// queries as a vector has lanes, of several heads and tokens that share keys and values, go through these together, in
+// single precision. What comes out for one does not depend on the others. Keys are taken 32 at a time, by the online
+// softmax (FlashAttention, arXiv 2205.14135, section 3.1).
 //
 // A patch puts this into ops.cpp. tests/unit/test_few_tokens.py compares it with a plain attention.
 #pragma once
@@ -10,15 +10,14 @@
 #include "lanes.h"
 
 #ifdef WINNOW_VECTORS
-#define WINNOW_FEW_QUERIES
+#define WINNOW_ATTENTION
 
 extern "C" {
-char winnow_has_few_queries = 1;
+char winnow_has_attention = 1;
 }
 
 namespace winnow {
 
-constexpr int TOKENS = 16;           // at most
 constexpr int LANES = WINNOW_LANES;
 constexpr int QUERIES = LANES;       // in a tile
 constexpr int KEYS = 32;             // that are taken at a time
@@ -300,7 +299,7 @@ struct Attention {
 };
 
 // Whether an attention is one for this; then it is computed.
-static bool few_queries(const ggml_compute_params * params, ggml_tensor * out) {
+static bool attend_together(const ggml_compute_params * params, ggml_tensor * out) {
     const ggml_tensor * q = out->src[0], * k = out->src[1], * v = out->src[2], * mask = out->src[3];
     float bias, cap;
     memcpy(&bias, (const float *) out->op_params + 1, sizeof(bias));
@@ -308,8 +307,8 @@ static bool few_queries(const ggml_compute_params * params, ggml_tensor * out) {
     const bool halves = k->type == GGML_TYPE_F16 && v->type == GGML_TYPE_F16 && q->type == GGML_TYPE_F32;
     const bool shared = !mask || (mask->type == GGML_TYPE_F16 && mask->ne[2] == 1 && mask->ne[3] == 1);
     const bool same = k->ne[0] == v->ne[0] && k->ne[2] == v->ne[2] && k->ne[1] > 0;
-    const bool few = q->ne[1] <= TOKENS && q->ne[3] == 1, plain = !out->src[4] && bias == 0 && cap == 0;
-    if (params->use_ref || !few || !plain || !halves || !shared || !same) {
+    const bool plain = q->ne[3] == 1 && !out->src[4] && bias == 0 && cap == 0;
+    if (params->use_ref || !plain || !halves || !shared || !same) {
         return false;
     }
     switch (k->ne[0]) {
