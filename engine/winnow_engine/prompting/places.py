@@ -30,7 +30,7 @@ _LINE_WORD = "|".join(f"(?P<word{number}>{word})" for number, word in enumerate(
 _JOINER = "|".join(rf"(?(word{number})\s(?:{to})\s|(?!))" for number, to in enumerate(_JOINERS.values()))
 _DASH = r"\s?[-–—到至]\s?|[~〜～]"
 _LINES = re.compile(
-    rf"(?:[:：]L?|#(?:L|lines-)|(?<=\S)\((?=\d+(?:,\s?\d+)?\))|:\[(?=\d+,\d+\])"
+    rf"(?:[:：]L?|#(?:L|lines-)|(?<=\S)\((?=\d+(?:,\s?\d+)?\))|:(?:\[|\s\()(?=\d+,\s?\d+[)\]])"
     r"|(?:(?<=\.[a-z]{2}\s)|(?<=\.[a-z]{3}\s))(?:(?=\d+:\d+-\d)|\((?=\d+:\d+\)))"  # webpack's, Next.js's
     rf"|(?:[:：]\s?|\b)(?P<word>(?i:{_LINE_WORD}|行[号號]?\s))|第\s?(?=\d+(?:(?:{_DASH})\d+)?\s?行)"
     rf"|(?<!\d)(?=\d+(?:(?:{_DASH})\d+)?\s?行目))"

@@ -92,8 +92,8 @@ FORMS = (
     "{}(2)", "**{}**:2", "({}:2).", "`{}` (line 2)", "at line 2 of `{}`", "{}:2, and", "./{}:2", "<{}#L2>", "@{}:2",
     "{} near line 2", "{} in Zeile 2", "Zeile 2 der Datei `{}`", "{}:Zeile 2", "línea 2 de `{}`", "{} à la ligne 2",
     "строке 2 файла `{}`", "{}の2行目は", "看{}的第2行", "{}:2は", "看C:/app/{}:2", "at file:///srv/app/{}:2:5", "(file:///C:/app/{}:2:5)",
-    "File \"{}\", line 2, in f", "File \\\"{}\\\", line 2,", "{}:[2,5]", "{}:2:5-9", "{} 2:5-9", "{} (2:9)",
-    "\"{}\", \"line\": 2,", "file={},line=2", "https://github.com/o/r/blob/feature/x/{}#L2", "https://github.com/o/r/blob/1a2b/{}?plain=1#L2",
+    "File \"{}\", line 2, in f", "File \\\"{}\\\", line 2,", "{}:[2,5]", "{}: (2, 5)", "{}:2:5-9", "{} (2:9)",
+    "\"{}\", \"line\": 2,", "{} 2:5-9", "file={},line=2", "https://github.com/o/r/blob/feature/x/{}#L2", "https://github.com/o/r/blob/1a2b/{}?plain=1#L2",
 )  # fmt: skip
 RANGES = ("`{}:2-4`", "{}:2–4", "{}:L2-L4", "{}#L2-L4", "{} lines 2 to 4", "{}:2..4", "`{}`, lines 2–4", "{}#L2C1-L4C9",
           "Zeilen 2 bis 4 von `{}`", "{}, lignes 2 à 4", "{}第2-4行", "파일{}:2-4에서")  # fmt: skip
