@@ -25,6 +25,7 @@ from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 
 _ANSWERED = 2.5  # log-odds that anything answers, from which a cursor may go: "Why does it return nil?" has less
+_WORDS_OF_NAME = 3  # "Session.send", "the Session class"
 _FIRST = np.float32(1000.0)  # log-odds by which the definition that is asked for is worth more than all other units
 
 
@@ -128,11 +129,20 @@ class Ranked:
 
         With `most_tokens` it is for an agent: what is `enough`, but for an overview.
         """
-        scores, wanted = self.scores, budget.tokens(self.workspace_tokens)
+        wanted = budget.tokens(self.workspace_tokens)
         tokens = self._needed(most) if wanted is None else wanted
         if budget.most_tokens and wanted is None and tokens > LEAST_TOKENS and not self._overview_units:
-            tokens = min(tokens, enough(scores.total[scores.units], self.unit_tokens[scores.units], scores.weights))
+            tokens = min(tokens, self._enough)
         return min(tokens, budget.most_tokens or tokens)
+
+    @property
+    def _enough(self) -> int:
+        """What is `enough` for an agent: of a name alone, its definitions."""
+        scores, tokens = self.scores, self.unit_tokens[self.scores.units]
+        defining = scores.contributions.get(DEFINITION)
+        if defining is not None and len(self.question.text.split()) <= _WORDS_OF_NAME:
+            return max(LEAST_TOKENS, int(tokens[defining > 0].sum()))
+        return enough(scores.total[scores.units], tokens, scores.weights)
 
     def _needed(self, most: int) -> int:
         """The tokens at the cursor, and those that the answer seems to need besides (`tokens_needed`), at most `most`.
