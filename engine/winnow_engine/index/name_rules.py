@@ -23,7 +23,7 @@ _DIRECTORIES = _words(
 )
 ABOVE = re.compile(r"^(?:\.{0,2}/)+")  # what a path may begin with: `/`, `./`, `../`
 BUILT = re.compile(  # a path where builds write, of what they join, or of a stub; sources may lie there, too
-    r"(?i)(?:^|/)(?:build|dist|docs?/(?:.+/)?(?:_static|assets|js|scripts)|(?:lib[._-])?(?:cjs|commonjs|esm|umd)"
+    r"(?i)(?:^|/)(?:dist|docs?/(?:.+/)?(?:_static|assets|js|scripts)|(?:lib[._-])?(?:cjs|commonjs|esm|umd)"
     r"|single[_-]?(?:header|include)s?)/|amalgamat|\.pyi$"
 )
 _MADE_DIRECTORIES = ("*.egg-info", "*.dist-info")

@@ -151,10 +151,11 @@ def test_a_document_is_meant_by_its_name_and_of_many_files_that_at_the_top(
 )
 def test_sources_come_before_what_a_build_wrote_and_stubs(tmp_path: Path, copy: str) -> None:
     code = "def take():\n    return 1\n"
-    others = {"build/sign.py": "def sign():\n    pass\n", "tests/a.py": "def test():\n    pass\n"}
-    workspace = written({"src/take.py": code, copy: code, **others}, tmp_path)
+    others = {"esm/sign.py": "def sign():\n    pass\n", "tests/a.py": "def test():\n    pass\n"}
+    workspace = written({"src/take.py": code, copy: code, "build/take.py": code, **others}, tmp_path)
     assert {workspace.files[number].path for number in np.flatnonzero(workspace.are_copies)} == {copy}
-    assert [workspace.units[unit][0].path for unit in defining(Question("take"), workspace)] == ["src/take.py"]
+    units = defining(Question("take"), workspace)
+    assert [workspace.units[unit][0].path for unit in units] == ["build/take.py", "src/take.py"]
     for text, aside in ("How is it taken?", {copy, "tests/a.py"}), ("Which tests cover it?", {copy}):
         found = unit_features(without_drafter(workspace, Question(text)))["tests"]
         assert {workspace.units[unit][0].path for unit in np.flatnonzero(found)} == aside
