@@ -68,6 +68,8 @@ def _new(
 ) -> Iterator[IndexedFile]:
     stored = store.get(NAMESPACE, [one.content.key for one in files])
     missing = {one.content.key: one for one in files if one.content.key not in stored}
+    if missing:
+        store.check_writable()
     size = sum(one.content.size for one in missing.values())
     taker = context.begin(len(missing), size) if missing else None
     texts = ((one.local_path, one.content.read()) for one in missing.values())

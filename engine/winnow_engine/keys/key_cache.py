@@ -172,6 +172,7 @@ class KeyCache:
         before: int = 0,
     ) -> None:
         """Encode and store `count` files of `size` bytes, while a workspace may still be read; `before` have keys."""
+        self._store.check_writable()
         report = IndexReport(count, size, progress, before)
         planned: deque[PlannedFile] = deque()
 

@@ -76,13 +76,13 @@ class FallbackStore(Protocol):
 class Store:
     """Records by (namespace, key); a namespace names what made them. Safe to use from several threads."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, must_save: bool = False) -> None:
         """Open or create the file; one that is not a database is replaced. Raises WorkspaceError if that fails."""
         try:
             self._file, self._connection = _opened(path)
         except (OSError, sqlite3.Error) as error:
             raise _refused(path, error) from error
-        self._path, self._lock, self._closed = path, threading.Lock(), False
+        self._path, self._lock, self._closed, self._must_save = path, threading.Lock(), False, must_save
         self._fallbacks: dict[str, FallbackStore] = {}  # replaced, never changed
         self._wanted: dict[Hashable, tuple[str, ...]] = {}  # the places of each client's settings
         self._folder = path.parent / f"{path.stem}.packs"
@@ -200,8 +200,9 @@ class Store:
         self._insert(named, keep)
 
     def check_writable(self) -> None:
-        """Raise WorkspaceError if nothing can be written."""
-        self._do(lambda ask: ask.execute("PRAGMA user_version = 0"))
+        """Raise WorkspaceError if nothing can be written, but new records must be saved (`must_save`)."""
+        if self._must_save:
+            self._do(lambda ask: ask.execute("PRAGMA user_version = 0"))
 
     def save_rest(self) -> None:
         """Store the records that stayed in memory. WorkspaceError if they still cannot be written."""

@@ -30,14 +30,14 @@ from winnow_lsp.server.wire.transport import converse
 
 
 @contextmanager
-def assistant(config: Config, *, open_fleet: OpenFleet | None = None) -> Iterator[Assistant]:
+def assistant(config: Config, *, open_fleet: OpenFleet | None = None, must_save: bool = False) -> Iterator[Assistant]:
     """An assistant so configured, without a target. A fleet encodes instead of its drafter."""
     models = config.models
     locate(models.drafter)  # an error now, before anything starts
     log = logging.getLogger("winnow_cuda")  # of GPU kernels that are compiled, which takes seconds
     log.setLevel(logging.INFO)
     log.addHandler(logging.StreamHandler())
-    with closing(Store(default_path())) as store:
+    with closing(Store(default_path(), must_save=must_save)) as store:
         attach(store, config.shared_indexes)
         opened = open_assistant(models, store, answers=False, open_fleet=open_fleet)
         with closing(opened) as made:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from winnow_engine.core import Cancellation, Folder, counted
 from winnow_engine.fleet.fleet import Fleet
 from winnow_engine.index.files import explain as explain_file
 from winnow_engine.index.workspace import Sources, Workspace
-from winnow_engine.storage.store import Store, default_path
 from winnow_lsp.cli import completion
 from winnow_lsp.cli.in_process import assistant
 from winnow_lsp.cli.options import folders_of, json_option, workspaces_option
@@ -65,12 +63,11 @@ def index(
     if explain is not None:
         _explain(folders[0].root, explain, config.files, as_json)
         return
-    with closing(Store(default_path())) as store:
-        store.check_writable()
     indexed = []
     apart = workers is not None or address is not None
     open_fleet = (lambda drafter: Fleet(config.models.drafter, drafter, workers, address)) if apart else None
-    with cancel_on_interrupt() as cancellation, assistant(config, open_fleet=open_fleet) as helper:
+    opened = assistant(config, open_fleet=open_fleet, must_save=True)
+    with cancel_on_interrupt() as cancellation, opened as helper:
         for folder in folders:
             one, workspace = _index(helper, folder, config.files, cancellation, as_json)
             indexed.append(one)

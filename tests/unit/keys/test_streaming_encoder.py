@@ -96,3 +96,21 @@ def test_what_was_encoded_before_it_was_cancelled_is_kept(root: Path, store: Sto
     indexed(root, store, second)
     assert len(first.encoded) == 10
     assert sorted(second.encoded) == [f"m{number:02}.py" for number in range(10, 30)]
+
+
+@pytest.mark.parametrize("place", ["resident", "cpu"])
+def test_a_cache_that_can_only_be_read_is_refused_once_there_is_something_to_encode(
+    place: str, root: Path, tmp_path: Path
+) -> None:
+    with closing(Store(tmp_path / "index.sqlite", must_save=True)) as store:
+        indexed(root, store, Device(place))
+        store._connection.execute("PRAGMA query_only=1")
+        indexed(root, store, device := Device(place))
+        other = Device(place)
+        other.identity = "other"
+        with pytest.raises(WorkspaceError, match="make it writable"):
+            indexed(root, store, other)
+        write(root, {"new.py": "x = 1\n"})
+        with pytest.raises(WorkspaceError, match="make it writable"):
+            indexed(root, store, device)
+    assert device.encoded == other.encoded == []
