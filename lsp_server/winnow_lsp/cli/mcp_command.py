@@ -37,7 +37,8 @@ def _letters(text: str) -> str:
     return re.sub("[^a-z]", "", text.lower())
 
 
-_client = click.argument("client", type=_Client(list(setup.AGENTS)))
+_client = click.argument("client", type=_Client(list(setup.AGENTS)), metavar="CLIENT")
+_CLIENTS = f"CLIENT is one of {', '.join(setup.AGENTS)}."
 _project = click.option(
     "--project/--user", help="In the project in this folder, or for all that you work on.  [default: user]"
 )
@@ -90,7 +91,7 @@ def _serve_http(address: Address, options: dict[str, Any]) -> None:
         asyncio.run(serve_http(config, workspace, *address, guard, say_ready))
 
 
-@agents.command()
+@agents.command(epilog=_CLIENTS)
 @_client
 @_project
 @click.option("--print", "printed", is_flag=True, help="Only show what the configuration needs.")
@@ -121,7 +122,7 @@ def install(context: click.Context, /, client: str, project: bool, printed: bool
         _say("wrote", install_skill(client, folder))
 
 
-@agents.command()
+@agents.command(epilog=_CLIENTS)
 @_client
 @_project
 def uninstall(client: str, project: bool) -> None:

@@ -276,3 +276,11 @@ def test_bad_usage_runs_nothing(home: Path, arguments: list[str], why: str, caps
     assert main(["mcp", *arguments]) == 2
     assert why in capsys.readouterr().err
     assert not told.exists()
+
+
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+def test_the_help_lists_the_clients_in_whole_words(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["mcp", command, "--help"])
+    usage, *rest = capsys.readouterr().out.splitlines()
+    assert usage == f"Usage: winnow mcp {command} [OPTIONS] CLIENT"
+    assert f"CLIENT is one of {', '.join(AGENTS)}." in " ".join(map(str.strip, rest))
