@@ -78,13 +78,13 @@ class BudgetError(WinnowError):
 
 
 class PromptTooLongError(BudgetError):
-    """A conversation has `tokens` that may not be cut, and a context of `context` tokens leaves it `most`."""
+    """`messages` messages have `tokens` that may not be cut, and a context of `context` tokens leaves them `most`."""
 
-    def __init__(self, tokens: int, most: int, context: int) -> None:
+    def __init__(self, tokens: int, most: int, context: int, messages: int) -> None:
         super().__init__(
-            f"what must not be cut (system messages, tools, the user's last message, new results) has {tokens:,} "
-            f"tokens: with the answer, too many for the target's context of {context:,}; "
-            "shorten it, or ask for a shorter answer"
+            "what must not be cut (system messages, tools, the user's last message, new results, the frame of each "
+            f"message) has {tokens:,} tokens in {messages:,} message{'s' * (messages != 1)}: with the answer, too many "
+            f"for the target's context of {context:,}; shorten it, or ask for a shorter answer"
         )
         self.tokens, self.most, self.context = tokens, most, context
 

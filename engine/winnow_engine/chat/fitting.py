@@ -195,7 +195,7 @@ class Fitting:
         least = compressor.within(0) if compressor else messages
         length = len(self._prompt(least, tools))
         if compressor is None or length > self.limit:
-            raise PromptTooLongError(length, self.limit, self.target.context_limit)
+            raise PromptTooLongError(length, self.limit, self.target.context_limit, len(messages))
         room = length + share * (max(self.room, (length + self.limit) // 2) - length)
         most = self._most(self._count(least, numbers), share)
         tokens = min(int(share * min(self.budget, self.room)), compressor.tokens)

@@ -68,7 +68,7 @@ def test_the_last_question_is_never_cut_however_long() -> None:
 
 
 def test_what_may_not_be_cut_and_does_not_fit_is_refused() -> None:
-    with pytest.raises(BudgetError, match="has 150 tokens: with the answer, too many for the target's context of 100"):
+    with pytest.raises(BudgetError, match="has 150 tokens in 2 messages: with the answer, too many for"):
         run(WordTarget(100), [Message("system", "word " * 50), Message("user", "hello " * 100)], limit=10)
 
 

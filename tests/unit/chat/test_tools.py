@@ -175,6 +175,6 @@ def test_a_call_and_its_result_stay_together_whatever_is_cut(kept: dict[str, Any
 def test_every_prompt_that_is_tried_has_the_tools_and_what_is_new_whole() -> None:
     target = Says("x", context_limit=50)
     new = [Message("user", "Where?"), called(1, "a"), Message("tool", "word " * 60, call_id="1")]
-    with pytest.raises(BudgetError, match=r"tools, .* new results\) has 61 tokens"):
+    with pytest.raises(BudgetError, match=r"tools, .* the frame of each message\) has 61 tokens"):
         run(target, LOOKS, *new)
     assert [(list(messages), tools) for messages, tools in target.asked] == [(new, LOOKS)] * 2

@@ -81,7 +81,7 @@ async def test_an_error_before_the_first_word_has_its_status(
 )
 async def test_a_prompt_that_is_too_long_is_refused_in_words_that_clients_look_for(path: str, words: str) -> None:
     body = {"input": "Hello?"} if "responses" in path else {**HELLO, "max_tokens": 9}
-    async with serving(Fake(error=PromptTooLongError(40_000, 31_744, 32_768))) as client:
+    async with serving(Fake(error=PromptTooLongError(40_000, 31_744, 32_768, 1))) as client:
         answer = await client.post(path, json=body)
     assert (answer.status_code, answer.json()["error"]["message"].startswith(words)) == (400, True)
 
