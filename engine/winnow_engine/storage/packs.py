@@ -106,18 +106,17 @@ class Packs:
     def join(self, packs: Sequence[Pack], keys: Sequence[str]) -> None:
         """Write several packs as one, these keys first and as many others as there are of them, and delete them.
 
-        Where the system forbids that, they stay, and one pack that has all of it is not written again.
+        Nothing is done where that very pack is there already, as on systems that delete no mapped file.
         """
         place = {key: pack for pack in reversed(packs) for key in pack.keys}
         first = dict.fromkeys(key for key in keys if key in place)
         others = dict.fromkeys(key for pack in packs for key in pack.keys if key not in first)
         ordered = [*first, *list(others)[: len(first)]]
-        whole = next((pack for pack in self.all() if pack.numbers.keys() >= {*ordered}), None)
-        if whole is None:
-            self._write({key: place[key].record(key) for key in ordered})
+        if any(pack.keys == ordered for pack in self.all()):
+            return  # and delete none, because another process may be deleting that pack
+        self._write({key: place[key].record(key) for key in ordered})
         for pack in packs:
-            if pack is not whole:
-                remove(pack.path)
+            remove(pack.path)
 
     def _write(self, records: Mapping[str, Record]) -> None:
         hashes = packed_keys(records)

@@ -1,5 +1,6 @@
 """Packs joined: which records are kept, and in which order."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,24 @@ def test_packs_that_cannot_be_deleted_are_written_as_one_once(tmp_path: Path, mo
         for _ in range(3):
             packs.join(packs.all(), names)
         assert len(packs.all()) == 3
-    packs.join(packs.all(), names)
+    packs.join(packs.all(), names[::-1])
     (one,) = packs.all()
-    assert sorted(one.keys) == names
+    assert one.keys == names[::-1]
+
+
+def test_processes_that_join_packs_at_once_lose_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other, names, unlink = Packs(tmp_path), Packs(tmp_path), [key(2), key(1)], Path.unlink
+    for _ in range(2):
+        one.add({key(number): {"rows": np.full(2, number, np.int32)} for number in (1, 2)})
+    packs, others = one.all(), other.all()
+
+    def join_first(path: Path, missing_ok: bool = False) -> None:
+        if path.suffix == ".pack":
+            monkeypatch.setattr(Path, "unlink", unlink)
+            os.utime(path)  # the other process uses it
+            other.join(others, names)
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", join_first)
+    one.join(packs, names)
+    assert Packs(tmp_path).known(names) == {*names}
