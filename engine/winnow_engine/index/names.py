@@ -22,7 +22,6 @@ _BORDER = re.compile(rf"(?<=[{UNSPACED}])(?=[A-Za-z_])|(?<=[A-Za-z\d_])(?=[{UNSP
 _BORDERED = re.compile(rf"\b\w*?(?:{_BORDER.pattern})\w*")
 _LONGEST_RUN = 3  # words that may together be one name: "read header line" for `readHeaderLine`
 _SHORTEST_RUN = 6  # letters; "to do" is no name
-_SAMPLE = 64  # units whose names stand for those of all
 _FEW_FILES = 2  # that define a name, such as a header and its source
 
 
@@ -135,10 +134,15 @@ class SymbolTable:
         np.maximum.at(found, defined[:, 1], users[defined[:, 0]])
         return found
 
-    def share_in(self, others: NDArray[np.bool_], units: Sequence[int]) -> float:
-        """Share of the names that some units define, of some 64 of them, which `others`, bool [U], define too."""
-        names = {name for unit in units[:: -(-len(units) // _SAMPLE) or 1] for name in self._definitions.at(unit)}
-        return sum(bool(others[self.defining(name)].any()) for name in names) / max(len(names), 1)
+    def shares_elsewhere(self, groups: NDArray[np.int64], count: int) -> NDArray[np.float64]:
+        """Share of the names of each of `count` groups that a unit of no group defines, too, float64 [count].
+
+        `groups` are the units' groups, int64 [U], or -1 for a unit of none.
+        """
+        names, units = self._definitions.rows({}).T
+        found, within = np.divmod(np.unique((names * count + groups[units])[groups[units] >= 0]), count)
+        elsewhere = np.isin(found, names[groups[units] < 0])
+        return np.bincount(within, elsewhere, count) / np.maximum(np.bincount(within, minlength=count), 1)
 
     def rarity(self, names: Set[str]) -> float:
         """1 / √(units that define it) of the name that fewest units define; 0 if none is defined."""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import operator
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 from unicodedata import normalize
@@ -164,15 +162,13 @@ class Workspace:
 
     @cached_property
     def are_copies(self) -> NDArray[np.bool_]:
-        """Mask of files that a build wrote, or of stubs, bool [F]: by their folders, whose names others define, too."""
-        built = defaultdict[str, list[int]](list)
-        for number, path in enumerate(self.file_table.paths):
-            if found := name_rules.BUILT.search(path):
-                built[path[: found.end()]].append(number)
-        copies = np.isin(np.arange(len(self.files)), [*chain.from_iterable(built.values())])
-        sources = np.repeat(~copies, np.diff(self.unit_starts))
-        for files in built.values():
-            copies[files] = self.symbols.share_in(sources, self.units_of(files).tolist()) >= _LEAST_COPIED
+        """Mask of stubs and of copies that a build wrote, bool [F]: others define many names of their folders."""
+        folders, found = dict[str, int](), map(name_rules.BUILT.search, self.file_table.paths)
+        groups = [folders.setdefault(one.string[: one.end()], len(folders)) if one else -1 for one in found]
+        copies = np.array(groups) >= 0
+        if folders:
+            shares = self.symbols.shares_elsewhere(np.repeat(groups, np.diff(self.unit_starts)), len(folders))
+            copies[copies] = shares[np.array(groups)[copies]] >= _LEAST_COPIED
         return copies
 
     @cached_property

@@ -161,6 +161,12 @@ def test_sources_come_before_what_a_build_wrote_and_stubs(tmp_path: Path, copy: 
         assert {workspace.units[unit][0].path for unit in np.flatnonzero(found)} == aside
 
 
+def test_every_name_of_a_stub_tells_if_it_is_a_copy(tmp_path: Path) -> None:
+    stub = [f"def take_{number}():\n    return {number}\n" for number in range(150)]
+    files = {"a.py": "\n".join(code for at, code in enumerate(stub) if at % 3), "a.pyi": "\n".join(stub)}
+    assert written(files, tmp_path).are_copies.tolist() == [False, True]
+
+
 MEMBERS = {
     "src/Mode.java": "enum Mode {\n  AUTO, NONE;\n\n  int at() {\n    return 1;\n  }\n}\n",
     "src/Level.java": "enum Level { AUTO }\n",
