@@ -174,7 +174,7 @@ local function streaming()
   check("the user can not edit the answer", not vim.bo.modifiable and not vim.bo.modified)
   check("the answer leaves no undo history", vim.fn.undotree().seq_last == 0, vim.fn.undotree())
   local done = result(
-    "one two three\nfour\nfive, see `names.py:3` or\n(sub)/far away.py:2",
+    "one two three\nfour\nfive, see `names.py:3` or\n(sub)/far away.py:2\n" .. ('"k":1,'):rep(300),
     { location("names.py", 2, 4, 2), location("sub/far.py", 1, 0, 4) }
   )
   done.citedBefore = { { location = location("sub/far.py", 3, 0, 4), commit = "1a2b3c4d5e6f" } }
@@ -217,6 +217,15 @@ local function jumping()
   press("gf")
   check("a path may have spaces and brackets", vim.fn.expand("%:t:r") == "far away", api.nvim_buf_get_name(0))
   api.nvim_set_current_win(answer)
+  vim.fn.search('^"k"')
+  local stat, tried = vim.uv.fs_stat, 0
+  vim.uv.fs_stat = function(...)
+    tried = tried + 1
+    return stat(...)
+  end
+  press("gf")
+  vim.uv.fs_stat = stat
+  check("in a line of many numbers few paths are looked for", tried < 2000, tried)
   press("gg")
   press("<CR>")
   check("where nothing is cited the user is told", messages[#messages]:find("path:line", 1, true), messages)

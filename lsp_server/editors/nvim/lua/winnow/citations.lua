@@ -64,12 +64,14 @@ end
 ---@return lsp.Location?
 function M._written(view, text, column)
   local found
+  local first = 1
   for colon, line, stop in text:gmatch(LINE) do
-    local start, location = M._ending(view, text:sub(1, colon - 1), tonumber(line) --[[@as integer]])
+    local start, location = M._ending(view, text:sub(1, colon - 1), first, tonumber(line) --[[@as integer]])
     if location and start <= column and column < stop then
       return location
     end
     found = found or location
+    first = stop
   end
   return found
 end
@@ -78,11 +80,12 @@ end
 ---@private
 ---@param view winnow.View
 ---@param text string
+---@param first integer 1-based byte before which no path begins
 ---@param line integer 1-based
 ---@return integer? start
 ---@return lsp.Location?
-function M._ending(view, text, line)
-  for start = 1, #text do
+function M._ending(view, text, first, line)
+  for start = math.max(first, #text - 254), #text do
     local inside = text:sub(start - 1, start - 1):find("[%w_./\\-]")
     local location = not inside and M._resolve(view, text:sub(start), line)
     if location then
