@@ -8,6 +8,7 @@ import select
 import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from winnow_engine.question import Cursor, Question, about_changes, without_ment
 from winnow_engine.targets.remote.address import is_url
 from winnow_lsp.cli import completion
 from winnow_lsp.cli.setting_options import config_of, setting_options, shared
-from winnow_lsp.host.roots import is_everything, named_folders, workspace_path
+from winnow_lsp.host.roots import directory_prefix, is_everything, named_folders, workspace_path
 from winnow_lsp.host.socket_path import SWITCH
 from winnow_lsp.host.user_files import workspace_set
 
@@ -32,6 +33,10 @@ _MOST_INPUT = 1_000_000  # bytes, several times what a target's context holds
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()]\w)")  # of colours, links, fonts
 _AT = re.compile(r"(?P<file>.+?)(?::|#L)(?P<start>\d+)(?::\d+)?(?:-L?(?P<end>\d+)(?::\d+)?)?:?")
 """As compilers and links write places. A column says nothing more: units are lines."""
+_FILE = r"(?<![\w./\\@%+~$-])[\w.@+-](?:[\w.@+/\\\[\]-]|(?<=/)\(|\)(?=/)){0,100}?\.\w+"
+_NAMED = re.compile(rf"{_FILE}(?=\.?(?![\w./\\-]))")
+_WITH_LINE = re.compile(rf"{_FILE}(?=:\[?L?\d|\s?\(\d|#L\d|\W{{1,3}}(?:on )?line \d|\s\d+:\d)")
+"""A path before its line. Piped code names files without one, as in an import, relative to others."""
 workspace_option = click.option(
     "-w",
     "--workspace",
@@ -49,15 +54,27 @@ server_option = click.option(
 )
 
 
-def with_input(question: str | None) -> str | None:
+def with_input(question: str | None, folders: Sequence[Folder]) -> str | None:
     """A question with what a pipe or a file on standard input adds to it; `-`, or none, is that text alone."""
-    piped = _read() if question == "-" or _has_text() else ""
+    piped = _in_workspace(_WITH_LINE, _read(), folders) if question == "-" or _has_text() else ""
+    question = question and _in_workspace(_NAMED, question, folders)
     if not piped.strip():
         return None if question == "-" else question
     if question in (None, "-"):
         return piped
     fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", piped))])
     return f"{question}\n\n{fence}\n{piped.rstrip()}\n{fence}"
+
+
+def _in_workspace(paths: re.Pattern[str], text: str, folders: Sequence[Folder]) -> str:
+    """The text with workspace paths in place of those that lead to a file from a working directory below the root."""
+    here = Path.cwd()
+
+    @cache
+    def renamed(path: str) -> str:
+        return (is_file(here / path) and workspace_path(folders, here / path)) or path
+
+    return paths.sub(lambda path: renamed(path[0]), text) if directory_prefix(folders, here) else text
 
 
 def _read() -> str:
@@ -148,7 +165,7 @@ def question_of(text: str | None, options: dict[str, Any], *, reads_input: bool 
     if text is not None and changes is None:
         text, changes = without_mention(text)
     if reads_input:
-        text = with_input(text)
+        text = with_input(text, folders_of(options))
     if text is None and changes is None:
         raise click.UsageError("Missing argument 'QUESTION': give one in quotes, or pipe it in.")
     try:

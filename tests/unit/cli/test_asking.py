@@ -21,13 +21,15 @@ from winnow_lsp.client.connection import Listener
 TRACE = "Traceback: XYZZY\n"
 
 
-def asked(text: str | None, given: bytes, monkeypatch: pytest.MonkeyPatch, changes: str | None = None) -> Question:
+def asked(
+    text: str | None, given: bytes, monkeypatch: pytest.MonkeyPatch, changes: str | None = None, root: Path = Path()
+) -> Question:
     reader, writer = os.pipe()
     os.write(writer, given)
     os.close(writer)
     with os.fdopen(reader) as stdin:
         monkeypatch.setattr("sys.stdin", stdin)
-        return question_of(text, {"changes": changes, "at": None, "workspace": (".",)}, reads_input=True)
+        return question_of(text, {"changes": changes, "at": None, "workspace": (str(root),)}, reads_input=True)
 
 
 @pytest.mark.parametrize(
@@ -49,6 +51,35 @@ def test_piped_text_belongs_to_the_question(
 ) -> None:
     question = asked(text, given, monkeypatch, changes)
     assert (question.text, question.changes) == (whole, "working" if changes else None)
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "named"),
+    [
+        ("Why?", "src/index.ts(2,5): error TS2304", "{}(2,5): error TS2304"),
+        ("Why?", "at run (./src/index.ts:2:5)", "at run ({}:2:5)"),
+        ("Why?", "ERROR in ./src/index.ts 2:5-9", "ERROR in {} 2:5-9"),
+        ("Why?", "../b/b.ts:1:1\n'src/index.ts', line 2", "packages/b/b.ts:1:1\n'{}', line 2"),
+        ("Why?", "src/(shop)/[id].ts:1", "packages/a/src/(shop)/[id].ts:1"),
+        (
+            "Why?",
+            "/x/src/index.ts:2 b.ts:1 import './src/index.ts'",
+            "/x/src/index.ts:2 b.ts:1 import './src/index.ts'",
+        ),
+        ("What is src/index.ts, or src/index.tsx?", "", "What is {}, or src/index.tsx?"),
+        ("What is in src/index.ts.", "", "What is in {}."),
+    ],
+)
+def test_a_path_from_the_working_directory_is_one_in_its_package(
+    text: str, given: str, named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in ("a/src/index.ts", "a/src/(shop)/[id].ts", "b/src/index.ts", "b/b.ts"):
+        (tmp_path / "packages" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "packages" / path).write_text("start()\nstop()\n")
+    monkeypatch.chdir(tmp_path / "packages" / "a")
+    question = asked(text, given.encode(), monkeypatch, root=tmp_path)
+    assert named.format("packages/a/src/index.ts") in question.text
+    assert asked(text, given.encode(), monkeypatch).text.count("packages/a") == 0
 
 
 def test_a_pipe_in_which_nothing_begins_is_given_up(
