@@ -1,8 +1,8 @@
 // Attention of tokens to what the cache holds, in place of llama.cpp's, which goes through keys and values once for each
-// head of each of a few tokens, in half precision, and widens and turns keys one by one for 64 of many. Here as many
-// queries as a vector has lanes, of several heads and tokens that share keys and values, go through these together, in
-// single precision. What comes out for one does not depend on the others. Keys are taken 32 at a time, by the online
-// softmax (FlashAttention, arXiv 2205.14135, section 3.1).
+// head of a token where there are few, in half precision, and widens and turns keys one by one for 64 tokens where there
+// are many. Here as many queries as a vector has lanes, of several heads and tokens that share keys and values, go
+// through these together, in single precision. What comes out for one does not depend on the others. Keys are taken 32
+// at a time, by the online softmax (FlashAttention, arXiv 2205.14135, section 3.1).
 //
 // A patch puts this into ops.cpp. tests/unit/test_few_tokens.py compares it with a plain attention.
 #pragma once
@@ -22,6 +22,8 @@ constexpr int LANES = WINNOW_LANES;
 constexpr int QUERIES = LANES;       // in a tile
 constexpr int KEYS = 32;             // that are taken at a time
 constexpr int LEAST_KEYS = 256;      // for a thread, where there are fewer tiles than threads
+constexpr int TILES = 8;             // of one head, at most, that a thread has attend to
+constexpr int WINDOW = 512;          // keys in turns, which stay in its cache
 constexpr int WIDE = LANES / 4;      // vectors of columns, for four queries at a time: what fits a core's registers
 
 // Keys or values of one head: rows of half precision, `stride` bytes apart.
@@ -209,27 +211,51 @@ struct Attention {
         shares = wanted < most ? wanted : most > 1 ? most : 1;
     }
 
+    Rows rows(const ggml_tensor * of, int64_t head) const {
+        return {(const char *) of->data + head * of->nb[2], of->nb[1]};
+    }
+
+    void attend_to(Tile<COLUMNS> & tile, int64_t head, int64_t first, int64_t end) const {
+        const auto all = tile.count <= QUERIES / 2 ? attend<COLUMNS, QUERIES / 2> : attend<COLUMNS, QUERIES>;
+        all(tile, rows(k, head), rows(v, head), first, end);
+    }
+
     void run() const {
+        if (shares > 1) {
+            return run_shares();
+        }
+        const int64_t each = heads * tiles / (4 * params->nth), together = each < 1 ? 1 : each < TILES ? each : TILES;
+        const int64_t groups = (tiles + together - 1) / together;
+        for (int64_t job = params->ith; job < heads * groups; job += params->nth) {
+            const int64_t head = job / groups, from = job % groups * together;
+            const int64_t count = tiles - from < together ? tiles - from : together;
+            Tile<COLUMNS> some[TILES];
+            for (int64_t at = 0; at < count; at++) {
+                some[at] = begun(head * tiles + from + at);
+            }
+            for (int64_t first = 0; first < keys; first += WINDOW) {
+                for (int64_t at = 0; at < count; at++) {
+                    attend_to(some[at], head, first, first + WINDOW < keys ? first + WINDOW : keys);
+                }
+            }
+            for (int64_t at = 0; at < count; at++) {
+                finish(head * tiles + from + at, some[at]);
+            }
+        }
+    }
+
+    void run_shares() const {
         for (int64_t job = params->ith; job < heads * tiles * shares; job += params->nth) {
             Tile<COLUMNS> tile = begun(job / shares);
             const int64_t head = job / shares / tiles, share = job % shares;
-            const Rows own_keys = {(const char *) k->data + head * k->nb[2], k->nb[1]};
-            const Rows own_values = {(const char *) v->data + head * v->nb[2], v->nb[1]};
             const int64_t first = keys * share / shares / KEYS * KEYS;
             const int64_t end = share + 1 == shares ? keys : keys * (share + 1) / shares / KEYS * KEYS;
-            const auto attend_to = tile.count <= QUERIES / 2 ? attend<COLUMNS, QUERIES / 2> : attend<COLUMNS, QUERIES>;
-            attend_to(tile, own_keys, own_values, first, end);
-            if (shares == 1) {
-                finish(job, tile);
-            } else {
-                kept(job) = tile;
-            }
+            attend_to(tile, head, first, end);
+            kept(job) = tile;
         }
-        if (shares > 1) {
-            ggml_barrier(params->threadpool);
-            for (int64_t number = params->ith; number < heads * tiles; number += params->nth) {
-                finish(number, joined(number));
-            }
+        ggml_barrier(params->threadpool);
+        for (int64_t number = params->ith; number < heads * tiles; number += params->nth) {
+            finish(number, joined(number));
         }
     }
 

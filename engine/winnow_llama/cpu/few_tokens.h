@@ -23,7 +23,7 @@
 
 enum {
     WINNOW_TOKENS = 16,    // at most
-    WINNOW_PASSING = 516,  // tokens that are multiplied together, if there are more
+    WINNOW_TOGETHER = 516, // at most, of more tokens
     WINNOW_ROWS = 64,      // of weights that share what was prepared of the tokens
     WINNOW_BLOCKS = 6,     // whose sums are added up before those of the next ones, however many tokens there are
     WINNOW_MOST = 96,      // blocks of activations that are prepared at a time: most of a core's first cache
@@ -154,10 +154,10 @@ static void winnow_multiply_part(struct ggml_tensor * product, const void * quan
                                  int64_t end_row, int64_t first_token, int64_t end_token) {
     const struct ggml_tensor * weights = product->src[0];
     const char * rows = (const char *) weights->data + first_row * weights->nb[1];
-    const block_q8_K * columns[WINNOW_PASSING];
-    float * out[WINNOW_PASSING];
-    for (int64_t first = first_token; first < end_token; first += WINNOW_PASSING) {
-        const int tokens = (int) (end_token - first < WINNOW_PASSING ? end_token - first : WINNOW_PASSING);
+    const block_q8_K * columns[WINNOW_TOGETHER];
+    float * out[WINNOW_TOGETHER];
+    for (int64_t first = first_token; first < end_token; first += WINNOW_TOGETHER) {
+        const int tokens = (int) (end_token - first < WINNOW_TOGETHER ? end_token - first : WINNOW_TOGETHER);
         for (int token = 0; token < tokens; token++) {
             columns[token] = (const block_q8_K *) quantised + (first + token) * (weights->ne[0] / QK_K);
             out[token] = (float *) ((char *) product->data + (first + token) * product->nb[1]) + first_row;

@@ -12,7 +12,7 @@
 enum {
     WINNOW_WIDE = 16,      // rows of weights in a vector
     WINNOW_SIDES = 2,      // vectors that are multiplied with the same activations,
-    WINNOW_TILE = 6,       // of so many tokens: 24 sums stay in registers. Divides WINNOW_PASSING
+    WINNOW_TILE = 6,       // of so many tokens: 24 sums stay in registers. WINNOW_TOGETHER is a multiple of it
 };
 
 // One block of 256 weights of 16 rows: lane i of all vectors is about the i-th row.
@@ -179,14 +179,14 @@ WINNOW_INLINE void winnow_add_tile(const struct winnow_columns * sides, int part
     }
 }
 
-// For at most WINNOW_PASSING tokens.
+// For at most WINNOW_TOGETHER tokens.
 winnow_product_of_rows winnow_multiply_many;
 void winnow_multiply_many(enum ggml_type type, int n, const char * weights, size_t stride, int rows,
                           const block_q8_K * const * columns, int tokens, float * const * out) {
     const bool four_bits = type == GGML_TYPE_Q4_K;
     const size_t bytes = four_bits ? sizeof(block_q4_K) : sizeof(block_q6_K);
     struct winnow_columns sides[WINNOW_SIDES] __attribute__((aligned(64)));
-    float sums[WINNOW_PASSING][WINNOW_SIDES * WINNOW_WIDE] __attribute__((aligned(64)));
+    float sums[WINNOW_TOGETHER][WINNOW_SIDES * WINNOW_WIDE] __attribute__((aligned(64)));
     for (int row = 0; row < rows; row += WINNOW_SIDES * WINNOW_WIDE) {
         memset(sums, 0, sizeof(sums));
         for (int at = 0; at < n / QK_K; at++) {
@@ -222,10 +222,10 @@ void winnow_multiply_many(enum ggml_type type, int n, const char * weights, size
 // Quantise `n` activations, as ggml's quantize_row_q8_K does.
 static void winnow_quantise(const float * from, void * to, int64_t n) {
     for (block_q8_K * block = (block_q8_K *) to; n > 0; block++, from += QK_K, n -= QK_K) {
-        __m512 least = _mm512_loadu_ps(from), most = least;
-        for (int at = 16; at < QK_K; at += 16) {
-            least = _mm512_min_ps(least, _mm512_loadu_ps(from + at));
-            most = _mm512_max_ps(most, _mm512_loadu_ps(from + at));
+        __m512 least = _mm512_setzero_ps(), most = least;
+        for (int at = 0; at < QK_K; at += 16) {  // in this order NaN is passed over
+            least = _mm512_min_ps(_mm512_loadu_ps(from + at), least);
+            most = _mm512_max_ps(_mm512_loadu_ps(from + at), most);
         }
         const float low = _mm512_reduce_min_ps(least), high = _mm512_reduce_max_ps(most);
         const float furthest = -low > high ? low : high;
