@@ -118,10 +118,10 @@ def folders_in(folders: Iterable[Folder], top: Path) -> tuple[Folder, ...]:
 
 
 def _is_anothers(file: ChangedFile, folder: Folder, roots: Collection[Path]) -> bool:
-    """True if the innermost of the workspace's folders that hold a file of the folder's repository is another one."""
+    """True if the innermost of the workspace's folders in the folder's repository that hold a file is another one."""
     root = folder.root.resolve()
     place = Path(os.path.normpath(root / (folder.relative(file.path) or "")))
-    holding = [one for one in roots if place.is_relative_to(one)]
+    holding = [one for one in roots if place.is_relative_to(one) and top_above(one) == top_above(root)]
     return max(holding, key=lambda one: len(one.parts), default=root) != root
 
 

@@ -218,6 +218,10 @@ def test_a_submodule_that_is_a_folder_of_the_workspace_is_read_once(top: Path, r
     sources, workspace = git.sources_of(top, top / "sub"), read(top, top / "sub")
     found = read_changes(sources, workspace, "", Cancellation())
     assert [(file.path, file.removed) for file in found.files] == [("sub/a.py", True)]
+    git.commit(top / "sub", "within")
+    git.git(top, "add", "sub")
+    (staged,) = read_changes(sources, workspace, "staged", Cancellation()).files
+    assert (staged.path, staged.unread) == ("repository/sub", "submodule")
 
 
 def test_a_link_in_place_of_a_submodule_is_not_followed(top: Path, changes: Of, tmp_path: Path) -> None:
