@@ -86,9 +86,9 @@ def _adds(file: IndexedFile, unit: Unit) -> bool:
 
 
 def _sources(units: Sequence[int], workspace: Workspace, near: IndexedFile) -> list[int]:
-    """The units outside of copies that a build wrote; all for code of such a copy."""
+    """The units outside of copies that a build wrote; all if there are none, or for code of such a copy."""
     copies = workspace.are_copies & ~workspace.are_copies[workspace.file_number(near.path)]
-    return [unit for unit, copied in zip(units, copies[workspace.files_of(units)], strict=True) if not copied]
+    return [n for n, copied in zip(units, copies[workspace.files_of(units)], strict=True) if not copied] or list(units)
 
 
 def _may_be_meant(name: str, file: IndexedFile, workspace: Workspace, at: range, number: int) -> bool:

@@ -156,10 +156,10 @@ def wants_tests(text: str, workspace: Workspace) -> bool:
 
 
 def outside_tests(units: Sequence[int], workspace: Workspace) -> list[int]:
-    """The units that are not of tests, nor of copies that a build wrote, in order."""
+    """The units that are not of tests, in order; those of copies that a build wrote only if there are no others."""
     found = np.array(units, np.int64)
-    aside = workspace.file_table.are_tests | workspace.are_copies
-    return list[int](found[~aside[workspace.files_of(found)]].tolist())
+    ranks = (2 * workspace.file_table.are_tests + workspace.are_copies)[workspace.files_of(found)]
+    return list[int](found[ranks == ranks.min(initial=1)].tolist())
 
 
 def _codes(units: Sequence[int], workspace: Workspace) -> Iterator[tuple[int, str]]:

@@ -11,6 +11,7 @@ from git_repositories import write
 
 from winnow_engine.assistant import Assistant
 from winnow_engine.core import Budget, Folder
+from winnow_engine.index.relations import relations
 from winnow_engine.index.workspace import Sources, Workspace
 from winnow_engine.prompting.places import with_places
 from winnow_engine.question import Cursor, Question
@@ -159,6 +160,14 @@ def test_sources_come_before_what_a_build_wrote_and_stubs(tmp_path: Path, copy: 
     for text, aside in ("How is it taken?", {copy, "tests/a.py"}), ("Which tests cover it?", {copy}):
         found = unit_features(without_drafter(workspace, Question(text)))["tests"]
         assert {workspace.units[unit][0].path for unit in np.flatnonzero(found)} == aside
+
+
+def test_what_only_a_stub_defines_is_defined_there(tmp_path: Path) -> None:
+    stub = "class Widget:\n    def close(self) -> None: ...\n"
+    users = "from a import Widget\n\n\nclass Panel:\n    widget: Widget\n\n    def close(self) -> None:\n        pass\n"
+    workspace = written({"a.pyi": stub, "b.py": users}, tmp_path)
+    assert {workspace.units[unit][0].path for unit in defining(Question("Widget"), workspace)} == {"a.pyi"}
+    assert "Widget" in [one.name for one in relations(workspace, Cursor("b.py", 5, 5)).uses]
 
 
 def test_every_name_of_a_stub_tells_if_it_is_a_copy(tmp_path: Path) -> None:
