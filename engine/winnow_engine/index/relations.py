@@ -1,8 +1,8 @@
 """Relations of a piece of code: its uses and its users, by names of the symbol table.
 
 A name is no proof of a meaning. So names that few units define come first, names that many define are left out, and a
-method of another file counts only where its name follows a dot or the like. Plain words seldom lead to another
-language, and never from other code to tests.
+method of another file counts only where its name follows a dot or the like, except where a language lets subclasses
+call it without. Plain words seldom lead to another language, and never from other code to tests.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ _FAMILIES = {"cpp": "c", "kotlin": "java", "ocaml_interface": "ocaml", "scala": 
     ("component", "css", "html", "scss", "tsx", "typescript"), "javascript"
 )
 _FOR_OTHERS = ("proto", "sql")  # languages of what others use
+_UNDOTTED = ("c", "csharp", "dart", "java", "ruby", "swift")  # families: a class calls inherited methods by name alone
 _OPEN_TYPES = ("rust", "swift")  # languages with blocks that add to a type, perhaps one that is defined elsewhere
 _ADDS = re.compile(rb"(?m)^[ \t]*(?:(?:fileprivate|internal|open|private|public|unsafe)[ \t]+)*(?:impl|extension)\b")
 _BLOCK = re.compile(rb"(?ms)^[ \t]*/\*.{0,9999}?\*/")  # a comment whose lines may begin like code
@@ -101,14 +102,13 @@ def _may_be_meant(name: str, file: IndexedFile, workspace: Workspace, at: range,
 def _may_mean(name: str, user: tuple[IndexedFile, Unit], defined: Sequence[Unit], file: IndexedFile) -> bool:
     """True if a unit may use a name that these units of a file define.
 
-    Elsewhere a plain word needs a dot to be a method, but in the same class.
+    Outside the file a plain word needs a dot to be a method, except in the same class or an `_UNDOTTED` language.
     """
     if _by_chance(name, [user], file):
         return False
     methods = all(unit.kind is UnitKind.METHOD for unit in defined) and name.islower() and name.isalpha()
-    owner = user[1].name.rpartition(".")[0]
-    same = user[0] is file or owner in {unit.name.rpartition(".")[0] for unit in defined}
-    return not methods or same or _is_member(name, [user])
+    same = user[0] is file or user[1].name.rpartition(".")[0] in {unit.name.rpartition(".")[0] for unit in defined}
+    return not methods or same or _family(user[0]) in _UNDOTTED or _is_member(name, [user])
 
 
 def _by_chance(name: str, users: Sequence[tuple[IndexedFile, Unit]], definer: IndexedFile) -> bool:

@@ -95,6 +95,25 @@ def test_a_plain_word_elsewhere_uses_a_method_after_a_dot_or_in_the_same_class(
     assert [one.unit.name for one in used_by] == ["dotted", "Tap.again"]
 
 
+@pytest.mark.parametrize(
+    ("suffix", "base", "derived"),
+    [
+        ("java", "class A {\n  void run() {}\n}\n", "class B extends A {\n  void go() {\n    run();\n  }\n}\n"),
+        ("kt", "open class A {\n  fun run() {}\n}\n", "class B : A() {\n  fun go() {\n    run()\n  }\n}\n"),
+        ("cs", "class A {\n  void run() {}\n}\n", "class B : A {\n  void go() {\n    run();\n  }\n}\n"),
+        ("cpp", "class A {\n  void run() {}\n};\n", "class B : A {\n  void go() {\n    run();\n  }\n};\n"),
+        ("rb", "class A\n  def run\n    1\n  end\nend\n", "class B < A\n  def go\n    run\n  end\nend\n"),
+        ("swift", "class A {\n  func run() {}\n}\n", "class B: A {\n  func go() {\n    run()\n  }\n}\n"),
+        ("dart", "class A {\n  void run() {}\n}\n", "class B extends A {\n  void go() {\n    run();\n  }\n}\n"),
+    ],
+)
+def test_a_class_calls_an_inherited_method_without_a_dot(
+    tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace], suffix: str, base: str, derived: str
+) -> None:
+    workspace = workspace_of({f"a.{suffix}": base, f"b.{suffix}": derived}, tmp_path)
+    assert [one.line for one in relations(workspace, Cursor(f"a.{suffix}", 2, 2)).used_by] == [3]
+
+
 def test_a_type_of_rust_is_defined_once_and_none_by_blocks_that_add_to_it(
     tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace]
 ) -> None:
