@@ -8,7 +8,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from winnow_engine.core import Citation, Kept, Span, Unit, counted
+from winnow_engine.core import Citation, Kept, Span, Unit, UnitKind, counted
 from winnow_engine.index.contents import ListedFolder, contents, named_units
 from winnow_engine.index.indexed_file import IndexedFile
 from winnow_engine.index.relations import Relation, relations
@@ -55,12 +55,14 @@ def found_lines(workspace: Workspace, found: MatchingLines, asked: Arguments, co
 def _lines(workspace: Workspace, unit: int, lines: Sequence[int]) -> CodeSpan:
     file, found = workspace.units[unit]
     texts = (f"{line}: {_shortened(file.text_of_lines(line, line).strip())}" for line in lines)
-    return CodeSpan(**_place(file.path, found), name=_plain(found.name), kind=found.kind.value, text="\n".join(texts))
+    return CodeSpan(**_place(file.path, found), name=_name(found), kind=found.kind.value, text="\n".join(texts))
 
 
-def _plain(name: str) -> str:
+def _name(one: Span | Unit) -> str:
     """A name, of a heading with links without their targets: `[1.2](https://…) (May)` is `1.2 (May)`."""
-    return _LINK.sub(r"\1", name)
+    if one.kind is not UnitKind.SECTION:
+        return one.name
+    return _LINK.sub(r"\1", _LINK.sub(r"\1", one.name)).strip() or one.name  # twice, for images in links
 
 
 def _shortened(text: str) -> str:
@@ -71,7 +73,7 @@ def _code(workspace: Workspace, span: Span) -> CodeSpan:
     file, unit = workspace.units[workspace.unit_at(span.path, span.start_line)]
     code = CodeSpan(
         **_place(span.path, span),
-        name=_plain(span.name),
+        name=_name(span),
         kind=span.kind.value,
         score=round(span.score, 1) + 0.0,  # no -0.0
         text=file.text_of_lines(span.start_line, span.end_line),
@@ -96,7 +98,7 @@ def explained(workspace: Workspace, cursor: Cursor, asked: Arguments, count: Cal
     def made(some: Sequence[tuple[str, Relation]]) -> Explained:
         return Explained(
             **_place(cursor.path, cursor),
-            inside=[unit.name or unit.kind.value for unit in found.units],
+            inside=[_name(unit) or unit.kind.value for unit in found.units],
             uses=[_related(one) for side, one in some if side == "uses"],
             used_by=[_related(one) for side, one in some if side == "used_by"],
             left_out=len(items) - len(some),
@@ -107,7 +109,7 @@ def explained(workspace: Workspace, cursor: Cursor, asked: Arguments, count: Cal
 
 
 def _related(one: Relation) -> Related:
-    return Related(name=one.name, path=one.file.path, line=one.line, inside=one.unit.name, text=_shortened(one.text))
+    return Related(name=one.name, path=one.file.path, line=one.line, inside=_name(one.unit), text=_shortened(one.text))
 
 
 def outlined(workspace: Workspace, path: str, asked: Arguments, count: Callable[[str], int]) -> Outlined:
@@ -124,16 +126,14 @@ def _entries(found: Sequence[ListedFolder | IndexedFile], path: str) -> list[Out
     match found:
         case [IndexedFile(path=name) as file] if name == path.removeprefix("./"):
             named = named_units(file)
-            return [OutlineEntry(**_place(name, one), kind=one.kind.value, name=_plain(one.name)) for one in named]
+            return [OutlineEntry(**_place(name, one), kind=one.kind.value, name=_name(one)) for one in named]
     return list(map(_entry, found))
 
 
 def _entry(one: ListedFolder | IndexedFile) -> OutlineEntry:
     if isinstance(one, ListedFolder):
         return OutlineEntry(path=f"{one.path}/", kind="folder", files=one.files)
-    names = [
-        *dict.fromkeys(_plain(definition.name) for definition in named_units(one))
-    ]  # a long section is several units
+    names = list(dict.fromkeys(map(_name, named_units(one))))  # a long section is several units
     some, count = names[:_NAMES_A_FILE], len(names)
     return OutlineEntry(path=one.path, kind="file", lines=one.line_count, defines=some, names=count)
 

@@ -9,9 +9,10 @@ from winnow_engine.core import Cancellation, Folder, Span, UnitKind
 from winnow_engine.errors import BudgetError, PositionError
 from winnow_engine.index.scope import matching_lines
 from winnow_engine.index.workspace import Sources, Workspace
+from winnow_engine.question import Cursor
 from winnow_engine.selection.ranking import Selection, SelectionStats
 from winnow_lsp.mcp.arguments import Arguments
-from winnow_lsp.mcp.presentation import found_code, found_lines, outlined
+from winnow_lsp.mcp.presentation import explained, found_code, found_lines, outlined
 from winnow_lsp.mcp.repository import _paths, known_paths, lines_of_file, meant
 from winnow_lsp.mcp.results import OutlineEntry
 
@@ -75,6 +76,23 @@ def test_headings_have_no_targets_of_links(
     assert lines[""] == "NEWS.md 7 lines: 1.2 (May), Calls `f[1](x)`, [new]"
     assert "section 1.2 (May)" in lines["NEWS.md"]
     assert found.startswith("NEWS.md:1-4 section 1.2 (May)")
+    assert explained(workspace, Cursor("NEWS.md", 1, 1), asked, len).inside == ["1.2 (May)"]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "name"),
+    [
+        ("a.md", "# ![](logo.svg)\n\nMuch.\n", "![](logo.svg)"),
+        ("a.md", "# [](#setup) Setup\n\nMuch.\n", "Setup"),
+        ("a.md", "# [![CI](ci.svg)](https://example.org)\n\nMuch.\n", "CI"),
+        ("a.kt", "fun `[a](b)`() {\n    run()\n}\n", "`[a](b)`"),
+    ],
+)
+def test_names_that_links_are_in(
+    path: str, text: str, name: str, tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace]
+) -> None:
+    [file] = outlined(workspace_of({path: text}, tmp_path), "", Arguments(budget=100), lambda text: 1).entries
+    assert file.defines == [name]
 
 
 def test_an_outline_says_a_path_once_and_how_many_names_it_leaves_out(
