@@ -203,6 +203,8 @@ class Store:
         """Raise WorkspaceError if nothing can be written, but new records must be saved (`must_save`)."""
         if self._must_save:
             self._do(lambda ask: ask.execute("PRAGMA user_version = 0"))
+            if self._file is None:
+                raise _refused(self._path, OSError(errno.ENOSPC, "no space left on the disk"))
 
     def save_rest(self) -> None:
         """Store the records that stayed in memory. WorkspaceError if they still cannot be written."""

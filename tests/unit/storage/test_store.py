@@ -292,11 +292,13 @@ def test_where_there_can_be_no_cache_there_is_memory(
     def full(_: Path) -> None:
         raise OSError(code, os.strerror(code))
 
-    with monkeypatch.context() as patch, closing(Store(path)) as store:
+    with monkeypatch.context() as patch, closing(Store(path, must_save=True)) as store:
         patch.setattr(stores, "make_folder", full)
         shutil.rmtree(path.parent)
         store.put("names", "one", {"array": np.arange(9_000)})
         assert why in store.problems[0]
+        with pytest.raises(WorkspaceError, match=r"free some room|make it writable"):
+            store.check_writable()
         assert set(store.get("names", ["one"])) == {"one"}
         patch.undo()
         store.save_rest()
