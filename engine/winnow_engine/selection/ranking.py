@@ -18,6 +18,7 @@ from winnow_engine.selection.auto_budget import LEAST_TOKENS, MOST_TOKENS, UNSUR
 from winnow_engine.selection.budget import Focus, KeptUnit, choose, worth
 from winnow_engine.selection.definitions import asks_further
 from winnow_engine.selection.fusion import FusedScores
+from winnow_engine.selection.literals import wants_tests
 from winnow_engine.selection.order import DEFINITION, by_files, with_rules
 from winnow_engine.selection.overview import asks_for_tests, fitting, overview_units
 from winnow_engine.selection.shown_change import budget_for, longest_fitting, spans_shown, units_shown
@@ -25,7 +26,7 @@ from winnow_engine.selection.subquestions import subquestions_of
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 
 _ANSWERED = 2.5  # log-odds that anything answers, from which a cursor may go: "Why does it return nil?" has less
-_WORDS_OF_NAME = 3  # "Session.send", "the Session class"
+_WORDS_OF_NAME = 3  # "Session.send", "the Session class"; a sentence of Chinese or Japanese is one word
 _FIRST = np.float32(1000.0)  # log-odds by which the definition that is asked for is worth more than all other units
 
 
@@ -139,8 +140,9 @@ class Ranked:
     def _enough(self) -> int:
         """What is `enough` for an agent: of a name alone, its definitions."""
         scores, tokens = self.scores, self.unit_tokens[self.scores.units]
-        defining = scores.contributions.get(DEFINITION)
-        if defining is not None and len(self.question.text.split()) <= _WORDS_OF_NAME:
+        text, defining = self.question.text, scores.contributions.get(DEFINITION)
+        alone = text.isascii() and len(text.split()) <= _WORDS_OF_NAME and not asks_further(text)
+        if defining is not None and alone and not wants_tests(text, self.workspace):
             return max(LEAST_TOKENS, int(tokens[defining > 0].sum()))
         return enough(scores.total[scores.units], tokens, scores.weights)
 

@@ -454,7 +454,10 @@ def test_a_long_definition_leaves_room_for_what_else_is_asked(workspace: Workspa
 
 @pytest.mark.parametrize(
     ("text", "less"),
-    [("pour_tea", True), ("fill_3", True), ("Where is the next step taken?", False), ("What is this?", False)],
+    [
+        *(("pour_tea", True), ("fill_3", True), ("Where is the next step taken?", False), ("What is this?", False)),
+        *(("fill_3 tests", False), ("fill_3? fill_4?", False), ("`fill_3` 是如何配置的", False)),
+    ],
 )
 def test_an_agent_does_not_pay_for_what_is_next_to_never_the_answer(
     tmp_path: Path, store: Store, text: str, less: bool
