@@ -54,7 +54,10 @@ _BESIDE_KIND = re.compile(
     rf"(?ai)({_KIND}(?:({_CALLED})|\s*))?(?<![\w`.$-])([a-z_]\w*(?:(?:\.|::|#|->)\w+)*)(?![\w`(-])"
     rf"(?(1)|(?=\s*(?:(という(?:名前?の)?)|的)?\s*{_KIND}))"
 )
-_WORDS_OF_CLASS = re.compile(r"(?i)(?<![\w`.$-])(?:[a-z]\w*[ -]){0,3}[a-z]\w*(?=\s(?:class|enum|struct|trait)\b)")
+_WORDS_OF_CLASS = re.compile(
+    r"(?i)(?<![\w`.$-])(?:[a-z]\w*[ -]){0,3}(?!(?:an?|any|each|every|in|its|no|of|one|some|th(?:at|e|is)|which)\s)"
+    r"[a-z]\w*(?=\s(?:class|enum|struct|trait)\b)"
+)
 _CALLED_SO = re.compile(rf"(?i)(?<!which )(?<!what ){_KIND}{_CALLED}`")
 _IN_CODE_FORM = re.compile(
     rf"`\W*({_NAME})(?:\([^`]*)?\W*`|\b({_NAME})(?:\(\)|(?=\())"

@@ -216,10 +216,12 @@ def test_a_member_is_declared_by_its_class(tmp_path: Path, text: str, places: st
         ("How does the pool list class work?", ["PoolList"]),
         ("the pool function", ["pool"]),
         ("Who fills the pool class?", []),
+        ("What is in class Pool?", ["Pool"]),
+        ("How does a class work?", []),
     ],
 )
 def test_words_before_class_may_be_its_name(tmp_path: Path, text: str, names: list[str]) -> None:
-    names_of = "class Pool", "class PoolList", "def pool()", "def pool_list()"
+    names_of = "class Pool", "class PoolList", "def pool()", "def pool_list()", "class A", "class In"
     workspace = written({"a.py": "\n\n".join(f"{one}:\n    pass\n" for one in names_of)}, tmp_path)
     assert [workspace.units[unit][1].name for unit in defining(Question(text), workspace)] == names
 
