@@ -80,10 +80,10 @@ class Folder:
 class Budget:
     """The tokens of the workspace that the target may see: a number, a share, or as many as the answer needs.
 
-    With neither `keep_tokens` nor `keep_ratio` the scores decide (`selection/auto_budget.py`); `keep_ratio`, when
-    given, wins. It is at most `most_tokens` in any case. `patience_s` bounds the seconds for which a target may read
-    what the scores decide on. Where the index is far from complete, the best `first_look_tokens` or so, or a larger
-    budget, are encoded for the answer (`selection/first_look.py`); 0 completes it first.
+    With neither `keep_tokens` nor `keep_ratio` the scores decide (`selection/auto_budget.py`); of both, `keep_ratio`
+    wins. `most_tokens` bounds any budget and is for agents: where the scores decide, theirs ends at 99% of the chance.
+    `patience_s` bounds the seconds that a target may then read. Where the index is far from complete, the best
+    `first_look_tokens` or so, or a larger budget, are encoded (`selection/first_look.py`); 0 completes it first.
     """
 
     keep_tokens: int | None = None

@@ -22,7 +22,7 @@ _DIRECTORIES = _words(
     dist-newstyle elm-stuff deriveddata .zig-cache .serverless .aws-sam cdk.out .aws .ssh .gnupg"""
 )
 ABOVE = re.compile(r"^(?:\.{0,2}/)+")  # what a path may begin with: `/`, `./`, `../`
-BUILT = re.compile(  # a path where builds write, of what they join, or of a stub; sources may lie there, too
+BUILT = re.compile(  # paths of build output, amalgamations and stubs; sources may lie there, too
     r"(?i)(?:^|/)(?:dist|docs?/(?:.+/)?(?:_static|assets|js|scripts)|(?:lib[._-])?(?:cjs|commonjs|esm|umd)"
     r"|single[_-]?(?:header|include)s?)/|amalgamat|\.pyi$"
 )
