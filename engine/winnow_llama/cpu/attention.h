@@ -22,8 +22,8 @@ constexpr int LANES = WINNOW_LANES;
 constexpr int QUERIES = LANES;       // in a tile
 constexpr int KEYS = 32;             // that are taken at a time
 constexpr int LEAST_KEYS = 256;      // for a thread, where there are fewer tiles than threads
-constexpr int TILES = 8;             // of one head, at most, that a thread has attend to
-constexpr int WINDOW = 512;          // keys in turns, which stay in its cache
+constexpr int TILES = 8;             // at most, of one head, that a thread has attend in turns
+constexpr int WINDOW = 512;          // to so many keys, which stay in its cache
 constexpr int WIDE = LANES / 4;      // vectors of columns, for four queries at a time: what fits a core's registers
 
 // Keys or values of one head: rows of half precision, `stride` bytes apart.
@@ -227,11 +227,11 @@ struct Attention {
         const int64_t each = heads * tiles / (4 * params->nth), together = each < 1 ? 1 : each < TILES ? each : TILES;
         const int64_t groups = (tiles + together - 1) / together;
         for (int64_t job = params->ith; job < heads * groups; job += params->nth) {
-            const int64_t head = job / groups, from = job % groups * together;
-            const int64_t count = tiles - from < together ? tiles - from : together;
+            // Every `groups`-th tile: later tokens see more keys.
+            const int64_t head = job / groups, from = job % groups, count = (tiles - from + groups - 1) / groups;
             Tile<COLUMNS> some[TILES];
             for (int64_t at = 0; at < count; at++) {
-                some[at] = begun(head * tiles + from + at);
+                some[at] = begun(head * tiles + from + at * groups);
             }
             for (int64_t first = 0; first < keys; first += WINDOW) {
                 for (int64_t at = 0; at < count; at++) {
@@ -239,7 +239,7 @@ struct Attention {
                 }
             }
             for (int64_t at = 0; at < count; at++) {
-                finish(head * tiles + from + at, some[at]);
+                finish(head * tiles + from + at * groups, some[at]);
             }
         }
     }
