@@ -102,13 +102,14 @@ def _may_be_meant(name: str, file: IndexedFile, workspace: Workspace, at: range,
 def _may_mean(name: str, user: tuple[IndexedFile, Unit], defined: Sequence[Unit], file: IndexedFile) -> bool:
     """True if a unit may use a name that these units of a file define.
 
-    Outside the file a plain word needs a dot to be a method, except in the same class or an `_UNDOTTED` language.
+    Outside the file a plain word needs a dot to be a method, except in the same class, or called in an `_UNDOTTED`
+    language.
     """
     if _by_chance(name, [user], file):
         return False
     methods = all(unit.kind is UnitKind.METHOD for unit in defined) and name.islower() and name.isalpha()
     same = user[0] is file or user[1].name.rpartition(".")[0] in {unit.name.rpartition(".")[0] for unit in defined}
-    return not methods or same or _family(user[0]) in _UNDOTTED or _is_member(name, [user])
+    return not methods or same or _is_member(name, [user]) or _is_called(name, *user)
 
 
 def _by_chance(name: str, users: Sequence[tuple[IndexedFile, Unit]], definer: IndexedFile) -> bool:
@@ -121,6 +122,13 @@ def _by_chance(name: str, users: Sequence[tuple[IndexedFile, Unit]], definer: In
     user, family = users[0][0], _family(definer)
     meant = family in (None, _family(user), *_FOR_OTHERS) or (family == "c" and _is_member(name, users))
     return not meant or is_test(definer.path) > is_test(user.path)
+
+
+def _is_called(name: str, file: IndexedFile, unit: Unit) -> bool:
+    """True if the name, without a dot, may be a method's of the unit's own class; Ruby needs no brackets to call it."""
+    family = _family(file)
+    called = re.compile(rb"(?<!\w)%b%b" % (re.escape(name.encode()), rb"(?!\w)" if family == "ruby" else rb"\s*\("))
+    return family in _UNDOTTED and called.search(file.data, unit.start_byte, unit.end_byte) is not None
 
 
 def _is_member(name: str, users: Iterable[tuple[IndexedFile, Unit]]) -> bool:

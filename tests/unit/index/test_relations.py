@@ -110,8 +110,10 @@ def test_a_plain_word_elsewhere_uses_a_method_after_a_dot_or_in_the_same_class(
 def test_a_class_calls_an_inherited_method_without_a_dot(
     tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace], suffix: str, base: str, derived: str
 ) -> None:
-    workspace = workspace_of({f"a.{suffix}": base, f"b.{suffix}": derived}, tmp_path)
-    assert [one.line for one in relations(workspace, Cursor(f"a.{suffix}", 2, 2)).used_by] == [3]
+    variable = {f"c.{suffix}": derived.replace("run()", "run = 1")} if "run()" in derived else {}
+    workspace = workspace_of({f"a.{suffix}": base, f"b.{suffix}": derived, **variable}, tmp_path)
+    used_by = relations(workspace, Cursor(f"a.{suffix}", 2, 2)).used_by
+    assert [(one.file.path, one.line) for one in used_by] == [(f"b.{suffix}", 3)]
 
 
 def test_a_type_of_rust_is_defined_once_and_none_by_blocks_that_add_to_it(
