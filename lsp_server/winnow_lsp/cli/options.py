@@ -19,6 +19,7 @@ from winnow_engine.config import FileRules
 from winnow_engine.core import Folder
 from winnow_engine.errors import PositionError, WorkspaceError
 from winnow_engine.git.repository import top_above
+from winnow_engine.index.words import UNSPACED
 from winnow_engine.platform import is_file, user
 from winnow_engine.question import Cursor, Question, about_changes, without_mention
 from winnow_engine.targets.remote.address import is_url
@@ -33,8 +34,9 @@ _MOST_INPUT = 1_000_000  # bytes, several times what a target's context holds
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()]\w)")  # of colours, links, fonts
 _AT = re.compile(r"(?P<file>.+?)(?::|#L)(?P<start>\d+)(?::\d+)?(?:-L?(?P<end>\d+)(?::\d+)?)?:?")
 """As compilers and links write places. A column says nothing more: units are lines."""
-_FILE = r"(?<![\w./\\@%+~$-])[\w.@+-](?:[\w.@+/\\\[\]-]|(?<=/)\(|\)(?=/)){0,100}?\.\w+"
-_NAMED = re.compile(rf"{_FILE}(?=\.?(?![\w./\\-]))")
+_FILE = r"(?<![\w./\\@%+~$-])[\w.@+-](?:[\w.@+/\\\[\]-]|(?<=/)\(|\)(?=/)){0,100}?\.[A-Za-z0-9_]+"
+_NAMED = re.compile(rf"""(?<![(=]["'])(?:{_FILE})(?=\.?(?![^\W{UNSPACED}]|[./\\-]))""")
+"""A path, but for what code has in quotes: `open("settings.json")`."""
 _WITH_LINE = re.compile(rf"{_FILE}(?=:\[?L?\d|\s?\(\d|#L\d|\W{{1,3}}(?:on )?line \d|\s\d+:\d)")
 """A path before its line. Piped code names files without one, as in an import, relative to others."""
 workspace_option = click.option(

@@ -68,6 +68,8 @@ def test_piped_text_belongs_to_the_question(
         ),
         ("What is src/index.ts, or src/index.tsx?", "", "What is {}, or src/index.tsx?"),
         ("What is in src/index.ts.", "", "What is in {}."),
+        ("src/index.tsはどこ?", "", "{}はどこ?"),
+        ('What is open("src/index.ts")?', "", 'What is open("src/index.ts")?'),
     ],
 )
 def test_a_path_from_the_working_directory_is_one_in_its_package(
