@@ -52,7 +52,7 @@ def test_an_answer_is_json_of_its_schema_streamed_or_not(url: str, name: str) ->
         chunks = list(client.chat.completions.create(**asked, **format_of(schema), **temperature, stream=True))
     streamed = "".join(chunk.choices[0].delta.content or "" for chunk in chunks), chunks[-1].choices[0].finish_reason
     for text, finish in ((choice["message"]["content"], choice["finish_reason"]), streamed):
-        assert finish == "stop" or name == "any object"
+        assert finish == "stop" or name in ("any object", "no type")  # which bound no length
         if finish == "stop":
             jsonschema.validate(json.loads(text), schema)
 
