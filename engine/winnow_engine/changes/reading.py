@@ -90,7 +90,7 @@ def read_changes(sources: Sources, workspace: Workspace, asked: str, cancellatio
     """
     files, titles = list[ChangedFile](), dict[str, None]()
     failures: list[NotARepositoryError | RevisionError] = []
-    roots = {folder.root.resolve() for folder in sources.folders}
+    roots = {(root := folder.root.resolve()): top_above(root) for folder in sources.folders}
     for folder in sorted(sources.folders, key=lambda folder: folder.name):
         try:
             repository = open_repository(folder.root, cancellation)
@@ -99,8 +99,10 @@ def read_changes(sources: Sources, workspace: Workspace, asked: str, cancellatio
             failures.append(error)
             continue
         titles[revisions.title] = None
+        root = folder.root.resolve()
+        beside = [one for one, top in roots.items() if top == roots[root]]
         found = _files(repository, folder, revisions, workspace, roots)
-        files += [file for file in found if not _is_anothers(file, folder, roots)]
+        files += [file for file in found if not _is_anothers(file, folder, root, beside)]
     if not titles:
         raise failures[0]
     return Changes("; ".join(titles), tuple(sorted(files, key=lambda file: file.path)))
@@ -117,12 +119,10 @@ def folders_in(folders: Iterable[Folder], top: Path) -> tuple[Folder, ...]:
     raise PositionError(f"the repository {top} is outside the workspace: open its folder first")
 
 
-def _is_anothers(file: ChangedFile, folder: Folder, roots: Collection[Path]) -> bool:
-    """True if the innermost of the workspace's folders in the folder's repository that hold a file is another one."""
-    root = folder.root.resolve()
+def _is_anothers(file: ChangedFile, folder: Folder, root: Path, beside: Collection[Path]) -> bool:
+    """True if of the folders of its repository, at `beside`, the innermost that holds a file is not this, at `root`."""
     place = Path(os.path.normpath(root / (folder.relative(file.path) or "")))
-    holding = [one for one in roots if place.is_relative_to(one) and top_above(one) == top_above(root)]
-    return max(holding, key=lambda one: len(one.parts), default=root) != root
+    return max(filter(place.is_relative_to, beside), key=lambda one: len(one.parts), default=root) != root
 
 
 def _files(
