@@ -19,6 +19,16 @@ struct winnow_activations {
     } sums;
 };
 
+// The scales and mins of a block's eight parts, a byte each.
+WINNOW_INLINE void winnow_small_q4_K(const block_q4_K * packed, uint32_t * scales, uint32_t * mins) {
+    uint32_t bits[3];
+    memcpy(bits, packed->scales, sizeof(bits));
+    scales[0] = bits[0] & 0x3f3f3f3f;
+    mins[0] = bits[1] & 0x3f3f3f3f;
+    scales[1] = (bits[2] & 0x0f0f0f0f) | (bits[0] >> 2 & 0x30303030);
+    mins[1] = (bits[2] >> 4 & 0x0f0f0f0f) | (bits[1] >> 2 & 0x30303030);
+}
+
 WINNOW_INLINE struct winnow_weights winnow_unpack_q4_K(const block_q4_K * packed) {
     struct winnow_weights block;
     const __m512i nibble = _mm512_set1_epi8(0x0F);
@@ -31,11 +41,10 @@ WINNOW_INLINE struct winnow_weights winnow_unpack_q4_K(const block_q4_K * packed
         const __m512i found = _mm512_permutex2var_epi32(first, index, second);
         block.fours[four] = _mm512_and_si512(_mm512_srlv_epi32(found, shifts), nibble);
     }
-    uint32_t bits[3];
-    memcpy(bits, packed->scales, sizeof(bits));
-    const uint32_t low = bits[2] & 0x0f0f0f0f, high = bits[2] >> 4 & 0x0f0f0f0f;
-    const __m128i scales = _mm_setr_epi32(bits[0] & 0x3f3f3f3f, low | (bits[0] >> 2 & 0x30303030), 0, 0);
-    const __m128i mins = _mm_setr_epi32(bits[1] & 0x3f3f3f3f, high | (bits[1] >> 2 & 0x30303030), 0, 0);
+    uint32_t small_scales[2], small_mins[2];
+    winnow_small_q4_K(packed, small_scales, small_mins);
+    const __m128i scales = _mm_setr_epi32(small_scales[0], small_scales[1], 0, 0);
+    const __m128i mins = _mm_setr_epi32(small_mins[0], small_mins[1], 0, 0);
     const __m512i scale = _mm512_cvtepu8_epi32(_mm_unpacklo_epi8(scales, scales));
     const __m512i min = _mm512_cvtepu8_epi32(_mm_unpacklo_epi8(mins, mins));
     block.scales = _mm512_mul_ps(_mm512_cvtepi32_ps(scale), _mm512_set1_ps(_cvtsh_ss(packed->d)));

@@ -56,11 +56,8 @@ static void winnow_lay_out_q4_K(const char * rows, size_t stride, int last, stru
         winnow_fetch((const char *) (block + 1), sizeof(*block));
         packed[row] = _mm512_loadu_si512(block->qs);
         packed[16 + row] = _mm512_loadu_si512(block->qs + 64);
-        uint32_t bits[3];
-        memcpy(bits, block->scales, sizeof(bits));
-        const uint32_t low = bits[2] & 0x0f0f0f0f, high = bits[2] >> 4 & 0x0f0f0f0f;
-        const uint32_t scales[] = {bits[0] & 0x3f3f3f3f, low | (bits[0] >> 2 & 0x30303030)};
-        const uint32_t mins[] = {bits[1] & 0x3f3f3f3f, high | (bits[1] >> 2 & 0x30303030)};
+        uint32_t scales[2], mins[2];
+        winnow_small_q4_K(block, scales, mins);
         const float d = _cvtsh_ss(block->d);
         for (int part = 0; part < 8; part++) {
             to->scales[part][row] = d * ((const uint8_t *) scales)[part];
