@@ -1,4 +1,4 @@
-"""English for words of questions in German, Spanish, French, Russian, Chinese and Japanese: code is in English."""
+"""Words of questions that code may have; English for German, Spanish, French, Russian, Chinese and Japanese ones."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ _VOICED = ("\u3099", "\u309a")  # marks of the kana before them
 _SHORT = 3  # letters of a form that is a whole word
 _GREEK, _CJK = "\u0370", "\u2e80"  # where alphabets but the Latin one, and scripts without spaces, begin
 _ENGLISH = re.compile(r"\b(?:and|are|does|do|for|how|in|is|of|that|the|to|what|when|where|which|why)\b")
+_SMALL = re.compile(
+    r"(?i)(?<![\w`.$(-])(?:an?|and|are|as|at|be|been|by|can|could|did|do|does|for|from|had|has|have|how|i|if|in|into|is|its?|me"
+    r"|my|of|on|or|our|should|so|that|the|their|them|then|there|these|this|those|to|was|we|were|what|when|where|which|who|why"
+    r"|will|with|would|your?)(?![\w`.(-])"
+)
+_FEWEST = 4  # words of a question that is more than a name or two: "where clause" has no small words
 _SURE = r"aus|cuando|dans|des|donde|ein\w*|nach|nicht|quand|quel\w*|wann|warum|welche\w*|wenn|werden|wie|wird"
 _FOREIGN = re.compile(
     rf"\b(?:{_SURE}|al|au|auf|avec|bei|ce|cet(?:te)?|comment|como|con|cual\w*|das|de|dem|den|der|die|diese\w?|el|en|est"
@@ -21,6 +27,12 @@ _FOREIGN = re.compile(
     r"|sur|und|une?|vom|von|wer|wo|zu|zum|zur)\b"
 )
 _SURELY = re.compile(rf"\b(?:{_SURE}|beim?)\b(?![.(_])")  # no English, and no part of code
+
+
+def without_small_words(text: str) -> str:
+    """A question without words such as "how" and "does": as code rarely has them, they would count for much."""
+    rest = _SMALL.sub(" ", text) if len(text.split()) >= _FEWEST else text
+    return rest if rest.strip(" ?") else text
 
 
 @lru_cache(maxsize=16)  # a question is looked for among units, names and paths

@@ -5,7 +5,7 @@ import pytest
 
 from winnow_engine.index import english
 from winnow_engine.index.bm25 import LexicalIndex
-from winnow_engine.index.english import english_words
+from winnow_engine.index.english import english_words, without_small_words
 from winnow_engine.index.words import without_accents
 
 
@@ -62,3 +62,16 @@ def test_forms_are_written_as_questions_are_read() -> None:
         latin = [form for form in forms.split() if form < "\u0370"]
         assert [without_accents(form).casefold() for form in latin] == latin, word
         assert word not in latin
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("How does the retry of a failed request work?", "retry failed request work?"),
+        ("what calls `is` and self.is in is_open(for)", "calls `is` self.is is_open(for)"),  # code is left as it is
+        ("where clause", "where clause"),
+        ("What is this for?", "What is this for?"),
+    ],
+)
+def test_small_words_are_not_looked_for(question: str, expected: str) -> None:
+    assert without_small_words(question).split() == expected.split()
