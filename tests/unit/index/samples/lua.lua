@@ -25,4 +25,8 @@ Stack.peek = function(self)
   return self.items[#self.items]
 end
 
+Stack.show = util.later(function(self)
+  print(dump(self))
+end)
+
 return Stack

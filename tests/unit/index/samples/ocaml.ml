@@ -1,4 +1,5 @@
 open Printf
+module P = Stdlib.Printf
 
 exception Empty
 

@@ -1,3 +1,5 @@
+module P = Stdlib.Printf
+
 (** A stack. *)
 type 'a stack
 

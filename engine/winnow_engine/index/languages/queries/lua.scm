@@ -7,6 +7,12 @@
 (chunk (variable_declaration (assignment_statement
   (variable_list name: (_) @name)
   (expression_list value: (function_definition)))) @definition.function)
+(chunk (assignment_statement
+  (variable_list . name: (_) @name .)
+  (expression_list value: (function_call arguments: (arguments (function_definition))))) @definition.function)
+(chunk (variable_declaration (assignment_statement
+  (variable_list . name: (_) @name .)
+  (expression_list value: (function_call arguments: (arguments (function_definition)))))) @definition.function)
 (chunk (variable_declaration (assignment_statement (variable_list name: (_) @name)))
   @definition.symbol)
 (chunk (variable_declaration (assignment_statement

@@ -1,9 +1,12 @@
 (type_definition (type_binding name: (_) @name) @definition.class)
-(module_definition (module_binding (module_name) @name)) @definition.class
+(module_definition (module_binding (module_name) @name module_type: (_))) @definition.class
+(module_definition (module_binding (module_name) @name body: [
+  (structure) (functor) (module_application) (packed_module) (typed_module_expression)
+])) @definition.class
 (module_type_definition (module_type_name) @name) @definition.class
 (constructor_declaration (constructor_name) @name) @definition.symbol
 [(external (value_name) @name) (value_specification (value_name) @name)] @definition.symbol
-(open_module) @import
+[(open_module) (module_definition (module_binding body: (module_path)))] @import
 (comment) @leading
 
 ; statements
