@@ -101,8 +101,9 @@ class SymbolTable:
         return (name for name in order if name in self._definitions)
 
     def spelled(self, name: str) -> Set[str]:
-        """The defined names that a name means: itself, else those of other case and underscores, else its singular."""
-        forms = {name}, *(self._spellings.of(one) for one in (folded(name), folded(name).removesuffix("s")))
+        """The defined names that a name means: itself, else another case, with `?` or `!` as in Ruby, its singular."""
+        likely = (folded(name) + ending for ending in ("", "?", "!"))
+        forms = {name}, *map(self._spellings.of, (*likely, folded(name).removesuffix("s")))
         return next(filter(None, ({one for one in form if one in self._definitions} for form in forms)), set())
 
     def resembling(self, name: str) -> Set[str]:

@@ -28,11 +28,11 @@ _MOST_OF_BARE, _MOST_OF_SUBJECT = 16, 4  # definitions of a name; of one with mo
 _MOST_SUBJECTS, _LONGEST = 3, 500  # names, and characters of a question
 _NAME = r"[^\W\d][\w$]*(?:(?:\.|::|#|->|\\)[\w$]+)*"
 _ARGUMENTS = r"\((?:[^()]|\([^()]*\))*\)?"
-_BARE = re.compile(rf"\W*(?P<name>{_NAME})(?:(?<=[a-z_])[!?]?/\d)?(?:{_ARGUMENTS})?\W*")  # `take()`, Elixir's `take/2`
+_BARE = re.compile(rf"\W*(?P<name>{_NAME}[!?]?)(?:(?<=[a-z_!?])/\d)?(?:{_ARGUMENTS})?\W*")  # `take()`, `take!/2`
 _DECLARED = re.compile(  # `def take`, `func (p *Pool) take() int`, `export class Pool extends Shop {`
     r"\s*(?:(?:abstract|async|default|export|final|internal|open|private|protected|pub(?:\(\w+\))?|public|static|unsafe)\s+)*"
     r"(?:(const|def(?:macro|macrop|module|p)?|fn|func?|impl|va[lr])|class|enum|function|interface|struct|trait|type)\s+"
-    rf"(?:\([^()]*\)\s*)?(?P<name>{_NAME})(?:(?:[(<[]|\s*(?:[={{]|:\W*$|(?<=\s):)|\s+(?:extends|implements|interface|struct)\b).*"
+    rf"(?:\([^()]*\)\s*)?(?P<name>{_NAME}[!?]?)(?:(?:[(<[]|\s*(?:[={{]|:\W*$|(?<=\s):)|\s+(?:extends|implements|interface|struct)\b).*"
     r"|(?(1)(?:\W*|:.*|\s+(?:do|for)\b.*)|$^))"
 )
 _WORDS = re.compile(r"\W*([^\W\d_]\w*(?:[ -]\w+){1,3})\W*")
@@ -48,7 +48,7 @@ _CALLED = (
 )
 _WHERE_DEFINED = re.compile(
     rf"(?i)(?:where (?:is|are|does)|find|show|definition of|declaration of)\W+(?:the )?"
-    rf"(?:{_KIND}{_CALLED}?)?\W*(?P<name>{_NAME})(?:`\W*{_KIND})?\W*(?:defined|declared|definition|live)?\W*"
+    rf"(?:{_KIND}{_CALLED}?)?\W*(?P<name>{_NAME}[!?]?)(?:`\W*{_KIND})?\W*(?:defined|declared|definition|live)?\W*"
 )
 _BESIDE_KIND = re.compile(
     rf"(?ai)({_KIND}(?:({_CALLED})|\s*))?(?<![\w`.$-])([a-z_]\w*(?:(?:\.|::|#|->)\w+)*)(?![\w`(-])"
@@ -111,7 +111,7 @@ def defining(question: Question, workspace: Workspace) -> list[int]:
     text = _BESIDE_KIND.sub(lambda name: _quoted(name, workspace), text)
     whole = _BARE.fullmatch(text) or _declared(question.text) or _WHERE_DEFINED.fullmatch(text)
     said = filter(None, (whole, *map(_BARE.fullmatch, _SENTENCES.split(text))))
-    bare = list(dict.fromkeys(found["name"] for found in said))
+    bare = list(dict.fromkeys(_without_mark(found["name"], workspace) for found in said))
     names, most = (bare, _MOST_OF_BARE) if bare else (_subjects(text), _MOST_OF_SUBJECT)
     found = dict.fromkeys(unit for name in names for unit in _definitions(name, most, workspace))
     if units := [*found] or _units_of_file(question.text, workspace) or literal():
@@ -119,6 +119,11 @@ def defining(question: Question, workspace: Workspace) -> list[int]:
     begun = [name for name in bare if whole or _IN_CODE_FORM.fullmatch(name)]
     units = having_message(question.text, workspace) or _resembling(text, begun, workspace)
     return units or _units_in(files_meant(question.text, workspace), workspace)
+
+
+def _without_mark(name: str, workspace: Workspace) -> str:
+    """`Pool` for `Pool?`, but `empty?` where that is defined."""
+    return name if workspace.symbols.defining(re.split(r"[.:#>]", name)[-1]) else name.rstrip("!?")
 
 
 def _declared(text: str) -> re.Match[str] | None:

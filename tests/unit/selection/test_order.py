@@ -337,6 +337,25 @@ def test_a_name_with_a_dot_is_one_name(tmp_path: Path, text: str) -> None:
     assert [workspace.units[unit][1].name for unit in defining(Question(text), workspace)] == ["load.data"]
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("empty?", ["Pool.empty?"]),
+        ("How does `empty?` work?", ["Pool.empty?"]),
+        ("def empty?(of)", ["Pool.empty?"]),
+        ("clear", ["Pool.clear"]),
+        ("Pool#clear!", ["Pool.clear!"]),
+        ("where is clear! defined?", ["Pool.clear!"]),
+        ("clear?", ["Pool.clear"]),
+        ("clear!/1", ["Pool.clear!"]),
+    ],
+)
+def test_a_name_may_end_in_a_mark(tmp_path: Path, text: str, names: list[str]) -> None:
+    methods = "".join(f"  def {name}\n    @size\n  end\n\n" for name in ("empty?", "clear", "clear!"))
+    workspace = written({"pool.rb": f"class Pool\n{methods}end\n"}, tmp_path)
+    assert [workspace.units[unit][1].name for unit in defining(Question(text), workspace)] == names
+
+
 @pytest.mark.parametrize("text", ["读取data", "`读取data`的作用是什么？", "解释 读取data()"])
 def test_a_name_may_mix_scripts(tmp_path: Path, text: str) -> None:
     workspace = written({"a.py": "def 读取data():\n    pass\n\n\ndef data():\n    pass\n"}, tmp_path)
