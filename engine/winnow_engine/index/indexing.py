@@ -15,7 +15,7 @@ from winnow_engine.index.tables import Tables
 from winnow_engine.runtime import BackgroundWriter
 from winnow_engine.storage.store import Store
 
-NAMESPACE = "units-21"  # count up whenever the units, symbols or words of an unchanged file would change
+NAMESPACE = "units-22"  # count up whenever the units, symbols or words of an unchanged file would change
 _MOST_WAITING = 100  # records that wait to be stored
 
 Taker = Callable[[IndexedFile], None]

@@ -101,8 +101,8 @@ class SymbolTable:
         return (name for name in order if name in self._definitions)
 
     def spelled(self, name: str) -> Set[str]:
-        """The defined names that a name means: itself, else another case, with `?` or `!` as in Ruby, its singular."""
-        likely = (folded(name) + ending for ending in ("", "?", "!"))
+        """The defined names that a name means: itself, else another case, with `?`, `!` or `'`, its singular."""
+        likely = (folded(name) + ending for ending in ("", "?", "!", "'"))
         forms = {name}, *map(self._spellings.of, (*likely, folded(name).removesuffix("s")))
         return next(filter(None, ({one for one in form if one in self._definitions} for form in forms)), set())
 

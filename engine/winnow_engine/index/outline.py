@@ -18,6 +18,7 @@ from winnow_engine.index.syntax import Captures, GrammarError, Syntax
 _MAX_NESTING = 20
 
 _BESIDE = re.compile(rb"[^\n][ \t]*")  # the end of a node, up to another on its line
+_QUOTED = re.compile(r"([\"'])(.*?)\1", re.DOTALL)  # but not the end of `fold'`, which Haskell has
 _EXPORTS = ("module.exports", "exports")  # of Node.js: what is in them is named by its file
 _KINDS = {
     "definition.function": UnitKind.FUNCTION,
@@ -163,11 +164,11 @@ def _candidates(syntax: Syntax, matches: list[Captures]) -> list[_CandidateDefin
 
 
 def _clean(syntax: Syntax, node: Node) -> str:
-    """A name as Winnow writes it: no quotes or, but for titles, white space; and dots for `::`, `:` and `\\`."""
+    """A name as Winnow writes it: not in quotes or, but for titles, with white space; dots for `::`, `:` and `\\`."""
     text = syntax.text_of(node)
     if text.isidentifier():
         return text
-    name = re.sub(r"\s+", " " if syntax.language.packed else "", re.sub("[\"']", "", text))
+    name = re.sub(r"\s+", " " if syntax.language.packed else "", _QUOTED.sub(r"\2", text))
     return re.sub(r"::|:|\\", ".", name).strip(".[] ") or "_"
 
 

@@ -28,7 +28,7 @@ _MOST_OF_BARE, _MOST_OF_SUBJECT = 16, 4  # definitions of a name; of one with mo
 _MOST_SUBJECTS, _LONGEST = 3, 500  # names, and characters of a question
 _NAME = r"[^\W\d][\w$]*(?:(?:\.|::|#|->|\\)[\w$]+)*"
 _ARGUMENTS = r"\((?:[^()]|\([^()]*\))*\)?"
-_BARE = re.compile(rf"\W*(?P<name>{_NAME}[!?]?)(?:(?<=[a-z_!?])/\d)?(?:{_ARGUMENTS})?\W*")  # `take()`, `take!/2`
+_BARE = re.compile(rf"\W*(?P<name>{_NAME}[!?']*)(?:(?<=[a-z_!?])/\d)?(?:{_ARGUMENTS})?\W*")  # `take()`, `take!/2`
 _DECLARED = re.compile(  # `def take`, `func (p *Pool) take() int`, `export class Pool extends Shop {`
     r"\s*(?:(?:abstract|async|default|export|final|internal|open|private|protected|pub(?:\(\w+\))?|public|static|unsafe)\s+)*"
     r"(?:(const|def(?:macro|macrop|module|p)?|fn|func?|impl|va[lr])|class|enum|function|interface|struct|trait|type)\s+"
@@ -48,7 +48,7 @@ _CALLED = (
 )
 _WHERE_DEFINED = re.compile(
     rf"(?i)(?:where (?:is|are|does)|find|show|definition of|declaration of)\W+(?:the )?"
-    rf"(?:{_KIND}{_CALLED}?)?\W*(?P<name>{_NAME}[!?]?)(?:`\W*{_KIND})?\W*(?:defined|declared|definition|live)?\W*"
+    rf"(?:{_KIND}{_CALLED}?)?\W*(?P<name>{_NAME}[!?']*)(?:`\W*{_KIND})?\W*(?:defined|declared|definition|live)?\W*"
 )
 _BESIDE_KIND = re.compile(
     rf"(?ai)({_KIND}(?:({_CALLED})|\s*))?(?<![\w`.$-])([a-z_]\w*(?:(?:\.|::|#|->)\w+)*)(?![\w`(-])"
@@ -123,7 +123,7 @@ def defining(question: Question, workspace: Workspace) -> list[int]:
 
 def _without_mark(name: str, workspace: Workspace) -> str:
     """`Pool` for `Pool?`, but `empty?` where that is defined."""
-    return name if workspace.symbols.defining(re.split(r"[.:#>]", name)[-1]) else name.rstrip("!?")
+    return name if workspace.symbols.defining(re.split(r"[.:#>]", name)[-1]) else name.rstrip("!?'")
 
 
 def _declared(text: str) -> re.Match[str] | None:

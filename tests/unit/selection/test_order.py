@@ -356,6 +356,12 @@ def test_a_name_may_end_in_a_mark(tmp_path: Path, text: str, names: list[str]) -
     assert [workspace.units[unit][1].name for unit in defining(Question(text), workspace)] == names
 
 
+@pytest.mark.parametrize("text", ["fold'", "where is fold' defined?"])
+def test_a_name_may_end_in_a_prime(tmp_path: Path, text: str) -> None:
+    workspace = written({"Fold.hs": "fold :: a\nfold = 1\n\nfold' :: a\nfold' = 2\n"}, tmp_path)
+    assert [workspace.units[unit][1].name for unit in defining(Question(text), workspace)] == ["fold'"]
+
+
 @pytest.mark.parametrize("text", ["读取data", "`读取data`的作用是什么？", "解释 读取data()"])
 def test_a_name_may_mix_scripts(tmp_path: Path, text: str) -> None:
     workspace = written({"a.py": "def 读取data():\n    pass\n\n\ndef data():\n    pass\n"}, tmp_path)

@@ -41,3 +41,6 @@ pop :: Queue a              -- ^ The queue.
                             -- and the rest.
 pop (Queue (x : f) b) = Just (x, Queue f b)
 pop _ = Nothing
+
+push' :: a -> Queue a -> Queue a
+push' x q = x `seq` push x q
