@@ -22,7 +22,6 @@ from winnow_engine.selection.overview import overview_units
 
 _FOUND = 2.0  # log-odds that what a rule finds is the answer
 _FILE, _PLACE = 0.2, 1.0  # share of a file's score, log-odds for each doubling of a place: fitted on calibration
-_FEW_WORDS = 8  # of a question that may as well mean a class as a function
 _COUNTED = 100  # units that count for their files: thousands of unlikely ones would outweigh a likely one
 DEFINITION, _OVERVIEW = "definition", "overview"
 """The features."""
@@ -45,32 +44,22 @@ def with_rules(question: Question, workspace: Workspace, scores: FusedScores) ->
     return found.with_more(DEFINITION if definitions else _OVERVIEW, added)
 
 
-def by_files(question: Question, workspace: Workspace, scores: FusedScores) -> FusedScores:
+def by_files(workspace: Workspace, scores: FusedScores) -> FusedScores:
     """The scores by which units are shown: those of files, 2 ln Σ e^(score / 2) of leaders, count with their units'.
-
-    For a few words the head of a class counts as much as a function.
 
     Lists of questions, whose answers may all stand in one file, keep their own order. So does what a rule found.
     """
     if scores.log_shares is not None or not {DEFINITION, _OVERVIEW}.isdisjoint(scores.contributions):
         return scores
     units = np.flatnonzero(scores.total > -np.inf)
-    files, own = workspace.files_of(units), _own_scores(question, workspace, scores)
-    total, together = own[units], np.full(len(workspace.files), -np.inf, np.float32)
+    files = workspace.files_of(units)
+    total, together = scores.total[units], np.full(len(workspace.files), -np.inf, np.float32)
     best = highest(total, _COUNTED)
     np.logaddexp.at(together, files[best], total[best] / 2)
     lifted = (1 - _FILE) * total + _FILE * np.maximum(2 * together[files], total)
     added = np.zeros_like(scores.total)
-    added[units] = lifted - _PLACE * np.log2(_places(files, total)) - scores.total[units]
+    added[units] = lifted - _PLACE * np.log2(_places(files, total)) - total
     return scores.with_more("order", added)
-
-
-def _own_scores(question: Question, workspace: Workspace, scores: FusedScores) -> Scores:
-    """The units' scores, float32 [U]; for a few words without what the heads of classes count less, unless reranked."""
-    total, text, added = scores.total.copy(), question.text, scores.contributions
-    if text.isascii() and len(text.split()) <= _FEW_WORDS and "headers" in added and "reranker" not in added:
-        total[scores.units] -= added["headers"] * (workspace.unit_kinds[scores.units] == CLASS)
-    return total
 
 
 def _places(files: NDArray[np.int64], total: Scores) -> NDArray[np.int64]:

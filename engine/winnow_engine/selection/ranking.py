@@ -119,7 +119,7 @@ class Ranked:
     def shown(self) -> FusedScores:
         """The scores by which units are shown; a budget is filled by `scores`."""
         about_code = self.question.change is not None or self.question.is_about_cursor
-        return self.scores if about_code else by_files(self.question, self.workspace, self.scores)
+        return self.scores if about_code else by_files(self.workspace, self.scores)
 
     @cached_property
     def _subquestions(self) -> int:

@@ -461,7 +461,7 @@ def test_what_a_rule_finds_comes_before_all_other_units(tmp_path: Path, question
     found = with_rules(Question(question), workspace, scores)
     assert workspace.units[int(found.total.argmax())][0].path == path
     assert (found.log_odds, float(found.total.max())) == (2.0, 2.0)
-    assert by_files(Question(question), workspace, found) is found
+    assert by_files(workspace, found) is found
 
 
 @pytest.mark.parametrize(
@@ -532,28 +532,8 @@ def test_files_are_shown_by_what_they_hold_and_their_best_unit_first(workspace: 
     first, other = units.index("pool/core.py"), units.index("pool/other.py")
     total[[first, other, other + 1, other + 2]] = 2.0, 1.9, 1.9, 1.8
     scores = FusedScores(total, {}, 2.0, np.arange(len(total)), np.ones(1, np.float32))
-    found = by_files(Question("filling"), workspace, scores)
+    found = by_files(workspace, scores)
     assert np.argsort(-found.total)[:4].tolist() == [other, first, other + 1, other + 2]
     assert float(found.total.max()) == 2.0
     listed = replace(scores, log_shares=np.zeros((3, len(total)), np.float32))
-    assert by_files(Question("filling"), workspace, listed) is listed
-
-
-@pytest.mark.parametrize(
-    ("text", "features", "first"),
-    [
-        ("things that wait in line", ("headers",), "Queue"),
-        ("things that wait in line", ("headers", "reranker"), "refill"),
-        ("things that wait in line until a pool can be filled", ("headers",), "refill"),
-        ("排队等候的东西", ("headers",), "refill"),
-    ],
-)
-def test_for_a_few_words_the_head_of_a_class_counts_as_much_as_a_function(
-    workspace: Workspace, text: str, features: tuple[str, ...], first: str
-) -> None:
-    names = [unit.name for _, unit in workspace.units]
-    total, headers = np.full((2, len(names)), [[-9], [0]], np.float32)
-    total[names.index("refill")], total[names.index("Queue")], headers[names.index("Queue")] = 1.0, 0.0, -2.0
-    scores = FusedScores(total, dict.fromkeys(features, headers), 2.0, np.arange(len(total)), np.ones(1, np.float32))
-    shown = by_files(Question(text), workspace, scores).total
-    assert names[int(shown.argmax())] == first
+    assert by_files(workspace, listed) is listed
