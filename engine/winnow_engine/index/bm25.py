@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow_engine.index.english import english_words
+from winnow_engine.index.english import english_words, without_small_words
 from winnow_engine.index.postings import Occurrences, Places, Postings
 from winnow_engine.index.words import words
 
@@ -64,10 +64,17 @@ class LexicalIndex:
 
     def score(self, query: str) -> NDArray[np.float32]:
         """BM25 of every unit, float32 [U]; 0 for one that has no word of the query, in English either."""
-        return self.score_stems(Counter([*stems(query), *sorted(set(map(stem, english_words(query))))]))
+        return self._score(query, query)
+
+    def score_question(self, question: str) -> NDArray[np.float32]:
+        """The same for a question, whose small words are not looked for."""
+        return self._score(without_small_words(question), question)
+
+    def _score(self, words: str, query: str) -> NDArray[np.float32]:
+        return self.score_stems(Counter([*stems(words), *sorted(set(map(stem, english_words(query))))]))
 
     def score_stems(self, weights: Mapping[str, float]) -> NDArray[np.float32]:
-        """The same for the stems of a query and their weights."""
+        """BM25 for the stems of a query and their weights."""
         scores = np.zeros(len(self._norm))
         for word, weight in weights.items():
             units, counts = self._places(word)

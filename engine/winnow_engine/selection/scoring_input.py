@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Cancellation, Scores
 from winnow_engine.encoder.drafter import Drafter
-from winnow_engine.index.english import without_small_words
 from winnow_engine.index.names import AskedNames, names_in
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.keys.workspace_keys import WorkspaceKeys
@@ -45,24 +44,19 @@ class Matches:
         return self.question.search_text
 
     @cached_property
-    def telling(self) -> str:
-        """The words of the text that tell what is sought."""
-        return without_small_words(self.text)
-
-    @cached_property
     def words(self) -> Scores:
         """BM25 of every unit of the workspace, float32 [U]."""
-        return self.workspace.lexical.score(self.telling)
+        return self.workspace.lexical.score_question(self.text)
 
     @cached_property
     def titles(self) -> Scores:
         """BM25 of every unit's name, float32 [U]."""
-        return self.workspace.titles.score(self.telling)
+        return self.workspace.titles.score_question(self.text)
 
     @cached_property
     def paths(self) -> Scores:
         """BM25 of every file's path, float32 [F]."""
-        return self.workspace.paths.score(self.telling)
+        return self.workspace.paths.score_question(self.text)
 
     @cached_property
     def files(self) -> list[int]:

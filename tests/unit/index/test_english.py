@@ -75,3 +75,9 @@ def test_forms_are_written_as_questions_are_read() -> None:
 )
 def test_small_words_are_not_looked_for(question: str, expected: str) -> None:
     assert without_small_words(question).split() == expected.split()
+
+
+def test_a_question_stays_english_without_its_small_words() -> None:
+    index = LexicalIndex.of_texts(["def error(): ...", "def einsum(fehler): ..."])
+    assert index.score_question("How does the einsum of a Fehler work?")[0] == 0
+    assert index.score_question("Wie wird der Fehler gemeldet?")[0] > 0
