@@ -15,8 +15,8 @@ _SHORT = 3  # letters of a form that is a whole word
 _GREEK, _CJK = "\u0370", "\u2e80"  # where alphabets but the Latin one, and scripts without spaces, begin
 _ENGLISH = re.compile(r"\b(?:and|are|does|do|for|how|in|is|of|that|the|to|what|when|where|which|why)\b")
 _SMALL = re.compile(
-    r"(?i)(?<![\w`.$(-])(?:an?|and|are|as|at|be|been|by|can|could|did|do|does|for|from|had|has|have|how|i|if|in|into|is|its?|me"
-    r"|my|of|on|or|our|should|so|that|the|their|them|then|there|these|this|those|to|was|we|were|what|when|where|which|who|why"
+    r"(?i)(?<![\w`.$(-])(?:all|an?|and|are|as|at|be|been|by|can|could|did|do|does|for|from|had|has|have|how|i|if|in|into|is|its?"
+    r"|me|my|of|on|or|our|should|so|that|the|their|them|then|there|these|this|those|to|was|we|were|what|when|where|which|who|why"
     r"|will|with|would|your?)(?![\w`.(-])"
 )
 _FEWEST = 4  # words of a question that is more than a name or two: "where clause" has no small words
