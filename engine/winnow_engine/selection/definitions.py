@@ -26,7 +26,8 @@ from winnow_engine.selection.subquestions import subquestions_of
 *_CALLABLE, CLASS, _IMPORTS, _LOOSE = map(list(UnitKind).index, (*DEFINITIONS, UnitKind.IMPORTS, UnitKind.TOP_LEVEL))
 _MOST_OF_BARE, _MOST_OF_SUBJECT = 16, 4  # definitions of a name; of one with more, none is meant
 _MOST_SUBJECTS, _LONGEST = 3, 500  # names, and characters of a question
-_NAME = r"[^\W\d][\w$]*(?:(?:\.|::|#|->|\\)[\w$]+)*"
+_SEPARATOR = r"\.|::|#|->|\\"
+_NAME = rf"[^\W\d][\w$]*(?:(?:{_SEPARATOR})[\w$]+)*"
 _ARGUMENTS = r"\((?:[^()]|\([^()]*\))*\)?"
 _BARE = re.compile(rf"\W*(?P<name>{_NAME}[!?']*)(?:(?<=[a-z_!?])/\d)?(?:{_ARGUMENTS})?\W*")  # `take()`, `take!/2`
 _DECLARED = re.compile(  # `def take`, `func (p *Pool) take() int`, `export class Pool extends Shop {`
@@ -123,7 +124,7 @@ def defining(question: Question, workspace: Workspace) -> list[int]:
 
 def _without_mark(name: str, workspace: Workspace) -> str:
     """`Pool` for `Pool?`, but `empty?` where that is defined."""
-    return name if workspace.symbols.defining(re.split(r"[.:#>]", name)[-1]) else name.rstrip("!?'")
+    return name if workspace.symbols.defining(re.split(_SEPARATOR, name)[-1]) else name.rstrip("!?'")
 
 
 def _declared(text: str) -> re.Match[str] | None:
@@ -204,7 +205,7 @@ def _definitions(name: str, most: int, workspace: Workspace, within: str = "") -
 
     Of more than `most`, those in no class count, or none; but a qualified name may have any number in one file.
     """
-    *owner, last = re.split(r"\.|::|#|->|\\", name)
+    *owner, last = re.split(_SEPARATOR, name)
     symbols, kinds = workspace.symbols, workspace.unit_kinds
     defined = [unit for known in symbols.spelled(name) or symbols.spelled(last) for unit in symbols.defining(known)]
     if for_path(within):
