@@ -15,7 +15,7 @@ _SHORT = 3  # letters of a form that is a whole word
 _GREEK, _CJK = "\u0370", "\u2e80"  # where alphabets but the Latin one, and scripts without spaces, begin
 _ENGLISH = re.compile(r"\b(?:and|are|does|do|for|how|in|is|of|that|the|to|what|when|where|which|why)\b")
 _SMALL = re.compile(
-    r"(?i)(?<![\w`.$(-])(?:all|an?|and|are|as|at|be|been|by|can|could|did|do|does|for|from|had|has|have|how|i|if|in|into|is|its?"
+    r"(?i)\b(?<![\w`.$(-])(?:all|an?|and|are|as|at|be|been|by|can|could|did|do|does|for|from|had|has|have|how|i|if|in|into|is|its?"
     r"|me|my|of|on|or|our|should|so|that|the|their|them|then|there|these|this|those|to|was|we|were|what|when|where|which|who|why"
     r"|will|with|would|your?)(?![\w`.(-])"
 )
@@ -29,6 +29,7 @@ _FOREIGN = re.compile(
 _SURELY = re.compile(rf"\b(?:{_SURE}|beim?)\b(?![.(_])")  # no English, and no part of code
 
 
+@lru_cache(maxsize=16)  # as `english_words`
 def without_small_words(text: str) -> str:
     """A question without words such as "how" and "does": as code rarely has them, they would count for much."""
     rest = _SMALL.sub(" ", text) if len(text.split()) >= _FEWEST else text
