@@ -87,7 +87,6 @@ def _generated(
     if not asked.tools:
         return target.generate(request)
     reader = CallReader(asked.tools, turn.say, turn.call)
-    reader.feed(target.forced_prefix(asked.tools))
     generation = target.generate(replace(request, on_text=reader.feed, on_call=turn.go_on))
     reader.end(cut=generation.finish == "length")
     turn.end(cut=generation.finish == "length")

@@ -21,8 +21,8 @@ Given = ParamSpec("Given")
 class Request(Generic[P]):
     """A prompt, not empty, and sinks, which run on the target's thread: quick, and without calls of the target.
 
-    A local target's calls are part of its text (`chat/calls.py`). A required call, and all of `strict` tools, follow
-    the tool's schema; the answer's text follows `format`.
+    A local target's calls are part of its text (`chat/calls.py`), from the prefix on with which the prompt forces one.
+    A required call, and all of `strict` tools, follow the tool's schema; the answer's text follows `format`.
     """
 
     prompt: P
@@ -79,9 +79,6 @@ class TargetOf(PromptReader[P], Protocol[P]):
 
     def thinking_tokens(self, sampling: Sampling) -> int:
         """How many tokens a thought may take beside the answer; 0 if the model is not known to think."""
-
-    def forced_prefix(self, tools: Tools) -> str:
-        """The prefix of an answer that must be a call, which the prompt ends with; "" if none or on a server."""
 
     def seconds_to_read(self, prompt: P) -> float | None:
         """How long the first token of an answer is expected to take, or None if nothing measured tells."""

@@ -25,15 +25,10 @@ CALL = '<tool_call>{"name": "look", "arguments": {"at": "a.py"}}</tool_call>'
 class Says:
     """A target that says its pieces, and then sends its deltas as a server does. A token a word."""
 
-    def __init__(
-        self, *pieces: str | CallDelta, forced_prefix: str = "", context_limit: int = 1000, finish: Finish = "eos"
-    ) -> None:
-        self.pieces, self._forced_prefix, self.context_limit = pieces, forced_prefix, context_limit
+    def __init__(self, *pieces: str | CallDelta, context_limit: int = 1000, finish: Finish = "eos") -> None:
+        self.pieces, self.context_limit = pieces, context_limit
         self._finish: Finish = finish
         self.asked: list[tuple[Sequence[Message], Tools]] = []
-
-    def forced_prefix(self, tools: Tools) -> str:
-        return self._forced_prefix
 
     def count(self, text: str) -> int:
         return len(text.split())
@@ -84,9 +79,9 @@ def test_calls_are_taken_out_of_the_text_and_passed_on_with_ids() -> None:
 
 def test_an_answer_that_was_begun_for_the_model_is_read_from_its_beginning() -> None:
     prefix = '<tool_call>\n{"name": "look", "arguments":'
-    completion, _ = run(Says(' {"at": 1}}\n', "</tool_call>", forced_prefix=prefix))
+    completion, _ = run(Says(prefix, ' {"at": 1}}\n', "</tool_call>"))
     assert (completion.generation.text, completion.calls[0].arguments) == ("", '{"at": 1}')
-    assert run(Says(" oops", forced_prefix=prefix))[0].generation.text == f"{prefix} oops"
+    assert run(Says(prefix, " oops"))[0].generation.text == f"{prefix} oops"
 
 
 def test_stop_strings_end_no_call_that_is_forced() -> None:

@@ -95,15 +95,12 @@ class Session:
         quiet = self._template.keeps_from_thinking(sampling.thinking)
         return 0 if quiet else min(sampling.thinking_tokens, self.context_limit // 4)
 
-    def forced_prefix(self, tools: Tools) -> str:
-        """The forced prefix of an answer that must be a call; "" if it need not be one."""
-        return self._tool_template.forced_prefix(tools)
-
     def generate(self, request: Request[LocalPrompt], abort: AbortFlag, started: float) -> Generation:
         """Answer a request, until `abort` is set. `started` is the `time.perf_counter` reading when it was made."""
         prompt, sampling = request.prompt.tokens, request.sampling
         most, limit = sampling.max_tokens + self.thinking_tokens(sampling), self._thought_limit(sampling)
-        answer, thoughts = DecodedAnswer(request.on_text), self._thoughts(request)
+        forced = self._tool_template.forced_prefix(request.tools)
+        answer, thoughts = DecodedAnswer(request.on_text), self._thoughts(request, forced)
         grammar = self._grammar(request, thoughts)
         cache = self._cache_for(prompt, most)
         cache.context.abort_with(abort)
@@ -118,6 +115,7 @@ class Session:
         if self._snapshots:
             self._snapshots.write_head()
         if prefilled:
+            answer.show(forced)
             decode(answer, cache, self._vocabulary, sampling, self._draft, thoughts, limit, grammar)
         first_at = answer.first_token_at
         decode_s = 0.0 if first_at is None else time.perf_counter() - first_at
@@ -147,9 +145,9 @@ class Session:
             stops[prompt.lasting] = cache.context.mark
         return stops
 
-    def _thoughts(self, request: Request[LocalPrompt]) -> ThoughtStream:
+    def _thoughts(self, request: Request[LocalPrompt], forced: str) -> ThoughtStream:
         """What tells the thoughts of an answer apart, which may have begun in the prompt."""
-        markers = () if self.forced_prefix(request.tools) else self._template.markers
+        markers = () if forced else self._template.markers
         end = self._vocabulary.text(request.prompt.tokens[-_ENDING:].tolist(), special=True) if markers else ""
         return ThoughtStream(markers, request.on_thought, opened_at_end(end, markers))
 

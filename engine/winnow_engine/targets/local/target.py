@@ -77,10 +77,6 @@ class LlamaTarget:
         """How many tokens a thought may take beside the answer; 0 if the model's chat template knows no thoughts."""
         return self._submit(lambda: self._unloadable.session().thinking_tokens(sampling)).result()
 
-    def forced_prefix(self, tools: Tools) -> str:
-        """The forced prefix of an answer that must be a call, in the model's own form; "" if it need not be one."""
-        return self._submit(lambda: self._unloadable.session().forced_prefix(tools)).result() if tools.required else ""
-
     def seconds_to_read(self, prompt: LocalPrompt) -> float | None:
         """How long the prompt takes that is not in memory yet, at `prefill_tokens_per_s`."""
         token_s = self._token_s

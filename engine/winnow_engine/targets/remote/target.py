@@ -115,10 +115,6 @@ class HttpTarget:
         template = _TEMPLATE_TOKENS + _MESSAGE_TOKENS * len(messages) + _CALL_TOKENS * len(calls)
         return RemotePrompt(tuple(messages), tools, template + said + (_TOOLS_TOKENS if tools else 0))
 
-    def forced_prefix(self, tools: Tools) -> str:
-        """Always "": servers force calls by themselves."""
-        return ""
-
     def seconds_to_read(self, prompt: RemotePrompt) -> float | None:
         """Unknown, as `prefill_tokens_per_s` is."""
         return None
