@@ -11,7 +11,7 @@ from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.remote.chunks import Chunk, Usage
 from winnow_engine.targets.remote.client import RetryPolicy
 from winnow_engine.targets.remote.openai_api import Attempt, RemotePrompt
-from winnow_engine.targets.text_stream import MARKERS, StopStream, ThoughtStream
+from winnow_engine.targets.text_stream import MARKERS, TextStream, ThoughtStream
 
 # A server that does not stop by itself is stopped after this many characters per token that it may send.
 _MOST_CHARACTERS_A_TOKEN = 64
@@ -43,7 +43,8 @@ class StreamedReply:
         self._untold: list[str] = []  # of a thought for which there is no room, so that it may be begun again
         on_thought = self._request.on_thought if self._attempt.room else self._untold.append
         self._thoughts = ThoughtStream(MARKERS, on_thought)
-        self._stops = StopStream(self._request.sampling.stop)  # also of servers that do not take them
+        # Ends at stop strings also where a server does not take them.
+        self._text = TextStream(self._request.sampling.stop, self._thoughts)
         self._usage: Usage | None = None
         self._said = self._thought = self._characters = 0
 
@@ -73,7 +74,7 @@ class StreamedReply:
         if chunk.notice:
             self._notices.append(chunk.notice)
         thinking = self._take(chunk)
-        if self._stops.stopped:
+        if self._text.stopped:
             self.finish = "stop"
             return False
         if self._characters > (most + self._attempt.room) * _MOST_CHARACTERS_A_TOKEN:
@@ -87,7 +88,7 @@ class StreamedReply:
         thinking = (bool(chunk.thought) and not chunk.text) or self._thoughts.thinking
         if chunk.thought:
             self._thoughts.add(chunk.thought)
-        self._say(self._thoughts.feed(chunk.text))
+        self._show(self._text.feed(chunk.text.encode()))
         thinking = thinking or self._thoughts.thinking
         self._thought += chunk.grew and thinking
         self._said += chunk.grew and not thinking
@@ -95,7 +96,7 @@ class StreamedReply:
         for call in chunk.calls:
             self._call(call)
         if chunk.finish:
-            self._end_text()
+            self._show(self._text.flush())
         return thinking
 
     @property
@@ -107,7 +108,7 @@ class StreamedReply:
         """End an answer without a finish, as too long unless `whole`. False if nothing, or half a call, came."""
         if not self.begun or (self._called and not whole):
             return False
-        self._end_text()
+        self._show(self._text.flush())
         self.finish = "eos" if whole else "length"
         if not whole:
             self._notices.append("the target's server ended its answer in the middle, without a reason to finish")
@@ -145,13 +146,6 @@ class StreamedReply:
             thought=_joined([*self._thoughts_before, *filter(None, [self.thought])]),
             notices=(*notices, *self._notices),
         )
-
-    def _end_text(self) -> None:
-        self._say(self._thoughts.end())
-        self._show(self._stops.flush())
-
-    def _say(self, text: str) -> None:
-        self._show(self._stops.feed(text))
 
     def _show(self, text: str) -> None:
         if text:
