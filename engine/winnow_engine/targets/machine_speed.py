@@ -88,13 +88,13 @@ class Forecast:
 
 
 def forecast(
-    target: KnownTarget, lies: tuple[int, int, int, int], batch: int, cpu: Speed | None, gpu: Speed | None
+    target: KnownTarget, parts: tuple[int, int, int, int], batch: int, cpu: Speed | None, gpu: Speed | None
 ) -> Forecast | None:
-    """How fast a target is that lies as `divided` says: the sum of its parts. None where a part's speed is unknown.
+    """How fast a target is with the `parts` of `divided`: the sum of theirs. None where a part's speed is unknown.
 
     A GPU reads all of a prompt, and is given what lies in memory for each batch; there the processor answers.
     """
-    on_gpu, in_memory, experts, others = lies
+    on_gpu, in_memory, experts, others = parts
     here, reads = experts * target.experts_used / target.experts + others, gpu or cpu
     if reads is None or (gpu is None and on_gpu) or (cpu is None and here):
         return None

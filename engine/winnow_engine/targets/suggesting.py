@@ -156,13 +156,13 @@ def _placed(target: KnownTarget, memory: MemoryNeeds) -> TargetOptions:
 def _suggestion(
     target: KnownTarget, memory: MemoryNeeds, options: TargetOptions, available: int, machine: Speeds, patience_s: float
 ) -> Suggestion:
-    file, lies, (cpu, gpu) = _file(target), divided(target, options), (them.get(kind_of(target)) for them in machine)
+    file, parts, (cpu, gpu) = _file(target), divided(target, options), (them.get(kind_of(target)) for them in machine)
     place: Place | None = options.place
     reason, beside = decide(memory).reason, memory.drafter + memory.drafter_work
     needs = memory.target + (beside if place == "cpu" else 0)
-    if (needs if place == "cpu" else sum(lies[2:])) > available:
+    if (needs if place == "cpu" else sum(parts[2:])) > available:
         place, reason = None, f"{reason}; {available / 1e9:.1f} GB of memory free, not enough"
-    expected = forecast(target, lies, options.n_ubatch, cpu, gpu)
+    expected = forecast(target, parts, options.n_ubatch, cpu, gpu)
     token_s = measured_token_s(file) if file else None
     if token_s and expected and options.place == "cpu" and token_s * expected.tokens_per_s > 1:
         token_s = None  # other work slowed it down: the forecast counts the threads' own time alone
