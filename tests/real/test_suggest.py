@@ -34,16 +34,15 @@ def test_the_table_has_the_files_figures(target: KnownTarget) -> None:
 
 
 @pytest.mark.parametrize("target", HERE, ids=lambda target: target.name)
-def test_forecasts_lie_within_a_quarter(target: KnownTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    turns = list[list[tuple[float, float]]]()
-    for turn in range(3):  # in between, as other programs' load changes
+def test_forecasts_are_within_twofold(target: KnownTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ratios = list[np.ndarray]()
+    for turn in range(3):  # each turn forecasts and measures, as the machine's speed changes between turns
         monkeypatch.setattr(machine_speed, "cache_folder", lambda turn=turn: tmp_path / str(turn))
         (speed,) = speeds({kind_of(target)}, on_gpu=False).values()
         said = forecast(target, divided(target, OPTIONS), 512, speed, None)
         assert said
-        turns.append([(said.token_s, said.answer_s), _measured(target)])
-    expected, measured = np.median(turns, axis=0)
-    assert expected == pytest.approx(measured, rel=0.25)
+        ratios.append(np.divide((said.token_s, said.answer_s), _measured(target)))
+    assert np.abs(np.log2(np.median(ratios, axis=0))).max() < 1, ratios
 
 
 def _measured(target: KnownTarget) -> tuple[float, float]:
