@@ -26,7 +26,7 @@ class ModelConfig:
 
     `drafter` and `target` are names of `models/registry.py` or GGUF files. A target may be AUTO, the best installed
     for `patience_s`, or a server's URL, whose context is `target_context` tokens if it does not say. `speculate` is one
-    of SPECULATE, a name or a GGUF file.
+    of SPECULATE, or a GGUF file.
     """
 
     drafter: str = DEFAULT_DRAFTER

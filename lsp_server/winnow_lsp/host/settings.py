@@ -120,7 +120,7 @@ class Setting:
 
 _MODEL = text("a model's name or a GGUF file", "NAME|FILE")
 _TARGET = text("auto, a model's name, a GGUF file or a URL", "auto|NAME|FILE|URL")
-_SPECULATE = text("auto, off, lookup, a model's name or a GGUF file", "auto|off|lookup|NAME|FILE")
+_SPECULATE = text("auto, off, lookup or a GGUF file", "auto|off|lookup|FILE")
 _CONTEXT = Rule("a whole number of at least 1, or null", lambda value: value is None or whole(1).allows(value))
 SETTINGS: tuple[Setting, ...] = (
     Setting("drafter", "models.drafter", _MODEL, of_user=True),

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from winnow_engine.config import TargetOptions
-from winnow_engine.errors import ModelError, UnsupportedModelError
+from winnow_engine.errors import DraftError, ModelError, UnsupportedModelError
 from winnow_engine.llama.context import evaluates_on_gpu
 from winnow_engine.llama.layer_inputs import given_by
 from winnow_engine.llama.model import LlamaModel
@@ -61,7 +61,7 @@ def draft_name(options: TargetOptions, target: LlamaModel) -> str:
 
 
 @cache
-def file_methods() -> dict[str | None, FileMethod]:
+def file_methods() -> dict[str, FileMethod]:
     """The draft methods of this package that read a file, by what stands for their architecture."""
     modules = [importlib.import_module(found.name) for found in pkgutil.iter_modules(__path__, f"{__name__}.")]
     methods: list[FileMethod] = [module.METHOD for module in modules if hasattr(module, "METHOD")]
@@ -89,8 +89,9 @@ def _fitted(draft: Draft, target: LlamaModel) -> Draft:
 def _from_file(path: Path, options: TargetOptions, target: LlamaModel) -> Draft:
     model = LlamaModel(path, n_gpu_layers=options.gpu_layers)
     try:
-        methods = file_methods()
-        method = methods.get(_method_name(model), methods[None])
+        method = file_methods().get(_method_name(model))
+        if method is None:
+            raise DraftError(f"{path.name} is no draft: `winnow train draft` makes them")
         if not method.own_vocabulary:
             check_vocabulary(Vocabulary(model), Vocabulary(target), path.name)
         return method.open(DraftFile(path, model, target, options))

@@ -28,10 +28,7 @@ def check_vocabulary(draft: Vocabulary, target: Vocabulary, name: str) -> None:
         if other is None
         else f"token {other} is {draft.spelling(other)!r}, not {target.spelling(other)!r}"
     )
-    raise DraftError(
-        f"{name} cannot draft for this target: their vocabularies differ ({what}). A smaller model of the target's own "
-        "family fits, such as qwen2.5-coder-0.5b for qwen2.5-coder-1.5b"
-    )
+    raise DraftError(f"{name} cannot draft for this target: their vocabularies differ ({what})")
 
 
 METHOD_KEY = "winnow.draft.method"
@@ -96,11 +93,10 @@ class DraftFile:
 class FileMethod:
     """A draft method that reads a draft file, chosen by its `METHOD_KEY` or else its `general.architecture`.
 
-    `architecture` is None for the method that takes every file no other one takes. `open` raises DraftError if draft
-    and target do not fit. The draft it returns closes the file's model.
+    `open` raises DraftError if draft and target do not fit. The draft it returns closes the file's model.
     """
 
-    architecture: str | None
+    architecture: str
     open: Callable[[DraftFile], Draft]
     own_vocabulary: bool = False
     """Whether its files have tokens of their own: only `open` can tell if they are the target's."""

@@ -35,7 +35,7 @@ _BYTES = 4  # of code a token, about
 
 @click.command()
 @target_option
-@click.option("--draft", "drafts", multiple=True, metavar="auto|lookup|NAME|FILE", help="Only this one [auto, lookup].")
+@click.option("--draft", "drafts", multiple=True, metavar="auto|lookup|FILE", help="Only this one [auto, lookup].")
 @click.option("--load", "loads", multiple=True, type=click.Choice(list(LOADS)), help="Only this one [all].")
 @click.option("--repository", type=click.Choice(list(_REPOSITORIES)), default="click", show_default=True)
 @click.option("--prompts", type=click.IntRange(1), default=8, show_default=True, help="Of each load.")
