@@ -41,8 +41,8 @@ def test_a_quote_is_found_in_the_prompt(qwen_small: Path, plain: Generation) -> 
 def test_auto_asks_the_draft_of_its_target(qwen_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of text that stands nowhere before: then only a draft that was trained for the target can guess."""
     guessed: list[int] = []
-    guess = BlockDraft._guess
-    monkeypatch.setattr(BlockDraft, "_guess", lambda self, *how: guessed.append(1) or guess(self, *how))
+    guess = BlockDraft._tree
+    monkeypatch.setattr(BlockDraft, "_tree", lambda self, *how: guessed.append(1) or guess(self, *how))
     # No two tokens of this answer are nearly equally likely: which one wins would depend on when guesses were right.
     asked, short = "Write a C function that computes a factorial.", Sampling(max_tokens=60)
     plain, drafted = (answer(qwen_target, draft, asked, short) for draft in ("off", "auto"))

@@ -17,8 +17,7 @@ from winnow_engine.core import Sampling
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts.base import NoDraft
-from winnow_engine.targets.drafts.block import open_block
-from winnow_engine.targets.drafts.shared.block_file import BlockShape
+from winnow_engine.targets.drafts.block_file import BlockShape
 from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
 from winnow_research.cli.train import train as command
@@ -93,7 +92,7 @@ def test_the_target_reads_and_chooses_as_llama_does(
     trainer, tokens, _ = trained(target, texts, 1)
     path = tmp_path / "draft.gguf"
     export(trainer.network, tokens, drafter, path)
-    with closing(Pair(drafter, path, open_block)) as pair:
+    with closing(Pair(drafter, path)) as pair:
         ids = texts[3].ids
         pair.prefill(ids)
         assert pair.draft._memory is not None
@@ -175,7 +174,7 @@ def test_the_engine_guesses_what_was_trained(
         text, blocks = trainer.network(taken, torch.tensor([[end - 1]]))
         hidden = torch.cat([text[0, -1:], blocks[0, 0]])
         wanted = (hidden @ trainer.network.head.T).numpy()
-    with closing(Pair(drafter, path, open_block)) as pair:
+    with closing(Pair(drafter, path)) as pair:
         pair.prefill(ids[:-1])
         assert pair.draft._memory is not None
         found = pair.draft._memory.evaluate(int(ids[-1]), SHAPE.block, AbortFlag())

@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 S = TypeVar("S")
 
 ROOT = -1
@@ -119,11 +116,3 @@ def grow(start: S, expand: Expand[S], limit: int, least: float) -> DraftTree:
         if len(tokens) < limit:
             push(len(tokens) - 1, -negative, state)
     return DraftTree(tuple(tokens), tuple(parents), tuple(worths))
-
-
-def likeliest(logits: NDArray[np.float32], choices: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """The likeliest tokens, best first, and their probabilities: both of shape (choices,)."""
-    tokens = np.argpartition(logits, -choices)[-choices:]
-    tokens = tokens[np.argsort(-logits[tokens], kind="stable")]
-    weights = np.exp(logits - logits[tokens[0]])
-    return tokens.astype(np.int32), weights[tokens] / weights.sum()

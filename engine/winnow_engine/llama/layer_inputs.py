@@ -23,7 +23,6 @@ _DENSE = ("gemma4", "gpt-oss", "hunyuan-dense", "llama", "mimo2", "minimax-m2", 
 _GIVEN_BY = frozenset((*_DENSE, "qwen3next", "qwen35", "qwen35moe"))
 
 _FLOATS = ctypes.POINTER(ctypes.c_float)
-_INTS = ctypes.POINTER(ctypes.c_int32)
 _SIGNATURES: dict[str, tuple[str, Any, list[Any]]] = {
     "enable": (
         "_Z30llama_set_embeddings_layer_inpP13llama_contextjb",
@@ -31,8 +30,6 @@ _SIGNATURES: dict[str, tuple[str, Any, list[Any]]] = {
         [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_bool],
     ),
     "read": ("_Z30llama_get_embeddings_layer_inpP13llama_contextj", _FLOATS, [ctypes.c_void_p, ctypes.c_uint32]),
-    "wanted": ("_Z28llama_model_target_layer_idsPK11llama_model", _INTS, [ctypes.c_void_p]),
-    "wanted_count": ("_Z30llama_model_target_layer_ids_nPK11llama_model", ctypes.c_uint32, [ctypes.c_void_p]),
 }
 
 
@@ -46,12 +43,6 @@ def _function(name: str) -> Callable[..., Any]:
             "install llama-cpp-python 0.3.36, or choose another draft"
         )
     return function
-
-
-def wanted_layers(draft: LlamaModel) -> list[int]:
-    """The target's layers whose inputs `draft` reads, in its order. Raises DraftError if llama.cpp cannot tell."""
-    count = _function("wanted_count")(draft.handle)
-    return [int(layer) for layer in _function("wanted")(draft.handle)[:count]]
 
 
 @cache

@@ -82,12 +82,6 @@ class Vocabulary:
         wanted = llama_cpp.llama_vocab_get_add_bos(self._handle)
         return int(llama_cpp.llama_vocab_bos(self._handle)) if wanted else None
 
-    @property
-    def mask(self) -> int | None:
-        """The token that stands for one to be filled in, or None."""
-        token = int(llama_cpp.llama_vocab_mask(self._handle))
-        return token if token >= 0 else None
-
     def special_texts(self) -> dict[str, str]:
         """The texts of BOS and EOS, "" where there is none, under the names that chat templates use."""
         ids = {"bos_token": llama_cpp.llama_vocab_bos, "eos_token": llama_cpp.llama_vocab_eos}

@@ -1,6 +1,6 @@
 """GGUF files of a few hundred kilobytes with random weights: real llama.cpp, instant answers, no meaning."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import gguf
@@ -29,12 +29,9 @@ def start(
     return writer
 
 
-def finish(
-    writer: gguf.GGUFWriter, shapes: dict[str, tuple[int, ...]], *, seed: int = 7, own_tokens: bool = True
-) -> None:
-    random = np.random.default_rng(seed)
-    tokens = {"token_embd.weight": (258, WIDTH)} if own_tokens else {}
-    for name, shape in {**tokens, "output_norm.weight": (WIDTH,), **shapes}.items():
+def finish(writer: gguf.GGUFWriter, shapes: dict[str, tuple[int, ...]]) -> None:
+    random = np.random.default_rng(7)
+    for name, shape in {"token_embd.weight": (258, WIDTH), "output_norm.weight": (WIDTH,), **shapes}.items():
         writer.add_tensor(name, weights(name, shape, random))
     write_all(writer)
 
@@ -120,41 +117,6 @@ def tiny_qwen2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-MakeDFlash = Callable[..., Path]
-
-
-@pytest.fixture
-def make_dflash(tmp_path: Path) -> MakeDFlash:
-    """A DFlash draft for the tiny qwen3, which lends it its embeddings. Its weights are random, like all here."""
-
-    def make(
-        read: tuple[int, ...] = (1, 3),
-        block: int = 6,
-        mask: int | None = 256,
-        more: dict[str, tuple[int, ...]] | None = None,
-        own_tokens: bool = False,
-        causal: bool = False,
-        sections: tuple[int, ...] = (),
-    ) -> Path:
-        path = tmp_path / "tiny-dflash.gguf"
-        writer = start(path, "dflash")
-        layer = grouped(writer)
-        writer.add_uint32("dflash.block_size", block)
-        writer.add_array("dflash.target_layers", list(read))
-        if mask is not None:
-            writer.add_mask_token_id(mask)
-        if causal:
-            writer.add_causal_attention(causal)
-        if sections:
-            writer.add_rope_dimension_sections(sections)
-        shapes = {f"blk.{i}.{name}.weight": shape for i in range(LAYERS) for name, shape in layer.items()}
-        fusing = {"fc.weight": (WIDTH, len(read) * WIDTH), "enc.output_norm.weight": (WIDTH,)}
-        finish(writer, {**fusing, **shapes, **(more or {})}, seed=8, own_tokens=own_tokens)
-        return path
-
-    return make
-
-
 @pytest.fixture(scope="session")
 def tiny_mamba(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A recurrent model: its memory holds one state and cannot forget only the last tokens."""
@@ -230,7 +192,7 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> None:
         params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
         return params
 
-    for module in ("llama.context", "targets.drafts.shared.draft_context"):
+    for module in ("llama.context", "targets.drafts.draft_context"):
         monkeypatch.setattr(f"winnow_engine.{module}.context_params", params)
 
 

@@ -24,7 +24,7 @@ from winnow_engine.errors import DraftError
 from winnow_engine.llama.stored_rows import unpacked
 from winnow_engine.models.registry import MODELS, weight_folders
 from winnow_engine.storage.folders import cache_folder, delete, make_folder, used_last_first
-from winnow_engine.targets.drafts.shared.block_file import BlockShape, write_block
+from winnow_engine.targets.drafts.block_file import BlockShape, write_block
 
 FILE, ABOUT = "draft.safetensors", "draft.json"
 METADATA = "draft"

@@ -19,7 +19,7 @@ from safetensors.numpy import load_file, save_file
 
 from winnow_engine.encoder.weights import GgufTensors
 from winnow_engine.models.gguf_header import read_header
-from winnow_engine.targets.drafts.shared.block_file import LAYERS, BlockShape, Stored, write_block
+from winnow_engine.targets.drafts.block_file import LAYERS, BlockShape, Stored, write_block
 from winnow_engine.targets.drafts.shipped import ABOUT, FILE, METADATA, TABLES
 
 if TYPE_CHECKING:

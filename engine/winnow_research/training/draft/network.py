@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from winnow_engine.targets.drafts.shared.block_file import BlockShape
+from winnow_engine.targets.drafts.block_file import BlockShape
 from winnow_research.training.qwen2 import rotary, rotated
 
 

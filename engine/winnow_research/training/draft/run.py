@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from winnow_engine.targets.drafts.shared.block_file import BlockShape
+from winnow_engine.targets.drafts.block_file import BlockShape
 from winnow_research.errors import TrainingError
 from winnow_research.training import checkpoint as checkpoints
 from winnow_research.training.dataset import Rows

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from winnow_engine.targets.drafts.block import FIRST, WINDOW
-from winnow_engine.targets.drafts.shared.block_file import BlockShape
+from winnow_engine.targets.drafts.block_file import BlockShape
+from winnow_engine.targets.drafts.block_memory import FIRST, WINDOW
 from winnow_research.training.draft.muon import Muon
 from winnow_research.training.draft.network import DraftNetwork
 from winnow_research.training.draft.read import ReadTexts

@@ -8,8 +8,7 @@ from random_models import write_all
 from safetensors.numpy import load_file, save_file
 
 from winnow_engine.core import Prompt
-from winnow_engine.targets.drafts.base import METHOD_KEY
-from winnow_engine.targets.drafts.shared.block_file import LAYERS, NAME
+from winnow_engine.targets.drafts.block_file import LAYERS, METHOD, METHOD_KEY
 
 from .numpy_drafts import HEAD, Array, Network
 
@@ -22,7 +21,7 @@ def write_block(
     """Two layers of Qwen3 and the tables beside them. The draft knows the target's even tokens below 2 * `own`."""
     heads, random = width // HEAD, np.random.default_rng(11)
     writer = gguf.GGUFWriter(path, "qwen3")
-    writer.add_string(METHOD_KEY, NAME)
+    writer.add_string(METHOD_KEY, METHOD)
     writer.add_string(LAYERS, ",".join(map(str, read)))
     writer.add_tokenizer_model("none")
     writer.add_vocab_size(own)

@@ -1,4 +1,4 @@
-"""DFlash drafts and their target in NumPy: the reference for llama.cpp's."""
+"""Drafts and their target in NumPy: the reference for llama.cpp's."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from winnow_engine.core import Prompt
 
-HEAD, MASK, BLOCK, READ = 16, 256, 6, (1, 3)
+HEAD, READ = 16, (1, 3)
 Array = NDArray[np.float32]
 
 
@@ -73,18 +73,3 @@ def features(target: Network, tokens: Prompt, read: tuple[int, ...] = READ) -> A
         inputs.append(x)
         x = target.layer(x, layer, positions, None, causal)
     return np.hstack([inputs[layer] for layer in read])
-
-
-def block_logits(
-    draft: Network, target: Network, read: Array, token: int, first: int = 0, causal: bool = False
-) -> Array:
-    """The logits of a block behind the tokens from `first` on, whose hidden states are `read`: (BLOCK, vocabulary)."""
-    inside = np.triu(np.full((BLOCK, BLOCK), -np.inf if causal else 0.0), 1)
-    mask = np.hstack([np.zeros((BLOCK, len(read))), inside])
-    before, places = first + np.arange(len(read)), first + len(read) + np.arange(BLOCK)
-    fused = draft.norm(draft.times(read, "fc"), "enc.output_norm")
-    lender = draft if "token_embd.weight" in draft.tensors else target
-    x = lender.tensors["token_embd.weight"][[token] + [MASK] * (BLOCK - 1)]
-    for layer in range(draft.layers):
-        x = draft.layer(x, layer, places, draft.keys_and_values(fused, layer, before), mask)
-    return lender.times(draft.norm(x, "output_norm"), "token_embd")

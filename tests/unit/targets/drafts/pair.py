@@ -1,9 +1,8 @@
-"""A target with a draft that reads its hidden states, for tests of such drafts."""
+"""A target with a block draft, which reads its hidden states."""
 
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -12,24 +11,23 @@ from winnow_engine.core import Prompt, Sampling
 from winnow_engine.llama.draft_tree import NOTHING
 from winnow_engine.llama.model import LlamaModel
 from winnow_engine.targets.base import Request
-from winnow_engine.targets.drafts.base import DraftFile, NoDraft
-from winnow_engine.targets.drafts.shared.hidden_states import HiddenStateDraft
+from winnow_engine.targets.drafts.base import NoDraft
+from winnow_engine.targets.drafts.block import open_block
 from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
 
 from ..loaded import OPTIONS, PROMPTS, FlagInside, Loaded
 from .numpy_drafts import Array
 
-D = TypeVar("D", bound=HiddenStateDraft[Any])
 ANSWER = Sampling(max_tokens=60)
 
 
-class Pair(Loaded, Generic[D]):
+class Pair(Loaded):
     """A target and a draft that reads its hidden states. The draft is made first, to watch the target's context."""
 
-    def __init__(self, target: Path, draft: Path, opened: Callable[[DraftFile], D]) -> None:
+    def __init__(self, target: Path, draft: Path) -> None:
         model = LlamaModel(target)
-        self.draft = opened(DraftFile(draft, LlamaModel(draft), model, OPTIONS))
+        self.draft = open_block(draft, model, OPTIONS)
         super().__init__(model)
 
     def close(self) -> None:
@@ -48,7 +46,7 @@ def prompt(seed: int, length: int = 50) -> Prompt:
     return np.random.default_rng(seed).integers(0, 256, length).astype(np.int32)
 
 
-def stopped_inside(pair: Pair[Any], text: Prompt) -> None:
+def stopped_inside(pair: Pair, text: Prompt) -> None:
     """Stop the draft inside its evaluation, with `text` in the target's memory."""
     stopped = FlagInside()
     stopped.set()
@@ -70,7 +68,7 @@ def assert_same_answers(target: Path, draft: Path, **options: Any) -> None:
     assert sum(answer.drafted_tokens for answer in said[draft]) > 0
 
 
-def accepted_of_many(pair: Pair[Any], tokens: int, drafted_a_round: int) -> int:
+def accepted_of_many(pair: Pair, tokens: int, drafted_a_round: int) -> int:
     """The guesses accepted over many answers, with drafts in every round. None differs from plain decoding."""
     accepted, sampling = 0, Sampling(max_tokens=tokens)
     for seed in range(PROMPTS):
@@ -81,7 +79,7 @@ def accepted_of_many(pair: Pair[Any], tokens: int, drafted_a_round: int) -> int:
     return accepted
 
 
-def differs_where_batches_round_otherwise_alone(pair: Pair[Any], text: Prompt) -> None:
+def differs_where_batches_round_otherwise_alone(pair: Pair, text: Prompt) -> None:
     """Assert that real weights answer `text` as without the draft.
 
     Q4_1 weights on a CPU quantise activations: a batch of another size moves logits by up to 0.8.

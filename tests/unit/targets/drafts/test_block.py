@@ -12,12 +12,13 @@ from safetensors.numpy import load_file, save_file
 from winnow_engine.config import TargetOptions
 from winnow_engine.core import Sampling
 from winnow_engine.errors import DraftError, UnsupportedModelError
+from winnow_engine.llama import layer_inputs
 from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.llama.draft_tree import ROOT
 from winnow_engine.targets import drafts
 from winnow_engine.targets.base import Request
 from winnow_engine.targets.drafts.base import NoDraft
-from winnow_engine.targets.drafts.block import BlockDraft, open_block
+from winnow_engine.targets.drafts.block import BlockDraft
 from winnow_engine.targets.drafts.shipped import draft_of
 from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
@@ -27,7 +28,6 @@ from .block_files import BLOCK, block_logits, write_block
 from .numpy_drafts import Array, Network, features
 from .pair import ANSWER, Pair, accepted_of_many, assert_near, assert_same_answers, prompt, stopped_inside
 
-BlockPair = Pair[BlockDraft]
 Reference = Callable[..., Array]
 
 
@@ -42,8 +42,8 @@ def target(tiny_qwen3: Path) -> Path:
 
 
 @pytest.fixture
-def pair(target: Path, draft: Path) -> Iterator[BlockPair]:
-    with closing(Pair(target, draft, open_block)) as pair:
+def pair(target: Path, draft: Path) -> Iterator[Pair]:
+    with closing(Pair(target, draft)) as pair:
         yield pair
 
 
@@ -62,10 +62,10 @@ def reference(target: Path, draft: Path) -> Reference:
 def float_fuse(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a test is exact, the product that makes rows is, too."""
     if "exact" in request.fixturenames:
-        monkeypatch.setattr("winnow_engine.targets.drafts.shared.block_tables.runs_here", lambda: False)
+        monkeypatch.setattr("winnow_engine.targets.drafts.block_tables.runs_here", lambda: False)
 
 
-def block(pair: BlockPair, token: int, places: int = BLOCK) -> Array:
+def block(pair: Pair, token: int, places: int = BLOCK) -> Array:
     """The logits of a block behind all that the target holds, and `token`."""
     assert pair.draft._memory is not None
     logits = pair.draft._memory.evaluate(token, places, AbortFlag())
@@ -75,7 +75,7 @@ def block(pair: BlockPair, token: int, places: int = BLOCK) -> Array:
 
 @pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("length", [1, 26, 27, 28, 32, 33, 100])
-def test_a_blocks_logits_are_those_of_numpy(pair: BlockPair, reference: Reference, length: int) -> None:
+def test_a_blocks_logits_are_those_of_numpy(pair: Pair, reference: Reference, length: int) -> None:
     pair.prefill(prompt(1, length))
     assert_near(block(pair, 77), reference(prompt(1, length), 77))
 
@@ -83,8 +83,8 @@ def test_a_blocks_logits_are_those_of_numpy(pair: BlockPair, reference: Referenc
 @pytest.fixture
 def small_window(monkeypatch: pytest.MonkeyPatch) -> None:
     """20 tokens, behind the first 4."""
-    monkeypatch.setattr("winnow_engine.targets.drafts.block.WINDOW", 20)
-    monkeypatch.setattr("winnow_engine.targets.drafts.block.FIRST", 4)
+    monkeypatch.setattr("winnow_engine.targets.drafts.block_memory.WINDOW", 20)
+    monkeypatch.setattr("winnow_engine.targets.drafts.block_memory.FIRST", 4)
 
 
 @pytest.fixture
@@ -102,9 +102,7 @@ def of_window(target: Path, draft: Path) -> Reference:
 @pytest.mark.usefixtures("exact", "small_window")
 @pytest.mark.parametrize("length", [25, 40, 41, 100])
 @pytest.mark.parametrize("begun", [False, True])
-def test_start_and_end_of_a_long_prompt_are_read(
-    pair: BlockPair, of_window: Reference, length: int, begun: bool
-) -> None:
+def test_start_and_end_of_a_long_prompt_are_read(pair: Pair, of_window: Reference, length: int, begun: bool) -> None:
     text = prompt(1, length + 3)
     pair.prefill(text[:length])
     if begun:
@@ -121,7 +119,7 @@ def test_start_and_end_of_a_long_prompt_are_read(
 @pytest.mark.usefixtures("exact", "small_window")
 @pytest.mark.parametrize("shared", [2, 10, 79])
 def test_another_prompt_with_the_same_start_is_read_anew(
-    pair: BlockPair, of_window: Reference, reference: Reference, shared: int
+    pair: Pair, of_window: Reference, reference: Reference, shared: int
 ) -> None:
     """What the draft knows of it begins where it differs, behind its first tokens if those are the same."""
     text = np.concatenate([prompt(1, 100)[:shared], prompt(2, 105)[shared:]])
@@ -134,7 +132,7 @@ def test_another_prompt_with_the_same_start_is_read_anew(
 
 @pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_read_follows_the_targets_memory(pair: BlockPair, reference: Reference, seed: int) -> None:
+def test_what_is_read_follows_the_targets_memory(pair: Pair, reference: Reference, seed: int) -> None:
     """After accepted branches, refused ones and a prompt with the same start it knows what the target holds."""
     plain = pair.answer(NoDraft(), ANSWER, prompt(seed)).tokens
     answer = pair.answer(Oracle(plain, seed), ANSWER, prompt(seed))
@@ -144,14 +142,14 @@ def test_what_is_read_follows_the_targets_memory(pair: BlockPair, reference: Ref
 
 
 @pytest.mark.usefixtures("exact")
-def test_a_draft_that_was_stopped_goes_on_with_what_comes_next(pair: BlockPair, of_window: Reference) -> None:
+def test_a_draft_that_was_stopped_goes_on_with_what_comes_next(pair: Pair, of_window: Reference) -> None:
     stopped_inside(pair, prompt(4, 40))
     pair.prefill(prompt(4, 60))
     assert_near(block(pair, 5), of_window(prompt(4, 60), 5, first=40, start=16))
 
 
 @pytest.mark.usefixtures("exact")
-def test_an_answer_can_be_cancelled_while_it_is_drafted(pair: BlockPair) -> None:
+def test_an_answer_can_be_cancelled_while_it_is_drafted(pair: Pair) -> None:
     plain = pair.answer(NoDraft(), ANSWER, prompt(5)).tokens
     stopped = FlagInside()
     cut = pair.answer(pair.draft, ANSWER, prompt(5), stopped, lambda _: stopped.set())
@@ -161,12 +159,12 @@ def test_an_answer_can_be_cancelled_while_it_is_drafted(pair: BlockPair) -> None
 
 
 @pytest.mark.usefixtures("exact")
-def test_answers_differ_nowhere_on_exact_weights(pair: BlockPair) -> None:
+def test_answers_differ_nowhere_on_exact_weights(pair: Pair) -> None:
     assert accepted_of_many(pair, 30, 4) > 0  # by chance: weights without meaning
 
 
 @pytest.mark.usefixtures("exact")
-def test_a_tree_holds_the_targets_tokens_behind_one_another(pair: BlockPair, draft: Path, reference: Reference) -> None:
+def test_a_tree_holds_the_targets_tokens_behind_one_another(pair: Pair, draft: Path, reference: Reference) -> None:
     """Its chances are the softmax of logits and table, up to what the table does to tokens that are not looked at."""
     pair.prefill(prompt(1))
     pair.draft.begin(prompt(1), AbortFlag())
@@ -187,7 +185,7 @@ def test_a_tree_holds_the_targets_tokens_behind_one_another(pair: BlockPair, dra
         assert tree.worth[node] == pytest.approx(above * chances[own] / chances.sum(), rel=1e-3)
 
 
-def test_a_token_that_the_draft_lacks_has_a_row_of_its_own(pair: BlockPair, draft: Path) -> None:
+def test_a_token_that_the_draft_lacks_has_a_row_of_its_own(pair: Pair, draft: Path) -> None:
     before = load_file(draft.with_suffix(".safetensors"))["before"]
     assert pair.draft._own.get(77, len(pair.draft._own)) == len(before) - 1
 
@@ -199,7 +197,7 @@ def test_a_target_opens_one_by_its_file(target: Path, draft: Path, n_ubatch: int
 
 
 def test_a_draft_is_no_target(draft: Path) -> None:
-    with pytest.raises(UnsupportedModelError, match="'winnow-block' answers nothing by itself: name it as the setting"):
+    with pytest.raises(UnsupportedModelError, match="a draft answers nothing by itself: name it as the setting"):
         LlamaTarget.open(draft)
 
 
@@ -208,6 +206,24 @@ def test_layers_that_the_target_lacks_are_named(tiny_qwen3: Path, tmp_path: Path
     draft = write_block(tmp_path / "tiny-block.gguf", read)
     with pytest.raises(DraftError, match=r"tiny-block.gguf cannot draft .*this target's layers 0 to 3"):
         LlamaTarget.open(tiny_qwen3, TargetOptions(speculate=draft))
+
+
+def test_a_target_whose_layers_llama_does_not_keep_is_refused(
+    tiny_qwen3: Path, draft: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("winnow_engine.llama.layer_inputs.given_by", frozenset)  # other builds, other architectures
+    with pytest.raises(DraftError, match="does not give the inputs of layers of the architecture 'qwen3'"):
+        LlamaTarget.open(tiny_qwen3, TargetOptions(speculate=draft))
+
+
+def test_a_llama_cpp_without_the_functions_is_named(
+    tiny_qwen3: Path, draft: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layer_inputs._function.cache_clear()
+    monkeypatch.setitem(layer_inputs._SIGNATURES, "read", ("_Z4gonev", None, []))
+    with pytest.raises(DraftError, match=r"this build of llama.cpp does not give .* lacks _Z4gonev"):
+        LlamaTarget.open(tiny_qwen3, TargetOptions(speculate=draft))
+    layer_inputs._function.cache_clear()
 
 
 @pytest.mark.parametrize(("width", "own"), [(64, 128), (32, 200)], ids=["width", "tokens"])
@@ -253,8 +269,8 @@ def with_draft(tiny_qwen3: Path, tmp_path: Path) -> Path:
 def asked_in(target: Path, speculate: str, monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], int]:
     """Two answers, and how often a block was guessed for them."""
     guessed: list[int] = []
-    guess = BlockDraft._guess
-    monkeypatch.setattr(BlockDraft, "_guess", lambda self, *how: guessed.append(1) or guess(self, *how))
+    guess = BlockDraft._tree
+    monkeypatch.setattr(BlockDraft, "_tree", lambda self, *how: guessed.append(1) or guess(self, *how))
     with closing(LlamaTarget.open(target, TargetOptions(n_threads=1, speculate=speculate))) as opened:
         texts = [opened.generate(Request(LocalPrompt(prompt(seed)), Sampling(max_tokens=40))).text for seed in (1, 2)]
     return texts, len(guessed)
@@ -284,7 +300,7 @@ def test_auto_opens_no_draft_that_another_llama_cpp_would_verify_too_slowly(
 ) -> None:
     monkeypatch.setattr(drafts, "has_patches", lambda: False)
     opened: list[Path] = []
-    monkeypatch.setattr(drafts, "_from_file", lambda path, *_: opened.append(path))
+    monkeypatch.setattr(drafts, "open_block", lambda path, *_: opened.append(path))
     LlamaTarget.open(with_draft, TargetOptions(n_threads=1, n_gpu_layers=0)).close()
     assert not opened
 
@@ -294,7 +310,7 @@ def test_a_target_has_no_draft_unless_one_lies_beside_it(tiny_qwen3: Path) -> No
 
 
 @pytest.mark.parametrize("places", [1, 3, BLOCK])
-def test_rows_that_fill_up_a_graph_change_no_logits(pair: BlockPair, places: int) -> None:
+def test_rows_that_fill_up_a_graph_change_no_logits(pair: Pair, places: int) -> None:
     found = []
     for sizes in ((), (4, BLOCK)):
         pair.cache.rewind(0)

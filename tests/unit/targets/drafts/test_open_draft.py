@@ -1,6 +1,5 @@
 """Which draft a target gets, on tiny real models."""
 
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -13,6 +12,8 @@ from winnow_engine.errors import DraftError, ModelNotFoundError
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.target import LlamaTarget
+
+from .block_files import write_block
 
 PROMPT = np.arange(40, 90, dtype=np.int32)
 
@@ -41,11 +42,9 @@ def test_a_missing_draft_is_named(tiny_llama: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("exact")
-@pytest.mark.parametrize("draft", ["auto", "off", "lookup", "dflash"])
-def test_a_target_that_keeps_past_states_is_drafted_for(
-    tiny_qwen35: Path, make_dflash: Callable[[], Path], draft: str
-) -> None:
-    wanted = make_dflash() if draft == "dflash" else draft
+@pytest.mark.parametrize("draft", ["auto", "off", "lookup", "block"])
+def test_a_target_that_keeps_past_states_is_drafted_for(tiny_qwen35: Path, tmp_path: Path, draft: str) -> None:
+    wanted = write_block(tmp_path / "tiny-block.gguf") if draft == "block" else draft
     answer = ask(tiny_qwen35, wanted)
     assert answer.draft == (wanted.name if isinstance(wanted, Path) else draft)
     assert answer.text == ask(tiny_qwen35, "off").text

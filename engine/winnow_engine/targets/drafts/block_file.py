@@ -12,16 +12,17 @@ from gguf.constants import GGMLQuantizationType
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
+from winnow_engine.llama.model import LlamaModel
 from winnow_engine.models.gguf_header import read_header
 from winnow_engine.storage.folders import temporary
-from winnow_engine.targets.drafts.base import METHOD_KEY
 
 if TYPE_CHECKING:
     from gguf import GGUFWriter
 
     from winnow_cuda.shapes import TransformerShape
 
-NAME = "winnow-block"
+METHOD_KEY, METHOD = "winnow.draft.method", "winnow-block"
+"""Metadata of a draft, whose layers are those of an ordinary architecture."""
 LAYERS = "winnow.draft.layers"
 """Metadata: the target's layers whose inputs are read, numbers with commas between."""
 
@@ -55,6 +56,11 @@ class BlockShape:
         return cls(read, target.width, *heads, ffn=2 * target.width, vocabulary=vocabulary, layers=layers)
 
 
+def is_draft(model: LlamaModel) -> bool:
+    """Whether a model is a draft, which answers nothing by itself."""
+    return model.metadata(METHOD_KEY) == METHOD
+
+
 def write_block(
     out: Path, shape: BlockShape, layers: Mapping[str, Stored], tables: Mapping[str, NDArray[Any]], target: Path
 ) -> None:
@@ -82,7 +88,7 @@ def write_block(
 
 
 def _describe(writer: GGUFWriter, shape: BlockShape) -> None:
-    writer.add_string(METHOD_KEY, NAME)
+    writer.add_string(METHOD_KEY, METHOD)
     writer.add_string(LAYERS, ",".join(map(str, shape.layers_read)))
     writer.add_context_length(32_768)
     writer.add_embedding_length(shape.width)

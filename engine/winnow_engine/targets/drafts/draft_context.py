@@ -19,56 +19,35 @@ from winnow_engine.llama.model import LlamaModel
 from winnow_engine.llama.threads import ThreadPool
 
 _ABORTED = 2
-_MROPE_AXES = 4
 
 
 class DraftContext:
-    """Evaluates tokens or hidden states at positions of the caller's, of which memory's are `shift` less."""
+    """Evaluates rows at positions of the caller's, of which memory's are `shift` less."""
 
     shift = 0
 
-    def __init__(self, model: LlamaModel, target: int, n_ctx: int, outputs: int, options: TargetOptions) -> None:
-        """Make room for `n_ctx` positions, `outputs` logits; `target` lends embeddings. TargetError without memory."""
+    def __init__(self, model: LlamaModel, n_ctx: int, outputs: int, options: TargetOptions) -> None:
+        """Make room for `n_ctx` positions and `outputs` rows of logits. TargetError without memory."""
         self.n_batch = options.n_ubatch
         self.n_vocab = int(llama_cpp.llama_vocab_n_tokens(model.vocabulary))
-        mrope = llama_cpp.llama_model_rope_type(model.handle) == llama_cpp.LLAMA_ROPE_TYPE_MROPE
-        self._axes = _MROPE_AXES if mrope else 1
         params = context_params(n_ctx, replace(options, kv_type="f16"), 1)
-        params.n_outputs_max, params.ctx_other = outputs, target
+        params.n_outputs_max = outputs
         self.handle = llama_cpp.llama_init_from_model(model.handle, params)
         if not self.handle:
             raise TargetError(f"cannot make a context of {n_ctx} tokens for the draft: {last_errors()}")
         self._threads = ThreadPool(options.threads, self.handle)
         self._memory = llama_cpp.llama_get_memory(self.handle)
 
-    def decode(
-        self,
-        start: int,
-        abort: AbortFlag,
-        *,
-        tokens: NDArray[np.int32] | None = None,
-        states: NDArray[np.float32] | None = None,
-        last: int = 0,
-    ) -> bool:
-        """Evaluate into memory from position `start` on, with logits of the `last` rows; False if aborted.
+    def decode(self, start: int, rows: NDArray[np.float32], abort: AbortFlag, last: int) -> bool:
+        """Evaluate `rows` into memory from position `start` on, with logits of the `last` ones; False if aborted.
 
         Raises TargetError if llama.cpp fails. After that or an abort, memory may hold a part of the batch.
         """
-        rows = tokens if states is None else states
-        assert rows is not None
         outputs = np.zeros(len(rows), np.int8)
         outputs[len(rows) - last :] = 1
-        first = start - self.shift
-        positions = np.tile(
-            np.arange(first, first + len(rows), dtype=np.int32), (1 if tokens is not None else self._axes, 1)
-        )
-        positions[3:] = 0  # the axis that text does not use
+        positions = np.arange(start, start + len(rows), dtype=np.int32) - np.int32(self.shift)
         batch = llama_cpp.llama_batch(n_tokens=len(rows), pos=_pointer(positions, ctypes.c_int32))
-        batch.logits = _pointer(outputs, ctypes.c_int8)
-        if tokens is not None:
-            batch.token = _pointer(tokens, ctypes.c_int32)
-        if states is not None:
-            batch.embd = _pointer(states, ctypes.c_float)
+        batch.logits, batch.embd = _pointer(outputs, ctypes.c_int8), _pointer(rows, ctypes.c_float)
         abort.attach(self.handle)
         status = llama_cpp.llama_decode(self.handle, batch)
         if status not in (0, _ABORTED):

@@ -1,1 +1,0 @@
-"""What several draft methods are built from: no method is here."""
