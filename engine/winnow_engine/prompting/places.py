@@ -14,9 +14,11 @@ from urllib.parse import unquote
 
 from winnow_engine.core import Citation
 from winnow_engine.index.bm25 import stems
+from winnow_engine.index.lines import text_lines
 from winnow_engine.index.name_rules import module_of, reason_against_path
 from winnow_engine.index.words import UNSPACED
 from winnow_engine.index.workspace import Workspace
+from winnow_engine.prompting.hunks import with_places_of_hunks
 from winnow_engine.question import Question
 
 _JOINERS = {  # words between the first line and the last, by the word before them
@@ -96,6 +98,12 @@ class PlaceReader:
             elif _LOOKS.search(before[:apart]):
                 yield NamedPlace(match.end(), None)
 
+    def code_of(self, name: str) -> tuple[str, list[str]]:
+        """The path and the lines of the file that a repository's path means; none if there is no such file."""
+        if (path := self._ending(f"/{name}")) is None:  # the workspace may be a folder of the repository
+            return name, []
+        return path, text_lines(self._workspace.file(path).content.read().decode("utf-8", "replace"))
+
     def _lines(self, path: str, match: re.Match[str]) -> Citation | None:
         start, end = int(match["start"]), int(match["end"] or match["start"])
         return Citation(path, start, end) if 1 <= start <= end <= self._workspace.file(path).line_count else None
@@ -153,12 +161,13 @@ class PlaceReader:
 
 def with_places(question: Question, workspace: Workspace) -> Question:
     """The question with the lines that it names, as a stack trace does."""
-    named, text = dict[int, list[int]](), question.text
+    named, reader = dict[int, list[int]](), PlaceReader(workspace)
+    text = with_places_of_hunks(question.text, reader.code_of)
     if len(text) > 2 * _MOST_ASKED:
         cut = _MOST_ASKED if not text[_MOST_ASKED].isdecimal() else len(text[:_MOST_ASKED].rstrip("0123456789"))
         text = f"{text[:cut]}\n{text[-_MOST_ASKED:]}"  # a number may go on
     text = _BELOW.sub(lambda block: re.sub(r"\n\s+", lambda _: f"\n{block[1]}:", block[2]), text)
-    for one in filter(None, (place.lines for place in PlaceReader(workspace).places(text))):
+    for one in filter(None, (place.lines for place in reader.places(text))):
         for number in workspace.units_at(one):
             unit = workspace.units[number][1]
             ends = max(one.start_line, unit.start_line), min(one.end_line, unit.end_line)

@@ -57,6 +57,20 @@ ABOUT_NONE = (
     "def refill(pool): who calls it?; function refill(pool) is called where?; class Pool(Shop) 在哪里被使用？; "
     "Where is the function called from `refill`?; Who calls the function named refill?; the class named Pond"
 )
+DIFFS = (  # what is after it, what is before, what is further up, neither; a function that is gone; a folder's folder
+    ("--- a/pool/other.py\n+++ b/pool/other.py\n@@ -2,2 +2,2 @@\n     def take(self):\n-        return 1\n"
+     "+        return 2", ["Queue.take"]),
+    ("--- a/pool/other.py\n+++ b/pool/renamed.py\n@@ -5,2 +5,3 @@\n\n def refill(pool):\n+    pool.open()\n"
+     "--- a/pool/core.py\n+++ b/pool/core.py\n@@ -4,2 +4,1 @@\n     def take(self):\n-        return self.size",
+     ["refill", "Pool.take"]),
+    ("--- a/pool/core.py\tnow\n+++ b/pool/core.py\n@@ -90 +90 @@\n-        return 1\n+        return self.size\n"
+     "\\ No newline at end of file", ["Pool.take"]),
+    ("--- a/pool/core.py\n+++ b/pool/core.py\n@@ -4 +4 @@\n-        return 1\n+        return pool/other.py:2", []),
+    ("--- a/pool/other.py\n+++ /dev/null\n@@ -6,2 +0,0 @@\n-def refill(pool):\n-    return pool.take()", ["refill"]),
+    ('--- "a/shop/pool/c\\303\\266re.py"\n+++ "b/shop/pool/c\\157re.py"\n@@ -4 +5 @@\n-\n'
+     "+        return self.size", ["Pool.take"]),
+    ("--- a/pool/other.py\n+++ b/pool/other.py\n@@@ -2,1 -2,1 +2,1 @@@\n++    def take(self):", []),  # of a merge
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -106,6 +120,7 @@ def workspace(tmp_path: Path) -> Workspace:
         ('  File "/usr/lib/pool/other.py", line 6, in refill\nKeyError\n\nwhy??', ["refill"]),
         ('  File "/usr/lib/pool/other.py", line 6, in refill\nKeyError\n' + "served\n" * 9_000, ["refill"]),
         ("C:\\Users\\pool\\other.py\n  2:5  error  why??\n  6:1  error  why??\n\n1 file", ["Queue.take", "refill"]),
+        *((f"what could this break?\n\n```\n{diff}\n```", names) for diff, names in DIFFS),
         ("pool/core.py:41".rjust(20_001) + "\nserved" * 9_000, []),  # the file has no line 41
         ("explain pool/other.py, please", ["Queue", "Queue.take", "refill"]),
         ("Was macht das core module?", ["Pool", "Pool.take"]),
