@@ -22,7 +22,7 @@ from winnow_engine.prompting.hunks import with_places_of_hunks
 from winnow_engine.question import Question
 
 _JOINERS = {  # words between the first line and the last, by the word before them
-    r"lines?\s|line(?:no)?\"?[:=]\s?\"?|(?-i:L)(?=\d)": "to|through|and",
+    r"lines?\s|line(?:no)?\"?[:=,]\s?\"?|(?-i:L)(?=\d)": "to|through|and",
     r"zeilen?\s": "bis|und",
     r"l[íi]neas?\s": "al?|y",
     r"lignes?\s": "à|et",
@@ -34,13 +34,14 @@ _DASH = r"\s?[-–—到至]\s?|[~〜～]"
 _LINES = re.compile(
     rf"(?:[:：]L?|#(?:L|lines-)|(?<=\S)\((?=\d+(?:,\s?\d+)?\))|:(?:\[|\s\()(?=\d+,\s?\d+[)\]])"
     r"|(?:(?<=\.[a-z]{2}\s)|(?<=\.[a-z]{3}\s))(?:(?=\d+:\d+-\d)|\((?=\d+:\d+\)))"  # webpack's, Next.js's
+    r"|(?<=\.dart\s)(?=\d+:\d)"
     rf"|(?:[:：]\s?|\b)(?P<word>(?i:{_LINE_WORD}|行[号號]?\s))|第\s?(?=\d+(?:(?:{_DASH})\d+)?\s?行)"
     rf"|(?<!\d)(?=\d+(?:(?:{_DASH})\d+)?\s?行目))"
     r"(?P<start>\d{1,7})(?:[:C]\d{1,5}\b(?:-\d{1,5}\b(?![:C]\d))?|,\s?\d{1,5}(?=[)\]]))?"
     rf"(?:(?:{_DASH}|\.\.|{_JOINER})L?(?P<end>\d{{1,7}})(?:[:C]\d{{1,5}}\b)?)?"
     rf"(?:\s?行目?)?(?![^\W{UNSPACED}]|[.:]\d)"
 )
-_BETWEEN = re.compile(r"[\s,;:–—(`*_\"'“”’»>)\]\\]*$")
+_BETWEEN = re.compile(r"[\s,;:–—(`*_\"'“”’»>)\]\\{}]*$")
 _NEAR = re.compile(  # between a path and its line
     r"(?<=[\s(])(?:(?:at|on|in|near|around|about|from|between|der|den|bei|um|ab|von|etwa|zwischen|en|las?|cerca|de|desde"
     r"|alrededor|entre|à|les|vers|autour|в|на|с|около|между)\s+){1,3}$|\s*(?:文件|ファイル)?\s?[の的中在]{0,2}\s?$"
@@ -52,18 +53,22 @@ _BEHIND = re.compile(
 # A path begins at its first character, not inside a longer one.
 _START = re.compile(rf"(?:(?<![\w./\\@%+~$-])|(?<=\s[@_])|(?<=\s__)|(?<=/)|(?<=[{UNSPACED}])(?=[!-~]))(?=\S)")
 _QUERY = re.compile(r"\?[\w=&]{,40}$")  # of a page that shows a file
-_PAGE = re.compile(r"https?://(?!localhost\b|127\.|0\.0\.0\.0|\[::1\])")  # which no development server shows
-# A page on a forge, or the root: what follows may be a path of the workspace.
+_HERE = r"(?:localhost\b|127\.|0\.0\.0\.0|\[::1\])"  # a development server's
+_PAGE = re.compile(rf"https?://(?!{_HERE})")
+# A development server, a Dart package, a page on a forge, or the root: what follows may be a path of the workspace.
 _ROOT = re.compile(
-    r"https?://\S+?/(?:blob|blame|raw|edit|tree|src)/(?=\S)"
+    rf"https?://{_HERE}[^\s/]*/|package:\w+/|https?://\S+?/(?:blob|blame|raw|edit|tree|src)/(?=\S)"
     rf"|(?<![^\s\"'`(<{UNSPACED}])(?:file://(?=/))?(?:~|/?[A-Za-z]:)?/(?=[^\s/])"
 )
 # `package.module.Class.method`, also before `(File.java`; `folder/module`.
 _MODULE = re.compile(r"(?<![\w./:$-])(?:((?:[\w-]+/)+[\w-]+)|(\w+(?:(?:\.|::|\$)[\w<>]+)+)(?:\([\w.]+)?)$")
+_PACKAGE = re.compile(r"(?<=\bpackage:)\w+/(?!lib/)")  # Dart's, whose code is in lib
 _LOOKS = re.compile(r"(?:^|[\s:`'\"(\[<*])[^\s:`'\"<>*|]*(?:[\w)\]-]\.[A-Za-z]\w*|[/\\]\w[^\s:`'\"<>*|]*)$")
 _MOST_BEFORE = 300  # characters of a path, and of what stands beside it
 _MOST_ENDS = 8  # of a path, tried before its lines
-_BELOW = re.compile(r"^(\S.{,200})((?:\n[ \t]+\d+:\d+[ \t].*)+)", re.MULTILINE)  # a path, its lines: ESLint's
+# A path above its lines: ESLint's, or ripgrep's with lines around them, but for times.
+_BELOW = re.compile(r"^(\S.{,200})((?:\n[ \t]+\d+:\d+[ \t].*)+)|^(\S{1,200})((?:\n(?:\d+[:-].*|--$))+)", re.MULTILINE)
+_EACH_BELOW = re.compile(r"\n(?:[ \t]+|(?=\d+:(?!\d\d(?::\d\d\b|\s))))")
 _MOST_ASKED = 20_000  # characters at each end of a question that are read: 1 MB of JSON takes seconds
 _NAME_END = 4  # characters that tell most texts from paths
 
@@ -119,7 +124,7 @@ class PlaceReader:
         An end that begins inside a path counts only if it stands behind a root, or has three parts and the path is not
         that of a dependency or a page.
         """
-        text = re.sub(r"\\+", "/", unquote(text))
+        text = _PACKAGE.sub(r"\g<0>lib/", re.sub(r"\\+", "/", unquote(text)))
         if not text.endswith(self._name_ends):
             return self._of_module(text)
         root, path = _ROOT.search(text), text.rsplit(maxsplit=1)[-1].lstrip("([<\"'`")
@@ -166,7 +171,7 @@ def with_places(question: Question, workspace: Workspace) -> Question:
     if len(text) > 2 * _MOST_ASKED:
         cut = _MOST_ASKED if not text[_MOST_ASKED].isdecimal() else len(text[:_MOST_ASKED].rstrip("0123456789"))
         text = f"{text[:cut]}\n{text[-_MOST_ASKED:]}"  # a number may go on
-    text = _BELOW.sub(lambda block: re.sub(r"\n\s+", lambda _: f"\n{block[1]}:", block[2]), text)
+    text = _BELOW.sub(lambda block: _EACH_BELOW.sub(lambda _: f"\n{block[1] or block[3]}:", block[2] or block[4]), text)
     for one in filter(None, (place.lines for place in reader.places(text))):
         for number in workspace.units_at(one):
             unit = workspace.units[number][1]

@@ -37,7 +37,7 @@ _AT = re.compile(r"(?P<file>.+?)(?::|#L)(?P<start>\d+)(?::\d+)?(?:-L?(?P<end>\d+
 _FILE = r"(?<![\w./\\@%+~$-])[\w.@+-](?:[\w.@+/\\\[\]-]|(?<=/)\(|\)(?=/)){0,100}?\.[A-Za-z0-9_]+"
 _NAMED = re.compile(rf"""(?<![(=]["'])(?:{_FILE})(?=\.?(?![^\W{UNSPACED}]|[./\\-]))""")
 """A path, but for what code has in quotes: `open("settings.json")`."""
-_WITH_LINE = re.compile(rf"{_FILE}(?=:\[?L?\d|\s?\(\d|#L\d|\W{{1,3}}(?:on )?line \d|\s\d+:\d)")
+_WITH_LINE = re.compile(rf"{_FILE}(?=:\[?L?\d|\s?\(\d|#L\d|\W{{1,3}}(?:on )?line \d|\s\d+:\d|\r?\n\d+[:-])")
 """A path before its line. Piped code names files without one, as in an import, relative to others."""
 workspace_option = click.option(
     "-w",

@@ -66,6 +66,7 @@ def test_piped_text_belongs_to_the_question(
             "/x/src/index.ts:2 b.ts:1 import './src/index.ts'",
             "/x/src/index.ts:2 b.ts:1 import './src/index.ts'",
         ),
+        ("Why?", "src/index.ts\n2:stop()\n", "{}\n2:stop()"),
         ("What is src/index.ts, or src/index.tsx?", "", "What is {}, or src/index.tsx?"),
         ("What is in src/index.ts.", "", "What is in {}."),
         ("src/index.tsはどこ?", "", "{}はどこ?"),

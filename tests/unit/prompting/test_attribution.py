@@ -93,7 +93,8 @@ FORMS = (
     "{} near line 2", "{} in Zeile 2", "Zeile 2 der Datei `{}`", "{}:Zeile 2", "línea 2 de `{}`", "{} à la ligne 2",
     "строке 2 файла `{}`", "{}の2行目は", "看{}的第2行", "{}:2は", "看C:/app/{}:2", "at file:///srv/app/{}:2:5", "(file:///C:/app/{}:2:5)",
     "File \"{}\", line 2, in f", "File \\\"{}\\\", line 2,", "{}:[2,5]", "{}: (2, 5)", "{}:2:5-9", "{} (2:9)",
-    "\"{}\", \"line\": 2,", "{} 2:5-9", "file={},line=2", "https://github.com/o/r/blob/feature/x/{}#L2", "https://github.com/o/r/blob/1a2b/{}?plain=1#L2",
+    "\"{}\", \"line\": 2,", "{} 2:5-9", "file={},line=2",
+    "[{{file,\"{}\"}},{{line,2}}]", "https://github.com/o/r/blob/feature/x/{}#L2", "https://github.com/o/r/blob/1a2b/{}?plain=1#L2",
 )  # fmt: skip
 RANGES = ("`{}:2-4`", "{}:2–4", "{}:L2-L4", "{}#L2-L4", "{} lines 2 to 4", "{}:2..4", "`{}`, lines 2–4", "{}#L2C1-L4C9",
           "Zeilen 2 bis 4 von `{}`", "{}, lignes 2 à 4", "{}第2-4行", "파일{}:2-4에서")  # fmt: skip
@@ -139,12 +140,23 @@ def test_what_is_no_place_is_not_cited(answer: str) -> None:
         ("C:\\\\build\\\\src\\\\util\\\\app.py", "src/util/app.py"),
         ("http://localhost:5173/src/util/app.py", "src/util/app.py"),
         ("webpack-internal:///./src/util/app.py", "src/util/app.py"),
+        ("http://localhost:5173/base/src/util/app.py?t=17", "src/util/app.py"),
+        ("http://127.0.0.1:80/base/lib/app.py", "lib/app.py"),
+        ("package:shop/app.py", "lib/app.py"),
+        ("package:shop/util/app.py", ""),
     ],
 )
 def test_a_place_may_have_the_folders_of_another_machine_before_it(name: str, path: str) -> None:
     for folder in ("", "api/"):  # the only one, or one of several
         workspace = Workspace((file("src/util/app.py", folder), file("lib/app.py", folder)))
         assert cite(f"at run ({name}:2)", workspace, ()) == ((Citation(folder + path, 2, 2),) if path else ())
+
+
+@pytest.mark.parametrize("name", ["lib/src/app.dart", "package:shop/src/app.dart"])
+def test_a_frame_of_dart_has_a_place(name: str) -> None:
+    workspace = Workspace((file("lib/src/app.dart"), file("other/lib/src/app.dart")))
+    for form in ("{} 2:5  run", "#0  run ({}:2:5)"):
+        assert cite(form.format(name), workspace, ()) == (Citation("lib/src/app.dart", 2, 2),)
 
 
 def test_a_quoted_line_that_stands_in_two_places_is_the_one_whose_next_lines_are_quoted() -> None:

@@ -120,6 +120,8 @@ def workspace(tmp_path: Path) -> Workspace:
         ('  File "/usr/lib/pool/other.py", line 6, in refill\nKeyError\n\nwhy??', ["refill"]),
         ('  File "/usr/lib/pool/other.py", line 6, in refill\nKeyError\n' + "served\n" * 9_000, ["refill"]),
         ("C:\\Users\\pool\\other.py\n  2:5  error  why??\n  6:1  error  why??\n\n1 file", ["Queue.take", "refill"]),
+        ("pool/other.py\n1-class Queue:\n2:    def take(self):\n--\n7:7\n\nwhy??", ["Queue.take", "refill"]),
+        ("pool/other.py\n06:10:59 why??\n06:10 why??", []),
         *((f"what could this break?\n\n```\n{diff}\n```", names) for diff, names in DIFFS),
         ("pool/core.py:41".rjust(20_001) + "\nserved" * 9_000, []),  # the file has no line 41
         ("explain pool/other.py, please", ["Queue", "Queue.take", "refill"]),
