@@ -87,7 +87,7 @@ class FileTable:
         """
         names = dict.fromkeys(_NAME.findall(text))
         parts = ([one] if one.isascii() or self._ending(one) else _PART.findall(one) for one in names)
-        return dict(filter(None, map(self._named_in, chain.from_iterable(parts))))
+        return dict(filter(None, map(self._named_in, dict.fromkeys(chain.from_iterable(parts)))))
 
     def _named_in(self, part: str) -> tuple[str, Sequence[int]] | None:
         begins = [0, *[match.start() for match in _BEGINNING.finditer(part)][-_MOST_BEGINNINGS:]]

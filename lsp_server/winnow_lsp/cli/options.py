@@ -34,7 +34,8 @@ _MOST_INPUT = 1_000_000  # bytes, several times what a target's context holds
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()]\w)")  # of colours, links, fonts
 _AT = re.compile(r"(?P<file>.+?)(?::|#L)(?P<start>\d+)(?::\d+)?(?:-L?(?P<end>\d+)(?::\d+)?)?:?")
 """As compilers and links write places. A column says nothing more: units are lines."""
-_FILE = r"(?<![\w./\\@%+~$-])[\w.@+-](?:[\w.@+/\\\[\]-]|(?<=/)\(|\)(?=/)){0,100}?\.[A-Za-z0-9_]+"
+_PART = r"[\w@+/\\\[\]-]{0,100}+"
+_FILE = rf"(?<![\w./\\@%+~$-])[\w.@+-]{_PART}(?:(?:\.|(?<=/)\(|\)(?=/)){_PART}){{0,20}}?\.[A-Za-z0-9_]+"
 _NAMED = re.compile(rf"""(?<![(=]["'])(?:{_FILE})(?=\.?(?![^\W{UNSPACED}]|[./\\-]))""")
 """A path, but for what code has in quotes: `open("settings.json")`."""
 _WITH_LINE = re.compile(rf"{_FILE}(?=:\[?L?\d|\s?\(\d|#L\d|\W{{1,3}}(?:on )?line \d|\s\d+:\d|\r?\n\d+[:-])")

@@ -70,6 +70,7 @@ def test_piped_text_belongs_to_the_question(
         ("What is src/index.ts, or src/index.tsx?", "", "What is {}, or src/index.tsx?"),
         ("What is in src/index.ts.", "", "What is in {}."),
         ("src/index.tsはどこ?", "", "{}はどこ?"),
+        *((junk * 100_000 + " src/index.ts?", "", " {}?") for junk in ("a[", "/(a)", "x.[", "[[a]]")),  # in linear time
         ('What is open("src/index.ts")?', "", 'What is open("src/index.ts")?'),
     ],
 )
