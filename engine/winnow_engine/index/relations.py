@@ -23,6 +23,10 @@ _FAMILIES = {"cpp": "c", "kotlin": "java", "ocaml_interface": "ocaml", "scala": 
 )
 _FOR_OTHERS = ("proto", "sql")  # languages of what others use
 _UNDOTTED = ("c", "csharp", "dart", "java", "ruby", "swift")  # families: a class calls inherited methods by name alone
+_VARIABLE = (  # of Ruby: `total =`, `|total|`, `def take(total)`
+    rb"(?<![\w.@$])%b\s*(?:[-+*/|&]{0,2}|<<)=(?![=~>])|(?<!\|)\|(?!\|)[^|\n]*(?<!\w)%b(?!\w)[^|\n]*\|(?!\|)"
+    rb"|\bdef [^\n(]*\([^\n)]*(?<!\w)%b(?!\w)"
+)
 _OPEN_TYPES = ("rust", "swift")  # languages with blocks that add to a type, perhaps one that is defined elsewhere
 _ADDS = re.compile(rb"(?m)^[ \t]*(?:(?:fileprivate|internal|open|private|public|unsafe)[ \t]+)*(?:impl|extension)\b")
 _BLOCK = re.compile(rb"(?ms)^[ \t]*/\*.{0,9999}?\*/")  # a comment whose lines may begin like code
@@ -96,7 +100,8 @@ def _may_be_meant(name: str, file: IndexedFile, workspace: Workspace, at: range,
     (other, unit), users = workspace.units[number], [workspace.units[user] for user in at]
     if _by_chance(name, users, other):
         return False
-    return other is file or unit.kind is not UnitKind.METHOD or _is_member(name, users)
+    called = _is_member(name, users) or any(_is_called(name, *user) for user in users)
+    return other is file or unit.kind is not UnitKind.METHOD or called
 
 
 def _may_mean(name: str, user: tuple[IndexedFile, Unit], defined: Sequence[Unit], file: IndexedFile) -> bool:
@@ -125,10 +130,15 @@ def _by_chance(name: str, users: Sequence[tuple[IndexedFile, Unit]], definer: In
 
 
 def _is_called(name: str, file: IndexedFile, unit: Unit) -> bool:
-    """True if the name, without a dot, may be a method's of the unit's own class; Ruby needs no brackets to call it."""
-    family = _family(file)
-    called = re.compile(rb"(?<!\w)%b%b" % (re.escape(name.encode()), rb"(?!\w)" if family == "ruby" else rb"\s*\("))
-    return family in _UNDOTTED and called.search(file.data, unit.start_byte, unit.end_byte) is not None
+    """True if the name, without a dot, may be a method's of the unit's own class.
+
+    Ruby needs no brackets to call it, but there a variable of the unit may have the name.
+    """
+    family, word, span = _family(file), re.escape(name.encode()), (unit.start_byte, unit.end_byte)
+    called = re.compile(rb"(?<!\w)%b%b" % (word, rb"(?!\w|:(?!:))" if family == "ruby" else rb"\s*\("))
+    if family not in _UNDOTTED or not called.search(file.data, *span):
+        return False
+    return family != "ruby" or not re.compile(_VARIABLE % ((word,) * 3)).search(file.data, *span)
 
 
 def _is_member(name: str, users: Iterable[tuple[IndexedFile, Unit]]) -> bool:

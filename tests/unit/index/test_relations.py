@@ -110,10 +110,28 @@ def test_a_plain_word_elsewhere_uses_a_method_after_a_dot_or_in_the_same_class(
 def test_a_class_calls_an_inherited_method_without_a_dot(
     tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace], suffix: str, base: str, derived: str
 ) -> None:
-    variable = {f"c.{suffix}": derived.replace("run()", "run = 1")} if "run()" in derived else {}
-    workspace = workspace_of({f"a.{suffix}": base, f"b.{suffix}": derived, **variable}, tmp_path)
+    variable = derived.replace("run()", "run = 1").replace("    run\n", "    run = 1\n")
+    files = {f"a.{suffix}": base, f"b.{suffix}": derived, f"c.{suffix}": variable}
+    workspace = workspace_of(files, tmp_path)
     used_by = relations(workspace, Cursor(f"a.{suffix}", 2, 2)).used_by
     assert [(one.file.path, one.line) for one in used_by] == [(f"b.{suffix}", 3)]
+    uses = [relations(workspace, Cursor(f"{file}.{suffix}", 3, 3)).uses for file in "bc"]
+    assert [[(one.name, one.file.path) for one in some] for some in uses] == [[("run", f"a.{suffix}")], []]
+
+
+@pytest.mark.parametrize(
+    ("line", "calls"),
+    [
+        ("x = run || wait", True), ("wait || run || 1", True), ("put(run)", True),
+        ("run ||= 1; run", False), ("each { |a, run| put run }", False), ("put(run: 1)", False), ("run == 1", True),
+    ],
+)  # fmt: skip
+def test_a_variable_of_ruby_calls_no_method(
+    tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace], line: str, calls: bool
+) -> None:
+    derived = f"class B < A\n  def go\n    {line}\n  end\n\n  def come(run)\n    run\n  end\nend\n"
+    workspace = workspace_of({"a.rb": "class A\n  def run\n    1\n  end\nend\n", "b.rb": derived}, tmp_path)
+    assert [one.line for one in relations(workspace, Cursor("a.rb", 2, 2)).used_by] == [3] * calls
 
 
 def test_a_type_of_rust_is_defined_once_and_none_by_blocks_that_add_to_it(
