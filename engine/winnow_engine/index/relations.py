@@ -80,8 +80,10 @@ def relations(workspace: Workspace, cursor: Cursor) -> Relations:
 
 
 def _defining(name: str, workspace: Workspace, near: IndexedFile) -> list[int]:
-    """The units that define a name, but for copies, and for blocks that only add to a type, such as `impl`."""
-    units = _sources(workspace.symbols.defining(name), workspace, near)
+    """The units that define a name, but for copies, blocks that only add to a type, and tests of other code."""
+    defining = workspace.symbols.defining(name)
+    code = [] if is_test(near.path) else [n for n in defining if not is_test(workspace.units[n][0].path)]
+    units = _sources(code or defining, workspace, near)
     return [number for number in units if not _adds(*workspace.units[number])]
 
 

@@ -134,6 +134,19 @@ def test_a_variable_of_ruby_calls_no_method(
     assert [one.line for one in relations(workspace, Cursor("a.rb", 2, 2)).used_by] == [3] * calls
 
 
+@pytest.mark.parametrize(("stub", "code"), [("pyi", "py"), ("d.ts", "ts")])
+def test_what_only_a_stub_and_a_test_define_is_the_stubs(
+    tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace], stub: str, code: str
+) -> None:
+    take = "def take_all():\n    pass\n" if code == "py" else "function take_all() {}\n"
+    run = take.replace("take_all", "run_all").replace("pass", "take_all()").replace("{}", "{ take_all() }")
+    declared = take if code == "py" else "declare function take_all(): void;\n"
+    files = {f"src/lib.{stub}": declared, f"src/run.{code}": run, f"tests/test_lib.{code}": take}
+    workspace = workspace_of(files, tmp_path)
+    uses = relations(workspace, Cursor(f"src/run.{code}", 1, 1)).uses
+    assert [one.file.path for one in uses] == [f"src/lib.{stub}"]
+
+
 def test_a_type_of_rust_is_defined_once_and_none_by_blocks_that_add_to_it(
     tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace]
 ) -> None:
