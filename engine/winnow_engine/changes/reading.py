@@ -102,7 +102,8 @@ def read_changes(sources: Sources, workspace: Workspace, asked: str, cancellatio
         root = folder.root.resolve()
         beside = [one for one, top in roots.items() if top == roots[root]]
         found = _files(repository, folder, revisions, workspace, roots)
-        files += [file for file in found if not _is_anothers(file, folder, root, beside)]
+        own = (file for file in found if not _is_anothers(file, folder, root, beside))
+        files += [_from_its_folder(file, folder, sources.folders) for file in own]
     if not titles:
         raise failures[0]
     return Changes("; ".join(titles), tuple(sorted(files, key=lambda file: file.path)))
@@ -123,6 +124,19 @@ def _is_anothers(file: ChangedFile, folder: Folder, root: Path, beside: Collecti
     """True if of the folders of its repository, at `beside`, the innermost that holds a file is not this, at `root`."""
     place = Path(os.path.normpath(root / (folder.relative(file.path) or "")))
     return max(filter(place.is_relative_to, beside), key=lambda one: len(one.parts), default=root) != root
+
+
+def _from_its_folder(file: ChangedFile, folder: Folder, folders: Iterable[Folder]) -> ChangedFile:
+    """The file with the path before the change that the innermost folder gives it: it may come from another one."""
+    before = folder.relative(file.before_path or "") or ""
+    if not before.startswith("../"):
+        return file
+    place = Path(os.path.normpath(folder.root.resolve() / before))
+    roots = {root: one for one in folders if place.is_relative_to(root := one.root.resolve())}
+    if not roots:
+        return file
+    inner = max(roots, key=lambda root: len(root.parts))
+    return replace(file, before_path=roots[inner].workspace_path(place.relative_to(inner).as_posix()))
 
 
 def _files(

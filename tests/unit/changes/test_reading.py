@@ -271,6 +271,7 @@ def test_a_file_of_two_folders_is_of_the_inner_one(top: Path, read: Read, asked:
         git.commit(top, "away")
     found = read_changes(git.sources_of(top, top / "src"), read(top, top / "src"), asked, Cancellation())
     assert [file.path for file in found.files] == [*(["src/a.py"] if asked == "HEAD" else []), "src/c.py", "src/d.py"]
+    assert asked != "HEAD" or found.files[0].before_path == "repository/a.py"
 
 
 @pytest.mark.parametrize("asked", ["", "staged"])
