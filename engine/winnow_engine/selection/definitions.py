@@ -29,10 +29,10 @@ _MOST_SUBJECTS, _LONGEST = 3, 500  # names, and characters of a question
 _SEPARATOR = r"\.|::|#|->|\\"
 _NAME = rf"[^\W\d][\w$]*(?:(?:{_SEPARATOR})[\w$]+)*"
 _ARGUMENTS = r"\((?:[^()]|\([^()]*\))*\)?"
-_BARE = re.compile(rf"\W*(?P<name>{_NAME}[!?']*)(?:(?<=[a-z_!?])/\d)?(?:{_ARGUMENTS})?\W*")  # `take()`, `take!/2`
+_BARE = re.compile(rf"\W*(?P<name>{_NAME}[!?']*)(?:(?<![A-Z])/\d)?(?:{_ARGUMENTS})?\W*")  # `take()`, `take!/2`
 _DECLARED = re.compile(  # `def take`, `func (p *Pool) take() int`, `export class Pool extends Shop {`
     r"\s*(?:(?:abstract|async|default|export|final|internal|open|private|protected|pub(?:\(\w+\))?|public|static|unsafe)\s+)*"
-    r"(?:(const|def(?:macro|macrop|module|p)?|fn|func?|impl|va[lr])|class|enum|function|interface|struct|trait|type)\s+"
+    r"(?:(@(?:macro)?callback|const|def(?:macro|macrop|module|p)?|fn|func?|impl|va[lr])|class|enum|function|interface|struct|trait|type)\s+"
     rf"(?:\([^()]*\)\s*)?(?P<name>{_NAME}[!?]?)(?:(?:[(<[]|\s*(?:[={{]|:\W*$|(?<=\s):)|\s+(?:extends|implements|interface|struct)\b).*"
     r"|(?(1)(?:\W*|:.*|\s+(?:do|for)\b.*)|$^))"
 )

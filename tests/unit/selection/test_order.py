@@ -102,6 +102,7 @@ def workspace(tmp_path: Path) -> Workspace:
         ("func (p *Pool) refill(n int) error {", ["refill"]),
         ("refill(pool, of(1))", ["refill"]),
         ("&refill/1", ["refill"]),
+        ("@callback refill(pool) :: term", ["refill"]),
         ("def refill(pool, used): why is it slow?", ["refill"]),
         ("func refill is slow", []),
         ("class Pool for shops", []),
@@ -377,6 +378,12 @@ def test_a_name_may_end_in_a_mark(tmp_path: Path, text: str, names: list[str]) -
 def test_a_name_may_end_in_a_prime(tmp_path: Path, text: str) -> None:
     workspace = written({"Fold.hs": "fold :: a\nfold = 1\n\nfold' :: a\nfold' = 2\n"}, tmp_path)
     assert [workspace.units[unit][1].name for unit in defining(Question(text), workspace)] == ["fold'"]
+
+
+@pytest.mark.parametrize("text", ["uuid4/0", "Pool.uuid4/0"])
+def test_a_name_may_end_in_a_digit_before_the_number_of_arguments(tmp_path: Path, text: str) -> None:
+    workspace = written({"pool.ex": "defmodule Pool do\n  def uuid4 do\n    1\n  end\nend\n"}, tmp_path)
+    assert [workspace.units[unit][1].name for unit in defining(Question(text), workspace)] == ["Pool.uuid4"]
 
 
 @pytest.mark.parametrize("text", ["读取data", "`读取data`的作用是什么？", "解释 读取data()"])
