@@ -11,8 +11,8 @@ from winnow_engine.models.registry import DEFAULT_DRAFTER
 from winnow_engine.platform import physical_cores
 
 KvType = Literal["f16", "q8_0", "q4_0"]
-Place = Literal["resident", "on-demand", "cpu"]
-Wanted = Literal["auto", "resident", "on-demand", "cpu"]
+Place = Literal["resident", "cpu"]
+Wanted = Literal["auto", "resident", "cpu"]
 AUTO: Final = "auto"
 SPECULATE = (AUTO, "off", "lookup")
 FIRST_LOOK_TOKENS = 6000  # code that the drafter encodes for a first answer: 5 s on two cores
@@ -87,8 +87,8 @@ class TargetOptions:
     `n_threads` defaults to the physical cores, `n_gpu_layers` to all, without the experts of the first
     `experts_in_memory` layers. `n_ubatch` tokens are evaluated at once: fewer cancel sooner where llama.cpp cannot stop
     inside a batch (GPUs). `speculate` is one of SPECULATE, or the GGUF of a draft model with the same vocabulary.
-    `place` is where the weights live: `resident` on the GPU, if there is any; `on-demand` there while a question is
-    answered; or on the `cpu`, whatever `n_gpu_layers` says. `snapshot_bytes` of disk may hold what the model has read
+    `place` is where the weights live: `resident` on the GPU, if there is any, or on the `cpu`, whatever
+    `n_gpu_layers` says. `snapshot_bytes` of disk may hold what the model has read
     (`targets/snapshots/policy.py`); 0 deletes it, None leaves the disk alone.
     """
 

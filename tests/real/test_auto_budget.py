@@ -68,7 +68,7 @@ def test_a_slow_target_is_shown_less_and_the_answer_says_so(assistant: Assistant
     (notice,) = (notice for notice in answer.notices if "which the target reads" in notice)
     assert notice.startswith("kept up to 800 tokens of code instead of ")
     assert notice.endswith("which the target reads within 0.01 s (`winnow.patience`)")
-    throughput = target._unloadable.throughput
+    throughput = target._session.throughput
     assert throughput.measured_s == pytest.approx(1 / target.prefill_tokens_per_s)
     read = throughput.seconds(0, answer.stats.generation.prompt_tokens, throughput.measured_s)
     assert 0 < read <= answer.stats.stages["prefill"]  # that is to the first token
@@ -96,7 +96,7 @@ def test_no_notice_of_patience_where_more_time_would_show_no_more(assistant: Ass
 
 
 def test_a_fast_one_is_shown_all_and_what_the_user_set_is_kept(assistant: Assistant, target: LlamaTarget) -> None:
-    throughput = target._unloadable.throughput
+    throughput = target._session.throughput
     found = []
     for tokens_per_s in (10, 130, 1000):
         throughput.measured_s = 1 / tokens_per_s
@@ -111,7 +111,7 @@ def test_a_fast_one_is_shown_all_and_what_the_user_set_is_kept(assistant: Assist
 def test_a_long_selection_is_kept_whole_beside_400_tokens_however_slow_the_target(
     assistant: Assistant, target: LlamaTarget
 ) -> None:
-    target._unloadable.throughput.measured_s = 1.0
+    target._session.throughput.measured_s = 1.0
     place = "budget.py"
     (folder,) = SOURCES.folders
     lines = (folder.root / place).read_text().splitlines()

@@ -83,7 +83,7 @@ def test_the_kept_code_is_told_before_the_answer_and_while_the_target_still_load
     throughput = answer.stats.prefill_tokens_per_s
     assert throughput is not None
     assert assistant.target is not None
-    learned = assistant.target.wait_for(Cancellation())._unloadable.throughput
+    learned = assistant.target.wait_for(Cancellation())._session.throughput
     tokens = generation.prompt_tokens
     assert kept[-1].seconds == pytest.approx(learned.seconds(tokens - 1, tokens, 1 / throughput))
     told.clear()

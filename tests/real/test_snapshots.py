@@ -56,7 +56,7 @@ def about_code(target: LlamaTarget, question: str) -> LocalPrompt:
 
 def next_logits(target: LlamaTarget, prompt: LocalPrompt) -> np.ndarray:
     ask(target, prompt, 1)
-    held = target._unloadable.session()._cache
+    held = target._session._cache
     assert held is not None
     return held.context.logits().copy()
 
@@ -92,7 +92,7 @@ def test_a_head_is_kept_at_once_and_changes_no_answer(smollm2: Path, kv_type: Kv
         expected, answer = next_logits(target, second), ask(target, second)
     with closing(LlamaTarget.open(smollm2, options)) as target:
         ask(target, begun(target, FIRST))
-        target._unloadable._writer.finish()
+        target._session._writer.finish()
         (head,) = default_folder().iterdir()  # the process may be killed now
     for path in set(default_folder().iterdir()) - {head}:
         path.unlink()

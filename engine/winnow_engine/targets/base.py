@@ -71,7 +71,7 @@ class TargetOf(PromptReader[P], Protocol[P]):
 
     @property
     def place(self) -> str:
-        """Where the model lives: `resident` on the GPU, there `on-demand`, on the `cpu`, or on a `server`."""
+        """Where the model lives: `resident` on the GPU, on the `cpu`, or on a `server`."""
 
     @property
     def host(self) -> str | None:

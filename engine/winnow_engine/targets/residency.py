@@ -1,4 +1,4 @@
-"""Where drafter and target live: on the GPU always, there while they work, or on the CPU.
+"""Where drafter and target live: on the GPU or on the CPU.
 
 `decide` is the policy and works from numbers alone. `measure` finds the numbers of this machine and these models.
 """
@@ -61,7 +61,7 @@ class Residency:
 
 
 def decide(memory: MemoryNeeds) -> Residency:
-    """The fastest arrangement that fits, the drafter first. A target on demand frees memory for its work."""
+    """The fastest arrangement that fits, the drafter first."""
     if memory.free is None:
         return _beside_the_drafter(memory)
     free, has = memory.free - _RESERVE_BYTES, f"{memory.free / 1e9:.1f} GB free"
@@ -72,9 +72,7 @@ def decide(memory: MemoryNeeds) -> Residency:
         return Residency("resident", "cpu", f"{has}, but this build of llama.cpp has no GPU support")
     if memory.drafter + memory.drafter_work + memory.target <= free:
         return Residency("resident", "resident", f"{has}, enough for both")
-    if memory.drafter + memory.target <= free:
-        return Residency("resident", "on-demand", f"{has}, enough for both but not while the drafter works")
-    return Residency("resident", "cpu", f"{has}, not enough for the target's {memory.target / 1e9:.1f} GB")
+    return Residency("resident", "cpu", f"{has}, not enough beside it for the target's {memory.target / 1e9:.1f} GB")
 
 
 def left_for_target(memory: MemoryNeeds) -> int:

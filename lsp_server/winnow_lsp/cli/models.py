@@ -28,7 +28,7 @@ from winnow_lsp.cli import completion
 from winnow_lsp.cli.local_servers import command, described
 from winnow_lsp.cli.pulling import is_source, pull_one, shown_size, suggested, with_drafter
 
-_PLACES = {"resident": "GPU", "on-demand": "GPU, on demand", "cpu": "CPU", None: "does not fit"}
+_PLACES = {"resident": "GPU", "cpu": "CPU", None: "does not fit"}
 _MARKS = {"measured": "", "forecast": "≈", "unknown": ""}
 _MEANINGS = {
     "measured": "tokens/s without ≈ is what this model was last seen to read on this machine",

@@ -60,7 +60,7 @@ class Engine:
         self.leaving = False
         self._replaced = [one for one in replaced if not (is_url(one.models.target) or is_url(models.target))]
         self._closing = Cancellation()
-        self.queue = Queue(self._tell, _AT_ONCE if is_url(models.target) else 1, self._target_fills_gpu)
+        self.queue = Queue(self._tell, _AT_ONCE if is_url(models.target) else 1)
         self._loop = asyncio.get_running_loop()
         self.watchers: list[Changed] = []
         """Called, each for one client, when a model's state or the number of questions has changed."""
@@ -144,12 +144,6 @@ class Engine:
         with suppress(WinnowError):  # as whoever opens the target says
             self.models = resolved(self.models)  # one may have been installed
         self.files = _by_files(self.models)
-
-    def _target_fills_gpu(self) -> bool:
-        """True if a GPU has no room for a search beside the target."""
-        assert self._assistant.target is not None
-        target = self._assistant.target.loaded
-        return (target.place if target else self.models.target_place) == "on-demand"
 
     def _loadings(self) -> tuple[Loading[Any], ...]:
         assert self._assistant.target is not None

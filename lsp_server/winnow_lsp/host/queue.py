@@ -54,12 +54,9 @@ class _Ticket:
 class Queue:
     """The threads that do all work with one pair of models. Its methods belong to the event loop."""
 
-    def __init__(self, changed: Callable[[], None], width: int = 1, alone: Callable[[], bool] = lambda: False) -> None:
-        """`changed` is called whenever a question is added or done.
-
-        Up to `width` questions of each kind run at once; while `alone` returns True, up to `width` of both together.
-        """
-        self._changed, self._width, self._alone = changed, width, alone
+    def __init__(self, changed: Callable[[], None], width: int = 1) -> None:
+        """`changed` is called whenever a question is added or done. Up to `width` of each kind run at once."""
+        self._changed, self._width = changed, width
         self._threads = ThreadPoolExecutor(width, "winnow-engine")
         self._beside = ThreadPoolExecutor(width, "winnow-search")  # for what needs no target
         self._tickets: list[_Ticket] = []
@@ -127,7 +124,7 @@ class Queue:
         ordered = sorted(self._tickets, key=lambda ticket: (not ticket.first.is_set(), ticket.round))
         lanes: dict[bool, list[_Ticket]] = {True: [], False: []}
         for number, ticket in enumerate(ordered):
-            lane = lanes[ticket.needs_target or self._alone()]
+            lane = lanes[ticket.needs_target]
             own = [one for one in ordered[:number] if ticket.asker.in_turn and one.asker == ticket.asker]
             full = sum(one.first.is_set() for one in lane) >= self._width
             runs = ticket.first.is_set() or not (full or own)

@@ -163,39 +163,6 @@ async def test_one_target_is_in_memory_at_a_time_however_fast_settings_change(
     assert happened[-1] == f"close {names[2]}"
 
 
-async def test_searches_wait_for_an_answer_once_its_target_fills_the_gpu(
-    opened: list[TargetOptions], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loads, ends, first_ends = threading.Event(), threading.Event(), threading.Event()
-    begun, loop = asyncio.Semaphore(0), asyncio.get_running_loop()
-    places: list[list[int]] = [[], [], []]
-
-    def load(*_: object) -> Any:
-        loads.wait(60)
-        return SimpleNamespace(place="on-demand", close=lambda: None)
-
-    def work(end: threading.Event) -> None:
-        loop.call_soon_threadsafe(begun.release)
-        assert end.wait(60)
-
-    monkeypatch.setattr(LlamaTarget, "open", load)
-    engine = engines.Engine(MODELS, Store(tmp_path / "index.sqlite"))
-    answer, first, second = (
-        asyncio.create_task(engine.question(lambda *_, end=end: work(end), moved=moved.append, needs_target=not number))
-        for number, (end, moved) in enumerate(zip((ends, first_ends, ends), places, strict=True))
-    )
-    for _ in range(2):
-        await asyncio.wait_for(begun.acquire(), 60)
-    loads.set()
-    await asyncio.to_thread(engine._assistant.target.settle)
-    first_ends.set()
-    await first
-    assert places == [[0], [0], [1]]
-    ends.set()
-    await asyncio.gather(answer, second)
-    await asyncio.to_thread(engine.close)
-
-
 async def test_a_target_on_a_server_needs_no_memory(opened: list[TargetOptions], tmp_path: Path) -> None:
     used = engines.Engines(Store(tmp_path / "index.sqlite"))
     used.replace(before := used.acquire(MODELS, load_target=False))

@@ -17,7 +17,7 @@ CHANGED = {
     "drafter": "smollm2-135m",
     "target": "/models/own.gguf",
     "targetContext": 8192,
-    "targetPlace": "on-demand",
+    "targetPlace": "resident",
     "kvType": "q8_0",
     "speculate": "lookup",
     "budget": "25%",
@@ -73,7 +73,7 @@ def test_the_defaults_are_the_engines_own() -> None:
 
 
 def assert_changed(settings: Settings) -> None:
-    assert settings.models == ModelConfig("smollm2-135m", "/models/own.gguf", "q8_0", "lookup", 8192, "on-demand", 30)
+    assert settings.models == ModelConfig("smollm2-135m", "/models/own.gguf", "q8_0", "lookup", 8192, "resident", 30)
     assert settings.budget == Budget(keep_ratio=0.25, patience_s=2.5, first_look_tokens=6000)
     assert settings.sampling == Sampling(max_tokens=7, thinking="on")
     assert settings.files == FileRules(include=("*.py",), exclude=("/docs",))

@@ -25,9 +25,7 @@ def memory(free: float | None, offload: bool = True) -> MemoryNeeds:
     [
         (None, True, "cpu", "cpu"),
         (8.1, True, "resident", "resident"),
-        (8.0, True, "resident", "on-demand"),
-        (7.1, True, "resident", "on-demand"),
-        (7.0, True, "resident", "cpu"),
+        (8.0, True, "resident", "cpu"),
         (1.1, True, "resident", "cpu"),
         (1.0, True, "cpu", "cpu"),
         (80, False, "resident", "cpu"),
@@ -46,8 +44,6 @@ def test_the_fastest_arrangement_that_fits(free: float | None, offload: bool, dr
         (None, True, "cpu", False),
         (12.1, True, "resident", False),
         (12.2, True, "resident", True),
-        (12.1, True, "on-demand", False),  # it gives its memory back, and needs it again
-        (12.2, True, "on-demand", True),
         (6.2, True, "cpu", True),
         (6.1, True, "cpu", False),
         (6.2, False, "resident", True),

@@ -87,7 +87,7 @@ def test_memory_must_hold_the_drafter_and_the_target_with_its_context() -> None:
     assert suggested((needs - 1000) / GB)[DEFAULT_DRAFTER].place == "cpu"
 
 
-@pytest.mark.parametrize(("free", "place"), [(8, "resident"), (3.2, "on-demand"), (2.0, "cpu")])
+@pytest.mark.parametrize(("free", "place"), [(8, "resident"), (3.2, "resident"), (2.0, "cpu")])
 def test_a_gpu_is_used_as_far_as_it_goes(gpu: Callable[[float], None], free: float, place: str) -> None:
     gpu(free)
     target = suggested()[DEFAULT_TARGET]

@@ -55,13 +55,13 @@ def test_a_larger_model_and_fewer_cores_are_assumed_to_read_slower() -> None:
 
 
 def assumed(target: LlamaTarget) -> float:
-    return 1 / assumed_token_s(target._unloadable.session()._model.parameters, OPTIONS.threads)
+    return 1 / assumed_token_s(target._session._model.parameters, OPTIONS.threads)
 
 
 def seconds(target: LlamaTarget, start: int, end: int) -> float:
     rate = target.prefill_tokens_per_s
     assert rate is not None
-    return target._unloadable.throughput.seconds(start, end, 1 / rate)
+    return target._session.throughput.seconds(start, end, 1 / rate)
 
 
 def test_a_cpus_throughput_is_assumed_until_it_has_read_a_prompt(tiny_llama: Path) -> None:
@@ -71,13 +71,11 @@ def test_a_cpus_throughput_is_assumed_until_it_has_read_a_prompt(tiny_llama: Pat
         assert seconds(target, 0, len(PROMPT)) == pytest.approx(answer.prefill_s)
 
 
-@pytest.mark.parametrize("place", ["resident", "on-demand"])
-def test_the_next_process_recalls_it(tiny_llama: Path, place: str) -> None:
-    options = replace(OPTIONS, place=place)
-    with closing(LlamaTarget.open(tiny_llama, options)) as target:
+def test_the_next_process_recalls_it(tiny_llama: Path) -> None:
+    with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
         ask(target)
         seen = target.prefill_tokens_per_s
-    with closing(LlamaTarget.open(tiny_llama, options)) as target:
+    with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
         assert target.prefill_tokens_per_s == pytest.approx(seen)
     with closing(LlamaTarget.open(tiny_llama, replace(OPTIONS, snapshot_bytes=None))) as target:
         assert target.prefill_tokens_per_s == pytest.approx(assumed(target))
@@ -97,7 +95,7 @@ def test_while_it_reads_it_tells_how_long_the_rest_takes(tiny_llama: Path) -> No
     told: list[Progress] = []
     with closing(LlamaTarget.open(tiny_llama, OPTIONS)) as target:
         target.generate(Request(LocalPrompt(PROMPT), Sampling(max_tokens=1), progress=told.append))
-        attention_s = target._unloadable.throughput.attention_s
+        attention_s = target._session.throughput.attention_s
     first, *parts = told
     assert first.left_s is None
     assert [part.done for part in parts] == [32, 64, 96, 128, 160]

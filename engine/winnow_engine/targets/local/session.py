@@ -1,4 +1,4 @@
-"""A loaded model with its context, which only the owner thread may touch, and a session that can unload it."""
+"""A loaded model with its context, which only the owner thread may touch."""
 
 from __future__ import annotations
 
@@ -39,16 +39,12 @@ _HEADROOM = 1024
 class Session:
     """A loaded model and its current context."""
 
-    def __init__(
-        self, path: Path, options: TargetOptions, writer: SnapshotWriter, throughput: PrefillThroughput
-    ) -> None:
-        """Load `path`. `writer` writes snapshots, and `throughput` learns; both outlive the session.
-
-        Raises ModelNotFoundError, ModelDamagedError, UnsupportedModelError or DraftError.
-        """
-        self._options, self._name, self._throughput = options, path.stem, throughput
+    def __init__(self, path: Path, options: TargetOptions) -> None:
+        """Load `path`. Raises ModelNotFoundError, ModelDamagedError, UnsupportedModelError or DraftError."""
+        self._options, self._name = options, path.stem
+        self._writer, self.throughput = SnapshotWriter(), PrefillThroughput()
         self._model = LlamaModel(path, n_gpu_layers=options.gpu_layers, experts_in_memory=options.experts_in_memory)
-        throughput.assume(self._model.parameters, options.threads, attention_s(self._model, options))
+        self.throughput.assume(self._model.parameters, options.threads, attention_s(self._model, options))
         self._cache: KvCache | None = None
         try:
             self._draft = open_draft(options, self._model)
@@ -56,7 +52,7 @@ class Session:
             self._model.close()
             raise
         self._vocabulary = Vocabulary(self._model)
-        self._snapshots = open_policy(path, options, self._model, writer, throughput)
+        self._snapshots = open_policy(path, options, self._model, self._writer, self.throughput)
         self.context_limit, self.parameters = self._model.context_limit, self._model.parameters
 
     @cached_property
@@ -110,7 +106,7 @@ class Session:
         prefilled = cache.prefill(prompt, request.progress, self._stops(request.prompt, cache))
         prefill_s = time.perf_counter() - prefill_started
         if prefilled:
-            self._throughput.learn(reused, len(prompt), prefill_s)
+            self.throughput.learn(reused, len(prompt), prefill_s)
             self._draft.begin(prompt, abort)
         if self._snapshots:
             self._snapshots.write_head()
@@ -165,7 +161,7 @@ class Session:
     def seconds_to_read(self, prompt: Prompt, token_s: float) -> float:
         """How long `prompt` takes to restore and to read, if a token of a typical one takes `token_s`."""
         held, restore_s, _ = self._available(prompt)
-        return restore_s + self._throughput.seconds(held, len(prompt), token_s)
+        return restore_s + self.throughput.seconds(held, len(prompt), token_s)
 
     def _available(self, prompt: Prompt) -> tuple[int, float, int]:
         held = self._cache.reusable(prompt) if self._cache else 0
@@ -204,43 +200,10 @@ class Session:
             self._cache = None
 
     def close(self) -> None:
-        """Save a snapshot if that is wanted, and free the context and the model."""
+        """Save a snapshot if that is wanted, free the context and the model, and wait until all is on disk."""
         if self._snapshots and self._cache:
             self._snapshots.save(self._cache, len(self._cache.tokens))
         self._drop_context()
         self._draft.close()
         self._model.close()
-
-
-class UnloadableSession:
-    """Holds a target's session, which only the owner thread may touch. Loading again reads from the page cache."""
-
-    def __init__(self, path: Path, options: TargetOptions) -> None:
-        """Load `path` as `Session` does, and unload it at once if it is placed on demand."""
-        self._path, self._options = path, options
-        self._writer, self.throughput = SnapshotWriter(), PrefillThroughput()
-        self._session: Session | None = Session(path, options, self._writer, self.throughput)
-        self.context_limit, self.parameters = self._session.context_limit, self._session.parameters
-        self.settle()
-
-    def session(self) -> Session:
-        """The session, loaded if necessary. Raises ModelNotFoundError or ModelDamagedError if its file has changed."""
-        if self._session is None:
-            self._session = Session(self._path, self._options, self._writer, self.throughput)
-        return self._session
-
-    def settle(self) -> None:
-        """Unload a model that is placed on demand. Call this after each answer."""
-        if self._options.place == "on-demand":
-            self.unload()
-
-    def unload(self) -> None:
-        """Free the context and the model. A snapshot may still be on its way to disk."""
-        if self._session is not None:
-            session, self._session = self._session, None
-            session.close()
-
-    def close(self) -> None:
-        """Unload for good, and wait until all snapshots are on disk."""
-        self.unload()
         self._writer.finish()

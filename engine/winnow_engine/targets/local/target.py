@@ -18,7 +18,7 @@ from winnow_engine.prompting.messages import Message
 from winnow_engine.prompting.tools import NO_TOOLS, Tools
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.chat_template import LocalPrompt
-from winnow_engine.targets.local.session import UnloadableSession
+from winnow_engine.targets.local.session import Session
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -31,12 +31,12 @@ class LlamaTarget:
 
     host: str | None = None
 
-    def __init__(self, owner: ThreadPoolExecutor, unloadable: UnloadableSession, place: Place, *, on_gpu: bool) -> None:
+    def __init__(self, owner: ThreadPoolExecutor, session: Session, *, on_gpu: bool) -> None:
         self._owner = owner
-        self._unloadable = unloadable
-        self.place, self._on_gpu = place, on_gpu
-        self.context_limit, self.parameters = unloadable.context_limit, unloadable.parameters
-        self._release = weakref.finalize(self, _release, owner, unloadable)
+        self._session = session
+        self.place: Place = "resident" if on_gpu else "cpu"
+        self.context_limit, self.parameters = session.context_limit, session.parameters
+        self._release = weakref.finalize(self, _release, owner, session)
 
     @classmethod
     def open(cls, path: Path, options: TargetOptions | None = None) -> LlamaTarget:
@@ -44,13 +44,11 @@ class LlamaTarget:
         options = options or TargetOptions()
         owner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="winnow-target")
         try:
-            unloadable = owner.submit(UnloadableSession, path, options).result()
+            session = owner.submit(Session, path, options).result()
         except BaseException:
             owner.shutdown()
             raise
-        on_gpu = evaluates_on_gpu(options)
-        place = "cpu" if options.place == "resident" and not on_gpu else options.place
-        return cls(owner, unloadable, place, on_gpu=on_gpu)
+        return cls(owner, session, on_gpu=evaluates_on_gpu(options))
 
     @property
     def prefill_tokens_per_s(self) -> float | None:
@@ -60,50 +58,44 @@ class LlamaTarget:
 
     @property
     def _token_s(self) -> float | None:
-        throughput = self._unloadable.throughput
-        return throughput.measured_s if self._on_gpu else throughput.token_s or throughput.assumed_s
+        throughput = self._session.throughput
+        return throughput.measured_s if self.place == "resident" else throughput.token_s or throughput.assumed_s
 
     def count(self, text: str) -> int:
         """The number of tokens that `text` takes as the content of a message."""
-        return self._submit(lambda: self._unloadable.session().count(text)).result()
+        return self._submit(self._session.count, text).result()
 
     def chat_prompt(
         self, messages: Sequence[Message], tools: Tools = NO_TOOLS, thinking: Thinking = "auto"
     ) -> LocalPrompt:
         """The conversation in the model's own chat template, up to where the answer starts or goes on."""
-        return self._submit(lambda: self._unloadable.session().chat_prompt(messages, tools, thinking)).result()
+        return self._submit(self._session.chat_prompt, messages, tools, thinking).result()
 
     def thinking_tokens(self, sampling: Sampling) -> int:
         """How many tokens a thought may take beside the answer; 0 if the model's chat template knows no thoughts."""
-        return self._submit(lambda: self._unloadable.session().thinking_tokens(sampling)).result()
+        return self._submit(self._session.thinking_tokens, sampling).result()
 
     def seconds_to_read(self, prompt: LocalPrompt) -> float | None:
         """How long the prompt takes that is not in memory yet, at `prefill_tokens_per_s`."""
         token_s = self._token_s
         if token_s is None:
             return None
-        return self._submit(lambda: self._unloadable.session().seconds_to_read(prompt.tokens, token_s)).result()
+        return self._submit(self._session.seconds_to_read, prompt.tokens, token_s).result()
 
     def unread(self, prompt: LocalPrompt) -> int:
         """How many of the prompt's tokens are neither in memory nor on disk; at least one."""
-        return self._submit(lambda: self._unloadable.session().unread(prompt.tokens)).result()
+        return self._submit(self._session.unread, prompt.tokens).result()
 
     def generate(self, request: Request[LocalPrompt]) -> Generation:
         """Answer a request, as `Target.generate` says. A start that its prompt shares with the last one is reused."""
         assert len(request.prompt) > 0
         abort = AbortFlag()
         started = time.perf_counter()
-        return _result(self._submit(self._generate, request, abort, started), abort, request.cancellation)
+        return _result(self._submit(self._session.generate, request, abort, started), abort, request.cancellation)
 
     def close(self) -> None:
         """Free the model, after a running request. Also happens when the target is garbage-collected, and at exit."""
         self._release()
-
-    def _generate(self, request: Request[LocalPrompt], abort: AbortFlag, started: float) -> Generation:
-        try:
-            return self._unloadable.session().generate(request, abort, started)
-        finally:
-            self._unloadable.settle()
 
     def _submit(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         if not self._release.alive:
@@ -126,6 +118,6 @@ def _result(work: Future[T], abort: AbortFlag, cancellation: Cancellation) -> T:
     return work.result()
 
 
-def _release(owner: ThreadPoolExecutor, unloadable: UnloadableSession) -> None:
+def _release(owner: ThreadPoolExecutor, session: Session) -> None:
     owner.shutdown()
-    unloadable.close()
+    session.close()

@@ -151,8 +151,8 @@ def snapshots_of(model: Path, kv_type: str, max_bytes: int) -> Snapshots:
 class SnapshotWriter:
     """Writes snapshots on a thread of its own, and holds those that are not on disk yet.
 
-    It belongs to the target's owner thread and outlives sessions. A process that exits normally waits for it; one that
-    is killed leaves a complete snapshot or none.
+    It belongs to the target's owner thread. A process that exits normally waits for it; one that is killed leaves a
+    complete snapshot or none.
     """
 
     def __init__(self) -> None:

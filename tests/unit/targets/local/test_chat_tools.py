@@ -18,9 +18,7 @@ from winnow_engine.targets.base import Request
 from winnow_engine.targets.local.chat_template import CHATML, ChatTemplate
 from winnow_engine.targets.local.decoding import Sampler
 from winnow_engine.targets.local.session import Session
-from winnow_engine.targets.snapshots.policy import SnapshotWriter
 from winnow_engine.targets.text_stream import ThoughtStream
-from winnow_engine.targets.throughput import PrefillThroughput
 
 from ..conftest import write_llama
 from ..loaded import OPTIONS
@@ -145,7 +143,7 @@ def test_a_model_may_have_a_template_of_its_own_for_tools(tmp_path: Path) -> Non
     templates = [{"name": "default", "template": CHATML}, {"name": "tool_use", "template": HERMES}]
     must = Tools(LOOK.definitions, required=True)
     model = write_llama(tmp_path / "two.gguf", templates)
-    with closing(Session(model, OPTIONS, SnapshotWriter(), PrefillThroughput())) as session:
+    with closing(Session(model, OPTIONS)) as session:
         plain = session.count(ChatTemplate(CHATML, {}).render([ASKED]))
         assert len(session.chat_prompt([ASKED], NO_TOOLS)) < plain < len(session.chat_prompt([ASKED], LOOK))
         assert len(session.chat_prompt([ASKED, CALLED, RESULT], NO_TOOLS)) > plain
@@ -155,7 +153,7 @@ def test_a_model_may_have_a_template_of_its_own_for_tools(tmp_path: Path) -> Non
 
 
 def test_a_model_without_tools_is_called_as_its_file_is(tiny_llama: Path) -> None:
-    session = Session(tiny_llama, OPTIONS, SnapshotWriter(), PrefillThroughput())
+    session = Session(tiny_llama, OPTIONS)
     with closing(session), pytest.raises(UnsupportedModelError, match="tiny-llama has no tools"):
         session.chat_prompt([ASKED], LOOK)
 
@@ -197,7 +195,7 @@ def test_control_tokens_of_a_call_are_text_of_the_answer(tmp_path: Path, monkeyp
     )
     script = [256, *b"look", 258, *b'{"at": 1}', 257]
     strict = Tools(({"type": "function", "function": {"name": "look", "parameters": record(at={}), "strict": True}},))
-    with closing(Session(model, OPTIONS, SnapshotWriter(), PrefillThroughput())) as session:
+    with closing(Session(model, OPTIONS)) as session:
         required = session.chat_prompt([ASKED], Tools(LOOK.definitions, required=True))
         assert required.tokens[-6:].tolist() == script[:6]
         prompt = session.chat_prompt([ASKED], strict)

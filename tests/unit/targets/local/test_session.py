@@ -10,8 +10,6 @@ from winnow_engine.llama.abort import AbortFlag
 from winnow_engine.targets.base import Generation, Request
 from winnow_engine.targets.local.chat_template import LocalPrompt
 from winnow_engine.targets.local.session import Session
-from winnow_engine.targets.snapshots.policy import SnapshotWriter
-from winnow_engine.targets.throughput import PrefillThroughput
 
 from ..loaded import FlagInside
 
@@ -20,7 +18,7 @@ OPTIONS = TargetOptions(n_threads=1, n_ubatch=32)
 
 
 def opened(model: Path) -> Session:
-    return Session(model, OPTIONS, SnapshotWriter(), PrefillThroughput())
+    return Session(model, OPTIONS)
 
 
 def ask(session: Session, abort: AbortFlag, abort_after: int | None = None) -> Generation:

@@ -49,7 +49,7 @@ def once(model: Path, question: Prompt, options: TargetOptions = ON, head: Promp
 
 
 def logits(target: LlamaTarget) -> np.ndarray:
-    cache = target._unloadable.session()._cache
+    cache = target._session._cache
     assert cache is not None
     return cache.context.logits().copy()
 
@@ -59,7 +59,7 @@ def test_a_killed_process_leaves_the_head_for_every_question(model: Path) -> Non
         expected, rows = ask(target, OTHER), logits(target)
     with closing(LlamaTarget.open(model, ON)) as target:
         ask(target, FIRST)
-        target._unloadable._writer.finish()
+        target._session._writer.finish()
         (head,) = default_folder().iterdir()  # the process may be killed now
         ask(target, OTHER)
         ask(target, FIRST, OTHER)
@@ -89,7 +89,7 @@ def test_what_was_read_of_a_head_when_it_was_cancelled_is_not_lost(tiny_llama: P
     def stop(report: Progress) -> None:
         if report.done == read:
             cancellation.cancel()
-            target._unloadable.session()._cache.context._abort.set()
+            target._session._cache.context._abort.set()
 
     with closing(LlamaTarget.open(tiny_llama, ON)) as target:
         assert ask(target, FIRST, cancellation=cancellation, progress=stop).finish == "cancelled"

@@ -54,7 +54,7 @@ def longer(model: Path, prompt: Prompt) -> Prompt:
     """A prompt that goes on where memory ends after `prompt`: behind all tokens of its answer but the last."""
     with closing(LlamaTarget.open(model, replace(OPTIONS, snapshot_bytes=None))) as target:
         ask(target, prompt)
-        held = target._unloadable.session()._cache
+        held = target._session._cache
         assert held is not None
         return np.concatenate([held.tokens, np.arange(70, 90, dtype=np.int32)])
 
@@ -108,14 +108,6 @@ def test_one_too_long_for_the_context_gets_a_larger_one(
 def test_recurrent_memory_comes_back_only_for_prompts_that_hold_all_of_it(tiny_mamba: Path) -> None:
     once(tiny_mamba, FIRST)
     assert once(tiny_mamba, np.concatenate([FIRST, SECOND])).restored_tokens == 0
-
-
-def test_on_demand_a_target_keeps_what_it_has_read(tiny_llama: Path) -> None:
-    with closing(LlamaTarget.open(tiny_llama, replace(OPTIONS, place="on-demand"))) as target:
-        first = ask(target, FIRST)
-        again = ask(target, FIRST)
-        assert target._unloadable._session is None
-        assert (again.restored_tokens, again.text) == (len(FIRST) - 1, first.text)
 
 
 def test_off_means_off(tiny_llama: Path) -> None:
@@ -176,9 +168,7 @@ def test_a_disk_that_refuses_costs_only_the_time(
     assert "no snapshot can be kept" in caplog.text
 
 
-@pytest.mark.parametrize(
-    "ending", ["", "raise SystemExit", "target.close()", "target._submit(target._unloadable.unload)"]
-)
+@pytest.mark.parametrize("ending", ["", "raise SystemExit", "target.close()"])
 def test_a_process_that_ends_in_order_leaves_what_it_has_read(tiny_llama: Path, ending: str) -> None:
     script = f"""
 import pathlib, numpy as np
