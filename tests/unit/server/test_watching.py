@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from lsprotocol import types
-from watchfiles import awatch
 from watchfiles.main import FileChange
 
 from winnow_engine.config import FileRules
@@ -116,7 +115,7 @@ async def test_a_folder_that_is_only_said_to_be_there_is_asked_for_again_after_a
 ) -> None:
     asked = list[set[Path]]()
 
-    async def missing(watched: set[Path], polling: bool) -> AsyncGenerator[set[FileChange], None]:
+    async def missing(watched: set[Path]) -> AsyncGenerator[set[FileChange], None]:
         asked.append(watched)
         raise FileNotFoundError
         yield set()
@@ -129,34 +128,6 @@ async def test_a_folder_that_is_only_said_to_be_there_is_asked_for_again_after_a
     assert asked == [{tmp_path}]
 
 
-@pytest.mark.parametrize("error", [OSError("limit reached. about x"), RuntimeError("too many")])
-async def test_where_no_watch_is_left_folders_are_looked_at(
-    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def exhausted(*paths: Path, force_polling: bool | None, **options: Any) -> AsyncGenerator[set[FileChange], None]:
-        if not force_polling:
-            raise error
-        return awatch(*paths, force_polling=force_polling, **options)
-
-    monkeypatch.setattr(watching, "awatch", exhausted)
-    monkeypatch.setattr(watching, "_POLL_S", 0.05)
-    watched = Watched(tmp_path)
-    watched.watcher.start()
-    await watched.until(lambda: watched.told)
-    while not watched.changed:  # polling compares with what it saw first
-        (tmp_path / "a.py").write_text("x")
-        await asyncio.sleep(0.2)
-        (tmp_path / "a.py").unlink(missing_ok=True)
-        await asyncio.sleep(0.2)
-    await watched.noticed(tmp_path / "a.py")
-    (tmp_path / "b").mkdir()
-    (tmp_path / "b" / "c.py").write_text("x")
-    await watched.noticed(tmp_path / "b" / "c.py")
-    assert watches() == 0
-    assert watched.told == [f"{str(error).partition('. ')[0]}: changes on disk are looked for every 0 s"]
-    watched.watcher.close()
-
-
 @pytest.mark.parametrize(
     "error",
     [OSError("limit reached"), UnicodeEncodeError("utf-8", "\udcff", 0, 1, "limit reached")],
@@ -165,15 +136,16 @@ async def test_where_no_watch_is_left_folders_are_looked_at(
 async def test_where_no_watch_is_left_the_user_is_told(
     error: Exception, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def exhausted(roots: Iterable[Path], rules: FileRules, _: object) -> AsyncIterator[set[Path]]:
+    async def exhausted(roots: Iterable[Path], rules: FileRules) -> AsyncIterator[set[Path]]:
         raise error
         yield set(roots)
 
     watched = Watched(tmp_path, watch=exhausted)
     with caplog.at_level(logging.WARNING):
         watched.watcher.start()
-        await watched.until(lambda: "next question" in caplog.text)
-    assert "limit reached" in caplog.text
+        await watched.until(lambda: watched.told)
+    assert watched.told == [f"changes on disk are noticed at the next question only: {error}"]
+    assert watched.told[0] in caplog.text
 
 
 async def test_only_folders_that_count_are_watched(watched: Watched, tmp_path: Path) -> None:

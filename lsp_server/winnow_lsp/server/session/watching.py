@@ -4,7 +4,7 @@ Never through both, which would count every change twice. Either way this only m
 question finds out by itself what has changed.
 
 On Linux all programs of a user share a number of watches, and each folder takes one: so only folders that count are
-watched there, each by itself; a home only for an `always` index. Where no watch is left, the folders are polled.
+watched there, each by itself; a home only for an `always` index.
 """
 
 from __future__ import annotations
@@ -35,21 +35,20 @@ from winnow_lsp.server.session.editor import EditorState
 
 _DEBOUNCE_MS = 500
 _PAUSE_S = 5.0  # before the same folders are asked for again
-_POLL_S = 5.0
+_POLL_MS = 5000  # where watchfiles polls by itself, as in WSL
 
-Watch = Callable[[Iterable[Path], FileRules, Callable[[str], None]], AsyncIterator[set[Path]]]
-"""Yields what changes below some folders, until it is closed. The last argument is told what the user should know."""
+Watch = Callable[[Iterable[Path], FileRules], AsyncIterator[set[Path]]]
+"""Yields what changes below some folders, until it is closed."""
 _log = logging.getLogger(__name__)
 
 
-async def changes(roots: Iterable[Path], rules: FileRules, notice: Callable[[str], None]) -> AsyncIterator[set[Path]]:
+async def changes(roots: Iterable[Path], rules: FileRules) -> AsyncIterator[set[Path]]:
     """Files that changed below `roots`, and folders that are gone, in batches. Raises OSError, RuntimeError."""
-    polling = False
     now = await asyncio.to_thread(_watchable, roots, rules)
     while watched := now:
         try:
             certain = False  # a folder made while the system was being asked to watch is not reported
-            async with aclosing(_asked_to_watch(watched, polling)) as batches:
+            async with aclosing(_asked_to_watch(watched)) as batches:
                 async for batch in batches:
                     paths = {Path(path) for _, path in batch}
                     files = {path for path in paths if path not in watched and not path.is_dir()}
@@ -64,17 +63,11 @@ async def changes(roots: Iterable[Path], rules: FileRules, notice: Callable[[str
             now = await asyncio.to_thread(_watchable, roots, rules)
             if now == watched:  # it is there again, or only said to be
                 await asyncio.sleep(_PAUSE_S)
-        except (OSError, RuntimeError) as error:  # no watch is left, or no watcher
-            if polling:
-                raise
-            polling = True
-            sentence = str(error).partition(". ")[0]
-            notice(f"{sentence}: changes on disk are looked for every {_POLL_S:.0f} s")
         if moved := (watched - now) | await asyncio.to_thread(_files_in, now - watched):
             yield moved
 
 
-def _asked_to_watch(watched: set[Path], polling: bool) -> AsyncGenerator[set[FileChange], None]:
+def _asked_to_watch(watched: set[Path]) -> AsyncGenerator[set[FileChange], None]:
     """Changes in folders; an empty set every few seconds in which there are none."""
     # Without `ignore_permission_denied`, which would also hide that no watch is left.
     return awatch(
@@ -83,8 +76,7 @@ def _asked_to_watch(watched: set[Path], polling: bool) -> AsyncGenerator[set[Fil
         debounce=_DEBOUNCE_MS,
         recursive=not watches_single_folders(),
         yield_on_timeout=True,
-        force_polling=polling or None,
-        poll_delay_ms=int(_POLL_S * 1000),
+        poll_delay_ms=_POLL_MS,
     )
 
 
@@ -194,11 +186,9 @@ class FileWatcher:
 
     async def _follow(self, roots: Iterable[Path], rules: FileRules) -> None:
         try:
-            async for paths in self._watch(roots, rules, self._notice):
+            async for paths in self._watch(roots, rules):
                 await self.changed(path.as_uri() for path in paths)
         except (OSError, RuntimeError, ValueError) as error:  # the limit of watches; a path that is not UTF-8
-            self._notice(f"changes on disk are noticed at the next question only: {error}")
-
-    def _notice(self, message: str) -> None:
-        _log.warning("%s", message)
-        self._client.window_log_message(types.LogMessageParams(types.MessageType.Warning, message))
+            message = f"changes on disk are noticed at the next question only: {error}"
+            _log.warning("%s", message)
+            self._client.window_log_message(types.LogMessageParams(types.MessageType.Warning, message))
