@@ -21,7 +21,6 @@ from winnow_engine.models.registry import ModelRole, RegisteredModel
 from winnow_engine.models.target_table import source_of
 from winnow_engine.platform import free_memory, physical_cores
 from winnow_engine.targets.remote.discovery import FoundModel, discover
-from winnow_engine.targets.remote.last_answers import last_answer
 from winnow_engine.targets.residency import any_gpu_bytes
 from winnow_engine.targets.suggesting import Suggestion
 from winnow_lsp.cli import completion
@@ -56,14 +55,13 @@ def _print(suggestions: list[Suggestion], chosen: Suggestion | None, found: tupl
     total, (gpu_free, gpu) = psutil.virtual_memory().total, any_gpu_bytes()
     free = f"{free_memory() / 1e9:.1f} of {total / 1e9:.1f} GB of memory free"
     click.echo(f"{counted(physical_cores(), 'core')}, {free}; GPU: {gpu}\n")
-    Console().print(_suggestions_table(suggestions, found))
+    Console().print(_suggestions_table(suggestions))
     for reason, names in _reasons(suggestions, has_gpu=gpu_free is not None).items():
         click.echo(f"\n{', '.join(names)}: {reason}")
     for origin in sorted({one.origin for one in suggestions}):
         click.echo(f"\n{_MEANINGS[origin]}")
     for model in found:
-        unknown = "" if last_answer(model.url) else "; how fast it is is known once it answers"
-        click.echo(f"\nfound: {described(model)}{unknown}: {command(model)}")
+        click.echo(f"\nfound: {described(model)}: {command(model)}")
     click.echo(f"\n{_advice(chosen)}")
 
 
@@ -76,7 +74,7 @@ def _reasons(suggestions: list[Suggestion], *, has_gpu: bool) -> dict[str, list[
     return found
 
 
-def _suggestions_table(suggestions: list[Suggestion], found: tuple[FoundModel, ...]) -> Table:
+def _suggestions_table(suggestions: list[Suggestion]) -> Table:
     names = ("runs on", "needs", "tokens/s", "tokens kept", "first token", "answer")
     columns = (Column(name, overflow="fold") for name in names)
     table = Table(Column("target", no_wrap=True), *columns, box=None, pad_edge=False)
@@ -91,11 +89,6 @@ def _suggestions_table(suggestions: list[Suggestion], found: tuple[FoundModel, .
             f"{first:.1f} s" if first is not None else "?",
             f"≈{one.answer_tokens_per_s:.1f}/s" if one.answer_tokens_per_s else "?",
         )
-    for model in found:
-        if last := last_answer(model.url):
-            reads, answers = f"{last.prompt_tokens / last.first_token_s:,.0f}", f"{last.answer_tokens_per_s:.1f}/s"
-            kept, wait = f"{last.prompt_tokens:,}", f"{last.first_token_s:.1f} s"
-            table.add_row(escape(model.model), escape(model.server), "", reads, kept, wait, answers)
     return table
 
 
@@ -120,16 +113,7 @@ def _document(
 
 
 def _found_record(one: FoundModel) -> dict[str, Any]:
-    last = last_answer(one.url)
-    return {
-        "model": one.model,
-        "server": one.server,
-        "url": one.url,
-        "context": one.context,
-        "promptTokens": last and last.prompt_tokens,
-        "firstTokenS": last and last.first_token_s,
-        "answerTokensPerS": last and last.answer_tokens_per_s,
-    }
+    return {"model": one.model, "server": one.server, "url": one.url, "context": one.context}
 
 
 def _suggestion_record(one: Suggestion) -> dict[str, Any]:

@@ -30,7 +30,6 @@ from winnow_engine.targets.remote.address import KEY_VARIABLE, Address
 from winnow_engine.targets.remote.client import Client, RetryPolicy
 from winnow_engine.targets.remote.failures import reason, refused_fields
 from winnow_engine.targets.remote.framing import DONE
-from winnow_engine.targets.remote.last_answers import remember
 from winnow_engine.targets.remote.model_lookup import UNKNOWN_CONTEXT, Route, estimate, find_model, find_route
 from winnow_engine.targets.remote.ollama import OllamaApi, find_ollama
 from winnow_engine.targets.remote.openai_api import Attempt, OpenAiApi, RemotePrompt, without
@@ -141,10 +140,7 @@ class HttpTarget:
         for attempt in self._attempts(request.sampling):
             self._ask(request, reply, replace(attempt, room=min(attempt.room, left)))
             if request.cancellation.cancelled or not reply.only_thought:
-                answer = reply.generation(notices)
-                if self._address.loopback:
-                    remember(f"{self._address.base}#{self.model}", answer)
-                return answer
+                return reply.generation(notices)
             self._thinks = True
             if not attempt.softly and left < (room := self.thinking_tokens(request.sampling)):
                 raise ThoughtRoomError(
