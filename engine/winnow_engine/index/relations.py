@@ -2,7 +2,8 @@
 
 A name is no proof of a meaning. So names that few units define come first, names that many define are left out, and a
 method of another file counts only where its name follows a dot or the like, except where a language lets subclasses
-call it without. Plain words seldom lead to another language, and never from other code to tests.
+call it without. A file's own definition hides those of other files. Plain words seldom lead to another language, and no
+name leads from other code to tests.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ _VARIABLE = (  # of Ruby: `total =`, `|total|`, `def take(total)`
     rb"(?<![\w.@$])%b\s*(?:[-+*/|&]{0,2}|<<)=(?![=~>])|(?<!\|)\|(?!\|)[^|\n]*(?<!\w)%b(?!\w)[^|\n]*\|(?!\|)"
     rb"|\bdef [^\n(]*\([^\n)]*(?<!\w)%b(?!\w)"
 )
+_OWN = rb"\b(?:[Ss]elf|this|cls|static)(?:\.|->|::)\s*%b(?!\w)"  # a member of the same class
+_OTHERS = rb"(?<!\b[Ss]elf)(?<!\bthis)(?<!\bcls)(?<!\bstatic)(?:\.|->|::)\s*%b(?!\w)"
+_BROUGHT = rb"(?<!\w)%b\b[^\n=]*=\s*(?:(?:await\s+)?@?(?:import|require)\b|[\w.:]*[.:]%b(?!\w))"  # from elsewhere
 _OPEN_TYPES = ("rust", "swift")  # languages with blocks that add to a type, perhaps one that is defined elsewhere
 _ADDS = re.compile(rb"(?m)^[ \t]*(?:(?:fileprivate|internal|open|private|public|unsafe)[ \t]+)*(?:impl|extension)\b")
 _BLOCK = re.compile(rb"(?ms)^[ \t]*/\*.{0,9999}?\*/")  # a comment whose lines may begin like code
@@ -65,7 +69,7 @@ def relations(workspace: Workspace, cursor: Cursor) -> Relations:
     uses = (
         _related(workspace, name, number)
         for name in _surest_first(workspace, used, near=file)
-        for number in _defining(name, workspace, file)
+        for number in _nearest(name, workspace, file, [workspace.units[number] for number in at])
         if number not in at and _may_be_meant(name, file, workspace, at, number)
     )
     used_by = (
@@ -74,6 +78,7 @@ def relations(workspace: Workspace, cursor: Cursor) -> Relations:
         if (here := [workspace.units[number][1] for number in _defining(name, workspace, file) if number in at])
         for number in _sources(workspace.symbols.using_name(name), workspace, file)
         if number not in at and _may_mean(name, workspace.units[number], here, file)
+        if not _hides(name, workspace, file, workspace.units[number])
     )
     tests_last = sorted(used_by, key=lambda user: is_test(user.file.path))
     return Relations(tuple(workspace.units[number][1] for number in at), tuple(uses), tuple(tests_last))
@@ -81,10 +86,41 @@ def relations(workspace: Workspace, cursor: Cursor) -> Relations:
 
 def _defining(name: str, workspace: Workspace, near: IndexedFile) -> list[int]:
     """The units that define a name, but for copies, blocks that only add to a type, and tests of other code."""
-    defining = workspace.symbols.defining(name)
-    code = [] if is_test(near.path) else [n for n in defining if not is_test(workspace.units[n][0].path)]
-    units = _sources(code or defining, workspace, near)
+    code, defining = not is_test(near.path), workspace.symbols.defining(name)
+    known = [number for number in defining if not (code and is_test(workspace.units[number][0].path))]
+    units = _sources(known, workspace, near)
     return [number for number in units if not _adds(*workspace.units[number])]
+
+
+def _nearest(
+    name: str, workspace: Workspace, near: IndexedFile, users: Sequence[tuple[IndexedFile, Unit]]
+) -> list[int]:
+    """The units that define a name for some units of a file: the file's own, if these can only mean them."""
+    defining = _defining(name, workspace, near)
+    own = [number for number in defining if workspace.units[number][0] is near]
+    return own if own and _means_own(name, users, [workspace.units[number][1] for number in own]) else defining
+
+
+def _hides(name: str, workspace: Workspace, file: IndexedFile, user: tuple[IndexedFile, Unit]) -> bool:
+    """True if a unit means the definition of its own file, which is not the other side of this one, as of a header."""
+    (stem, _, suffix), (its_stem, _, its_suffix) = (one.path.rpartition(".") for one in (file, user[0]))
+    beside = suffix != its_suffix and stem.rpartition("/")[2] == its_stem.rpartition("/")[2]
+    defining = [workspace.units[number] for number in workspace.symbols.defining(name)]
+    own = [unit for other, unit in defining if other is user[0]]
+    return user[0] is not file and not beside and bool(own) and _means_own(name, [user], own)
+
+
+def _means_own(name: str, users: Sequence[tuple[IndexedFile, Unit]], own: Sequence[Unit]) -> bool:
+    """True if units of one file mean its own definitions of a name: none takes it from another object or module."""
+    file, word = users[0][0], re.escape(name.encode())
+    texts, origins = (
+        [file.data[one.start_byte : one.end_byte] for one in some] for some in ([u for _, u in users], own)
+    )
+    taken = any(re.search(_OTHERS % word, text) for text in texts)
+    if taken or any(re.search(_BROUGHT % (word, word), text) for text in origins):
+        return False
+    bare = _family(file) in (*_UNDOTTED, "elixir") or any(unit.kind is not UnitKind.METHOD for unit in own)
+    return bare or any(re.search(_OWN % word, text) for text in texts)
 
 
 def _adds(file: IndexedFile, unit: Unit) -> bool:
@@ -120,15 +156,17 @@ def _may_mean(name: str, user: tuple[IndexedFile, Unit], defined: Sequence[Unit]
 
 
 def _by_chance(name: str, users: Sequence[tuple[IndexedFile, Unit]], definer: IndexedFile) -> bool:
-    """True for a plain word that another language defines, or a test for other code: `map`, `config`.
+    """True for a test's name in other code, and for a plain word that another language defines: `map`, `config`.
 
     C defines members for other languages, too.
     """
+    user, family = users[0][0], _family(definer)
+    if is_test(definer.path) > is_test(user.path):
+        return True
     if not (name.islower() and name.isalpha()):
         return False
-    user, family = users[0][0], _family(definer)
     meant = family in (None, _family(user), *_FOR_OTHERS) or (family == "c" and _is_member(name, users))
-    return not meant or is_test(definer.path) > is_test(user.path)
+    return not meant
 
 
 def _is_called(name: str, file: IndexedFile, unit: Unit) -> bool:

@@ -67,6 +67,38 @@ def test_a_method_elsewhere_is_meant_only_after_a_dot(workspace: Workspace) -> N
     assert (total, called) == ([], ["Basket.total"])
 
 
+TAKE = "def take():\n    pass\n"
+
+
+@pytest.mark.parametrize(
+    ("suffix", "other", "own", "hidden"),
+    [
+        ("py", TAKE, TAKE + "\n\ndef run():\n    take()\n", True),
+        ("py", TAKE, TAKE + "\n\ndef run():\n    b.take()\n", False),
+        ("py", TAKE, "class A:\n  def take(self):\n    pass\n\n  def run(self):\n    self.take()\n", True),
+        ("py", TAKE, "class A:\n  def take(self):\n    pass\n\n  def run(self):\n    take()\n", False),
+        ("js", "export function take() {}\n", "const take = require('./b');\n\nfunction run() {\n  take()\n}\n", False),
+        ("js", "export function take() {}\n", "const take = () => 1;\n\nfunction run() {\n  take()\n}\n", True),
+        ("ex", "defmodule B do\n  def take, do: 1\nend\n",
+         "defmodule A do\n  def take, do: 1\n  def go, do: take()\nend\n", True),
+    ],
+)  # fmt: skip
+def test_a_files_own_definition_hides_those_of_other_files(
+    tmp_path: Path,
+    workspace_of: Callable[[dict[str, str], Path], Workspace],
+    suffix: str,
+    other: str,
+    own: str,
+    hidden: bool,
+) -> None:
+    workspace = workspace_of({f"a.{suffix}": own, f"b.{suffix}": other}, tmp_path)
+    at = [Cursor(f"{name}.{suffix}", 1, text.count("\n")) for name, text in (("a", own), ("b", other))]
+    uses, used_by = relations(workspace, at[0]).uses, relations(workspace, at[1]).used_by
+    assert ([one.file.path for one in uses], [one.file.path for one in used_by][:1]) == (
+        ([], []) if hidden else ([f"b.{suffix}"], [f"a.{suffix}"])
+    )
+
+
 def test_users_in_tests_come_last(tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace]) -> None:
     code = "package a\n\nfunc Take() {}\n\nfunc Put() {}\n"
     users = dict.fromkeys(("b_test.go", "c.go"), "package a\n\nfunc b() {\n\tTake()\n\tPut()\n}\n")
