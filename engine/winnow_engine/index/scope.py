@@ -128,7 +128,7 @@ def compiled(pattern: str) -> re2._Regexp:
         return re2.compile(f"(?m){pattern}", _options(multiline=_ACROSS_LINES.search(pattern) is not None))
     except re2.error as error:
         reason = error.args[0] if error.args else "it is none"
-        reason = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else reason
+        reason = (reason.decode("utf-8", "replace") if isinstance(reason, bytes) else reason).replace("(?m)", "", 1)
         raise PatternError(
             f"the pattern is no regular expression of RE2's: {reason}. It has no look-around and no back references"
         ) from error

@@ -11,10 +11,10 @@ import pytest
 from git_repositories import write
 
 from winnow_engine.core import Cancellation
-from winnow_engine.errors import CancelledError, NothingMatchesError, PositionError
+from winnow_engine.errors import CancelledError, NothingMatchesError, PatternError, PositionError
 from winnow_engine.index import scope
 from winnow_engine.index.outline import parse_or_plain
-from winnow_engine.index.scope import files_in, in_scope, matching_lines
+from winnow_engine.index.scope import compiled, files_in, in_scope, matching_lines
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Question
 from winnow_engine.selection import workspace_units
@@ -129,6 +129,11 @@ def test_no_pattern_takes_long(pattern: str, tmp_path: Path, workspace_of: Made)
         matching_lines(workspace, [0], pattern, Cancellation())
     files_in(workspace, ["!" + "*a" * 200, "!" + "{a,b}" * 200])
     assert time.process_time() - started < 20
+
+
+def test_an_error_has_the_expression_as_it_was_written() -> None:
+    with pytest.raises(PatternError, match=r"missing \): \(\. It"):
+        compiled("(")
 
 
 def test_a_search_ends_when_its_time_is_over_or_it_is_cancelled(
