@@ -67,7 +67,7 @@ def relations(workspace: Workspace, cursor: Cursor) -> Relations:
     file = workspace.file(cursor.path)
     defined, used = workspace.names_at(cursor)
     uses = (
-        _related(workspace, name, number)
+        _related(workspace, name, number, defined=True)
         for name in _surest_first(workspace, used, near=file)
         for number in _nearest(name, workspace, file, [workspace.units[number] for number in at])
         if number not in at and _may_be_meant(name, file, workspace, at, number)
@@ -202,11 +202,20 @@ def _surest_first(workspace: Workspace, names: Iterable[str], near: IndexedFile)
     return sorted((name for name, found in defining.items() if 0 < len(found) <= _MOST_DEFINITIONS), key=order)
 
 
-def _related(workspace: Workspace, name: str, number: int) -> Relation:
-    """The unit by its first line with the name that is no comment, or else the first of all."""
+def _related(workspace: Workspace, name: str, number: int, *, defined: bool = False) -> Relation:
     file, unit = workspace.units[number]
+    return Relation(name, file, unit, line_of_name(name, file, unit, defined=defined))
+
+
+def line_of_name(name: str, file: IndexedFile, unit: Unit, *, defined: bool) -> int:
+    """The first line of a unit with a name that is no comment, or else the first of all.
+
+    Of a name that is `defined` there, a line with nothing but words before it comes first: `export type Name =`.
+    """
     code, named = file.data[unit.start_byte : unit.end_byte], rb"(?<!\w)%b(?!\w)" % re.escape(name.encode())
     comment = (rb"(?!\s*#[ \t]*define\b)" if _family(file) == "c" else b"") + COMMENT.pattern  # code in C
     without = _BLOCK.sub(lambda block: re.sub(rb".", b" ", block[0]), code)
-    found = re.search(rb"(?m)^(?!%b).*?%b" % (comment, named), without) or re.search(named, code)
-    return Relation(name, file, unit, file.lines.line_of(unit.start_byte + (found.end() - 1 if found else 0)))
+    befores = [rb"[ \t\w@#]*?"] * defined + [rb".*?"]
+    lines = (re.search(rb"(?m)^(?!%b)%b%b" % (comment, before, named), without) for before in befores)
+    found = next(filter(None, lines), None) or re.search(named, code)
+    return file.lines.line_of(unit.start_byte + (found.end() - 1 if found else 0))

@@ -133,7 +133,8 @@ def _entries(found: Sequence[ListedFolder | IndexedFile], path: str) -> list[Out
 def _entry(one: ListedFolder | IndexedFile) -> OutlineEntry:
     if isinstance(one, ListedFolder):
         return OutlineEntry(path=f"{one.path}/", kind="folder", files=one.files)
-    names = list(dict.fromkeys(map(_name, named_units(one))))  # a long section is several units
+    units = sorted(named_units(one), key=lambda unit: unit.kind is UnitKind.TOP_LEVEL)  # constants last
+    names = list(dict.fromkeys(map(_name, units)))  # a long section is several units
     some, count = names[:_NAMES_A_FILE], len(names)
     return OutlineEntry(path=one.path, kind="file", lines=one.line_count, defines=some, names=count)
 

@@ -270,6 +270,26 @@ def test_a_place_outside_the_workspace_is_refused(workspace: Workspace) -> None:
             relations(workspace, cursor)
 
 
+def test_a_constant_or_type_is_outlined_by_its_line_and_led_to(
+    tmp_path: Path, workspace_of: Callable[[dict[str, str], Path], Workspace]
+) -> None:
+    types = "// Get\ntype Make = (get: Get) => void\n\nexport type Get = string\n\n"
+    code = "export const make = (() => 1) as Make\n\nexport function run() {\n  const inner = 1\n}\n"
+    workspace = workspace_of({"a.ts": types + code, "b.ts": "export function b(a: Get) {\n}\n"}, tmp_path)
+    named = [(one.name, one.start_line, one.end_line) for one in named_units(workspace.file("a.ts"))]
+    assert named == [("Make", 2, 2), ("Get", 4, 4), ("make", 6, 6), ("run", 8, 10)]
+    assert [one.line for one in relations(workspace, Cursor("b.ts", 1, 1)).uses] == [4]
+
+
+@pytest.mark.parametrize(
+    ("glob", "paths"), [("shop/[bt]*.py", ["shop/basket.py", "shop/tax.py"]), ("**/jobs/*", ["shop/jobs/daily.py"])]
+)
+def test_a_glob_has_its_files(workspace: Workspace, glob: str, paths: list[str]) -> None:
+    assert [one.path for one in contents(workspace, glob)] == paths
+    with pytest.raises(PositionError, match="no file of the workspace is"):
+        list(contents(workspace, "none/*.py"))
+
+
 def test_a_folder_and_a_file(workspace: Workspace) -> None:
     assert [one.path for one in contents(workspace, "./shop/")] == [
         "shop/jobs",

@@ -111,7 +111,7 @@ def test_an_outline_says_a_path_once_and_how_many_names_it_leaves_out(
     assert page("") == ["src/main/java/ 2 files", "c.py 2 lines: one0"]
     folder, file = page("src/main/java")
     assert folder == "src/main/java/org/ 1 file"
-    assert file.endswith("one10, one11 and 3 more")
+    assert file.endswith("one10, one11 and 4 more")
 
 
 def test_the_owner_of_a_name_is_said_once() -> None:
