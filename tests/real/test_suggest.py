@@ -13,7 +13,7 @@ from winnow_engine.llama.model import LlamaModel
 from winnow_engine.models import cache, registry
 from winnow_engine.models.target_table import KnownTarget, known_targets
 from winnow_engine.targets import machine_speed
-from winnow_engine.targets.machine_speed import forecast, kind_of, speeds
+from winnow_engine.targets.machine_speed import cpu_speed, forecast
 from winnow_engine.targets.placement import divided
 from winnow_engine.targets.residency import expect, measure
 from winnow_engine.targets.suggesting import described
@@ -33,13 +33,12 @@ def test_the_table_has_the_files_figures(target: KnownTarget) -> None:
     assert expect(drafter, target) == measure(cache.path(drafter.name), cache.path(target.name), OPTIONS)
 
 
-@pytest.mark.parametrize("target", HERE, ids=lambda target: target.name)
+@pytest.mark.parametrize("target", [one for one in HERE if one.parameters > 5e8], ids=lambda target: target.name)
 def test_forecasts_are_within_twofold(target: KnownTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ratios = list[np.ndarray]()
     for turn in range(3):  # each turn forecasts and measures, as the machine's speed changes between turns
         monkeypatch.setattr(machine_speed, "cache_folder", lambda turn=turn: tmp_path / str(turn))
-        (speed,) = speeds({kind_of(target)}, on_gpu=False).values()
-        said = forecast(target, divided(target, OPTIONS), 512, speed, None)
+        said = forecast(target, divided(target, OPTIONS), 512, cpu_speed(), None)
         assert said
         ratios.append(np.divide((said.token_s, said.answer_s), _measured(target)))
     assert np.abs(np.log2(np.median(ratios, axis=0))).max() < 1, ratios

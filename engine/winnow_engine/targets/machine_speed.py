@@ -1,4 +1,4 @@
-"""How fast this machine computes models: measured on small ones of random weights, once, in some seconds.
+"""How fast this machine computes models: measured on small ones of random weights in Q4_K, once, in some seconds.
 
 The time that counts is the threads' own, so that other programs' load is not taken for the machine's speed; on a GPU it
 is the clock's.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import astuple, dataclass, replace
 from functools import cache, partial
@@ -34,26 +35,11 @@ from winnow_engine.storage.folders import cache_folder
 _BATCH, _TOKENS_OUT, _GPU_BATCH, _GPU_BYTES = 256, 16, 512, 2 << 30
 _HEAD, _KV_HEADS, _EXPERTS, _USED = 64, 2, 16, 2
 _WARM_S = 0.3  # the clocks of an idle GPU take so long to rise
-_SCATTERED = 1.1  # a file long in memory is read 1.1 to 1.2 times as slowly as one just written, on cores of an EPYC
-# Fitted to five large models on an H200: a call's own seconds, a hybrid's time for a layer, a large one's for copying;
-# the same for copying experts, and the speed at which many experts read a prompt, each a few tokens of it.
-_CALL_S, _HYBRID, _COPYING, _COPYING_EXPERTS, _MANY_EXPERTS = 2e-3, 2.3, 0.72, 0.94, 0.6
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """Weights that are computed alike: the type of most and of the rest, and whether they are of experts."""
-
-    most: Type
-    rest: Type
-    experts: bool = False
-
-
-def kind_of(target: KnownTarget) -> Kind:
-    """The kind of a model's weights by the name of its quantisation. Q5_0 is Q4_K in a width that Q4_K cannot have."""
-    name = target.quantisation.removeprefix("UD-").split("_K_")[0] + ("_K" if "_K_" in target.quantisation else "")
-    most = Type[name] if name in Type.__members__ else Type.Q4_K
-    return Kind(most, Type.Q6_K if most in (Type.Q4_K, Type.Q5_0) else most, target.experts > 1)
+# The speed of other weights than Q4_K at reading a prompt on a CPU: 0.4 to 0.9 by their type, with AVX2 on an EPYC.
+_OTHERS = 0.6
+# Fitted to five large models on an H200: a call's own seconds, a hybrid's time for a layer, a large one's for copying,
+# and the speed at which many experts read a prompt, each a few tokens of it.
+_CALL_S, _HYBRID, _COPYING, _MANY_EXPERTS = 2e-3, 2.3, 0.72, 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,51 +89,56 @@ def forecast(
         if speed and layers:
             answer_s += max(0.0, size) / speed.bytes_per_s + layers * speed.layer_s
     layers_s = target.layers * reads.prompt_layer_s * (_HYBRID if target.state_bytes else 1)
-    token_s = target.prompt_parameters / reads.parameters_per_s + layers_s
+    slower = _OTHERS if gpu is None and "Q4_K" not in target.quantisation.upper() else 1.0
+    token_s = target.prompt_parameters / (slower * reads.parameters_per_s) + layers_s
     return Forecast(token_s, answer_s, (experts + others) / reads.copied_per_s, batch)
 
 
-def speeds(kinds: set[Kind], *, on_gpu: bool) -> dict[Kind, Speed]:
-    """The processor's speeds, or those of llama.cpp's GPU, of which Q4_K stands for all; none without one, or without
-    the memory to measure. What the record in the cache lacks is measured."""
-    gpu = best_gpu() if on_gpu and evaluates_on_gpu(TargetOptions()) else None
-    if on_gpu and (gpu is None or gpu.free < _GPU_BYTES):
-        return {}
-    standing = {kind: replace(kind, most=Type.Q4_K, rest=Type.Q6_K) if gpu else kind for kind in kinds}
-    file, measure = cache_folder() / "speed.json", _measured_on_gpu if gpu else _measured
-    made_by = f"{llama_cpp.__version__}, {gpu.name if gpu else f'{TargetOptions().threads} threads'}"
+def cpu_speed() -> Speed:
+    """The processor's speed, measured if the record in the cache lacks it."""
+    return _known(f"{TargetOptions().threads} threads", _measured)
+
+
+def gpu_speed(*, experts: bool) -> Speed | None:
+    """The speed of llama.cpp's GPU at models, with experts or without; None without a GPU or the memory to measure."""
+    gpu = best_gpu() if evaluates_on_gpu(TargetOptions()) else None
+    if gpu is None or gpu.free < _GPU_BYTES:
+        return None
+    with suppress(WinnowError):  # its memory may be taken by now
+        return _known(f"{gpu.name}{', experts' * experts}", partial(_measured_on_gpu, experts))
+    return None
+
+
+def _known(name: str, measure: Callable[[], Speed]) -> Speed:
+    file, made_by = cache_folder() / "speed.json", f"{llama_cpp.__version__}, {name}"
     record = _recorded(file)
-    known = record.setdefault(made_by, {})
-    if lacking := {repr(kind): kind for kind in standing.values() if repr(kind) not in known}:
-        with suppress(*[WinnowError] * on_gpu):  # its memory may be taken by now
-            known |= {name: astuple(measure(kind)) for name, kind in lacking.items()}
+    if made_by not in record:
+        record[made_by] = astuple(measure())
         with suppress(OSError):  # it is measured again
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(json.dumps(record))
-    return {kind: Speed(*known[repr(one)]) for kind, one in standing.items() if repr(one) in known}
+    return Speed(*record[made_by])
 
 
-def _recorded(file: Path) -> dict[str, dict[str, tuple[float, ...]]]:
+def _recorded(file: Path) -> dict[str, tuple[float, ...]]:
     try:
-        record = json.loads(file.read_text()).items()
-        return {one: {name: astuple(Speed(*map(float, them))) for name, them in by.items()} for one, by in record}
+        return {name: astuple(Speed(*map(float, them))) for name, them in json.loads(file.read_text()).items()}
     except (OSError, ValueError, TypeError, AttributeError):
         return {}
 
 
-def _measured(kind: Kind) -> Speed:
+def _measured() -> Speed:
     options = TargetOptions(place="cpu", n_ubatch=_BATCH)
-    found = _speed(_timed(kind, (512, 16, 1 << 14), options), _timed(kind, (2048, 2, 1 << 14), options), _BATCH, 0.0)
-    return replace(found, bytes_per_s=found.bytes_per_s / _SCATTERED)
+    return _speed(_timed(False, (512, 16, 1 << 14), options), _timed(False, (2048, 2, 1 << 14), options), _BATCH, 0.0)
 
 
-def _measured_on_gpu(kind: Kind) -> Speed:
-    options, narrow, wide = TargetOptions(n_ubatch=_GPU_BATCH), (2048 if kind.experts else 1024, 5, 256), (4096, 5, 256)
-    found = _speed(_timed(kind, narrow, options), _timed(kind, wide, options), _GPU_BATCH, _CALL_S)
+def _measured_on_gpu(experts: bool) -> Speed:
+    options, narrow, wide = TargetOptions(n_ubatch=_GPU_BATCH), (2048 if experts else 1024, 5, 256), (4096, 5, 256)
+    found = _speed(_timed(experts, narrow, options), _timed(experts, wide, options), _GPU_BATCH, _CALL_S)
     # Of experts, random weights use a few alone, and others are not copied.
-    dense, away = replace(kind, experts=False), replace(options, n_gpu_layers=1)
-    *_, size, (there_s, _), (copying_s, _) = _timed(dense, wide, options, away)
-    copied, read = (_COPYING_EXPERTS, _MANY_EXPERTS) if kind.experts else (_COPYING, 1.0)
+    away = replace(options, n_gpu_layers=1)
+    *_, size, (there_s, _), (copying_s, _) = _timed(False, wide, options, away)
+    copied, read = (1.0, _MANY_EXPERTS) if experts else (_COPYING, 1.0)
     copied_per_s = copied * size / max(copying_s - there_s, there_s)
     return replace(found, parameters_per_s=read * found.parameters_per_s, copied_per_s=copied_per_s)
 
@@ -162,11 +153,11 @@ def _speed(small: Any, large: Any, batch: int, call_s: float) -> Speed:
     return Speed(batch / parameter_s, 1 / byte_s, layer_s, max(0.0, short_answer_s - less * byte_s) / layers)
 
 
-def _timed(kind: Kind, shape: tuple[int, int, int], *ways: TargetOptions) -> Any:
+def _timed(experts: bool, shape: tuple[int, int, int], *ways: TargetOptions) -> Any:
     """A small model's layers, a token's parameters and their bytes; for each way seconds of a batch and of a token."""
     with TemporaryDirectory() as folder:
         file = Path(folder, "random.gguf")
-        parameters, last, read = _write(file, kind, *shape)
+        parameters, last, read = _write(file, experts, *shape)
         # Of a prompt, llama.cpp feeds the last layer forward for one token. What is fitted for a GPU counts all.
         parameters -= last * (ways[0].place == "cpu")
         return shape[1], parameters, read, *(_times(file, options) for options in ways)
@@ -190,17 +181,16 @@ def _times(file: Path, options: TargetOptions) -> tuple[float, float]:
     return min(times[:2]), median(times[2:])
 
 
-def _write(file: Path, kind: Kind, width: int, layers: int, words: int) -> tuple[int, int, float]:
+def _write(file: Path, experts: bool, width: int, layers: int, words: int) -> tuple[int, int, float]:
     """Write a model of random weights: its parameters that a token uses, of these the last feed-forward, and bytes."""
     random, writer = np.random.default_rng(0), gguf.GGUFWriter(file, "llama")
-    _write_header(writer, kind, width, layers, words)
+    _write_header(writer, experts, width, layers, words)
     blocks = cache(partial(_blocks, random))  # layers may have the same weights
-    output_type = Type.Q6_K if kind.most.name.endswith("_K") else Type.Q8_0
-    output = blocks((words, width), output_type)
+    output = blocks((words, width), Type.Q6_K)
     parameters, last, read_bytes = 0, 0, float(output.nbytes)
     for layer in range(layers):
-        for name, shape in _shapes(kind, width).items():
-            type = kind.rest if layer % 2 == 0 and name.startswith(("attn_v", "ffn_down")) else kind.most
+        for name, shape in _shapes(experts, width).items():
+            type = Type.Q6_K if layer % 2 == 0 and name.startswith(("attn_v", "ffn_down")) else Type.Q4_K
             data, share = blocks(shape, type), _USED / _EXPERTS if len(shape) == 3 else 1
             parameters += (used := int(math.prod(shape) * share))
             last += used * (layer + 1 == layers and name.startswith("ffn"))
@@ -208,9 +198,9 @@ def _write(file: Path, kind: Kind, width: int, layers: int, words: int) -> tuple
             writer.add_tensor(f"blk.{layer}.{name}.weight", data, raw_dtype=type)
         for name in ("attn_norm", "ffn_norm"):
             writer.add_tensor(f"blk.{layer}.{name}.weight", np.ones(width, np.float32))
-        if kind.experts:
+        if experts:
             writer.add_tensor(f"blk.{layer}.ffn_gate_inp.weight", random.random((_EXPERTS, width), np.float32))
-    writer.add_tensor("token_embd.weight", output, raw_dtype=output_type)
+    writer.add_tensor("token_embd.weight", output, raw_dtype=Type.Q6_K)
     writer.add_tensor("output_norm.weight", np.ones(width, np.float32))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -219,25 +209,25 @@ def _write(file: Path, kind: Kind, width: int, layers: int, words: int) -> tuple
     return parameters, last, read_bytes
 
 
-def _write_header(writer: gguf.GGUFWriter, kind: Kind, width: int, layers: int, words: int) -> None:
+def _write_header(writer: gguf.GGUFWriter, experts: bool, width: int, layers: int, words: int) -> None:
     numbers = {"context_length": 1024, "embedding_length": width, "block_count": layers, "vocab_size": words}
     numbers |= {"attention.head_count": width // _HEAD, "attention.head_count_kv": _KV_HEADS}
-    numbers |= {"feed_forward_length": list(_shapes(kind, width).values())[-1][-1], "rope.dimension_count": _HEAD}
-    experts = {"expert_count": _EXPERTS, "expert_used_count": _USED} if kind.experts else {}
-    for name, number in (numbers | experts).items():
+    numbers |= {"feed_forward_length": list(_shapes(experts, width).values())[-1][-1], "rope.dimension_count": _HEAD}
+    numbers |= {"expert_count": _EXPERTS, "expert_used_count": _USED} if experts else {}
+    for name, number in numbers.items():
         writer.add_uint32(f"llama.{name}", number)
     writer.add_layer_norm_rms_eps(1e-5)
     writer.add_tokenizer_model("no_vocab")
 
 
-def _shapes(kind: Kind, width: int) -> dict[str, tuple[int, ...]]:
+def _shapes(experts: bool, width: int) -> dict[str, tuple[int, ...]]:
     """The matrices of a layer."""
-    between = math.ceil(3 * width / 2048) * 256 if kind.experts else 3 * width
-    suffix, experts = ("_exps", (_EXPERTS,)) if kind.experts else ("", ())
+    between = math.ceil(3 * width / 2048) * 256 if experts else 3 * width
+    suffix, each = ("_exps", (_EXPERTS,)) if experts else ("", ())
     attention = {"attn_q": width, "attn_k": _HEAD * _KV_HEADS, "attn_v": _HEAD * _KV_HEADS, "attn_output": width}
-    fed = dict.fromkeys((f"ffn_gate{suffix}", f"ffn_up{suffix}"), (*experts, between, width))
+    fed = dict.fromkeys((f"ffn_gate{suffix}", f"ffn_up{suffix}"), (*each, between, width))
     found = {name: (rows, width) for name, rows in attention.items()}
-    return found | fed | {f"ffn_down{suffix}": (*experts, width, between)}
+    return found | fed | {f"ffn_down{suffix}": (*each, width, between)}
 
 
 def _blocks(random: np.random.Generator, shape: tuple[int, ...], kind: Type) -> NDArray[np.uint8]:
@@ -246,6 +236,5 @@ def _blocks(random: np.random.Generator, shape: tuple[int, ...], kind: Type) -> 
     blocks = random.integers(0, 256, (math.prod(shape) // items, size), np.uint8)
     scales = np.exp2(random.uniform(-14, -11.5, (2, len(blocks), 1))).astype(np.float16)
     blocks[:, :2] = blocks[:, -2:] = scales[0].view(np.uint8)
-    blocks[:, 2:4] = (-scales[1]).view(np.uint8)[:, : size - 2]
-    blocks[:, 0] = 110 if kind is Type.MXFP4 else blocks[:, 0]  # an exponent
+    blocks[:, 2:4] = (-scales[1]).view(np.uint8)
     return blocks.reshape(*shape[:-1], -1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from winnow_engine.models.registry import DEFAULT_DRAFTER, MODELS, RegisteredMod
 from winnow_engine.models.target_table import KnownTarget, known_targets
 from winnow_engine.platform import free_memory
 from winnow_engine.selection.auto_budget import prefill_limit
-from winnow_engine.targets.machine_speed import Forecast, Kind, Speed, forecast, kind_of, speeds
+from winnow_engine.targets.machine_speed import Forecast, Speed, cpu_speed, forecast, gpu_speed
 from winnow_engine.targets.placement import automatic, divided, in_words
 from winnow_engine.targets.residency import MemoryNeeds, decide, expect, kv_bytes, state_bytes
 from winnow_engine.targets.snapshots.policy import snapshots_of
@@ -30,7 +30,8 @@ _FEWEST_PARAMETERS = 1_000_000_000  # facts said: 31% by 1.5 billion, 17% by hal
 _chosen: dict[tuple[str, float, frozenset[str]], str] = {}
 _choosing = Lock()
 
-Speeds = tuple[dict[Kind, Speed], dict[Kind, Speed]]
+Speeds = tuple[Speed | None, Mapping[bool, Speed | None]]
+"""The processor's, and a GPU's at models without experts and with."""
 Origin = Literal["measured", "forecast", "unknown"]
 """Of a throughput: of this model's last prompt here, of small models of random weights, of a GPU that has none."""
 
@@ -81,8 +82,10 @@ def suggest(
     """
     targets = sorted(all_targets() if among is None else among, key=lambda one: -one.parameters)
     places = [(one, memory, _placed(one, memory)) for one in targets for memory in [expect(drafter, one)]]
-    in_memory = {kind_of(one) for one, _, options in places if any(divided(one, options)[1:])}
-    machine = machine or (speeds(in_memory, on_gpu=False), speeds({kind_of(one) for one in targets}, on_gpu=True))
+    if machine is None:
+        in_memory = any(any(divided(one, options)[1:]) for one, _, options in places)
+        experts = {one.experts > 1 for one in targets}
+        machine = cpu_speed() if in_memory else None, {kind: gpu_speed(experts=kind) for kind in experts}
     return [_suggestion(*one, available, machine, patience_s) for one in places]
 
 
@@ -156,13 +159,13 @@ def _placed(target: KnownTarget, memory: MemoryNeeds) -> TargetOptions:
 def _suggestion(
     target: KnownTarget, memory: MemoryNeeds, options: TargetOptions, available: int, machine: Speeds, patience_s: float
 ) -> Suggestion:
-    file, parts, (cpu, gpu) = _file(target), divided(target, options), (them.get(kind_of(target)) for them in machine)
+    file, parts, (cpu, gpus) = _file(target), divided(target, options), machine
     place: Place | None = options.place
     reason, beside = decide(memory).reason, memory.drafter + memory.drafter_work
     needs = memory.target + (beside if place == "cpu" else 0)
     if (needs if place == "cpu" else sum(parts[2:])) > available:
         place, reason = None, f"{reason}; {available / 1e9:.1f} GB of memory free, not enough"
-    expected = forecast(target, parts, options.n_ubatch, cpu, gpu)
+    expected = forecast(target, parts, options.n_ubatch, cpu, gpus.get(target.experts > 1))
     token_s = measured_token_s(file) if file else None
     if token_s and expected and options.place == "cpu" and token_s * expected.tokens_per_s > 1:
         token_s = None  # other work slowed it down: the forecast counts the threads' own time alone
@@ -200,6 +203,6 @@ def resolved(models: ModelConfig) -> ModelConfig:
 def _best(models: ModelConfig, names: list[str]) -> str:
     among = [target for target in all_targets() if target.name in names]
     about = drafter_of(models.drafter), free_memory(), models.patience_s, among
-    found = suggest(*about, ({}, {}))
+    found = suggest(*about, (None, {}))
     chosen = best(suggest(*about) if len(_fitting(found)) > 1 else found, models.patience_s)
     return chosen.model.name if chosen else names[0]

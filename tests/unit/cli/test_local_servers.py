@@ -121,9 +121,7 @@ def test_without_a_server_the_target_that_suits_the_machine_is_offered(
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:1")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(residency, "gpu_bytes", lambda: (None, "no GPU"))
-    monkeypatch.setattr(
-        suggesting, "speeds", lambda kinds, on_gpu: {} if on_gpu else dict.fromkeys(kinds, Speed(1e12, 1e11))
-    )
+    monkeypatch.setattr(suggesting, "cpu_speed", lambda: Speed(1e12, 1e11))
     pulled: list[str] = []
     monkeypatch.setattr("winnow_lsp.cli.pulling.pull_one", pulled.append)
     os.write(typed, answer)

@@ -25,7 +25,8 @@ def ollama(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
     monkeypatch.setattr(discovery, "_OTHERS", ())
     monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(suggesting, "speeds", lambda k, on_gpu: {} if on_gpu else dict.fromkeys(k, Speed(1.6e11, 3e10)))
+    monkeypatch.setattr(suggesting, "cpu_speed", lambda: Speed(1.6e11, 3e10))
+    monkeypatch.setattr(suggesting, "gpu_speed", lambda experts: None)
     with serving() as url:
         monkeypatch.setenv("OLLAMA_HOST", url)
         yield url

@@ -24,7 +24,8 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
     """Puts models, or files that look like these, on a machine without a GPU, which reads 1.5 billion in time."""
     monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
     monkeypatch.setattr(residency, "gpu_bytes", lambda: (None, "no GPU"))
-    monkeypatch.setattr(suggesting, "speeds", lambda k, on_gpu: {} if on_gpu else dict.fromkeys(k, Speed(1.6e11, 3e10)))
+    monkeypatch.setattr(suggesting, "cpu_speed", lambda: Speed(1.6e11, 3e10))
+    monkeypatch.setattr(suggesting, "gpu_speed", lambda experts: None)
     monkeypatch.setattr(suggesting, "free_memory", lambda: 16 * 10**9)
     monkeypatch.setattr(suggesting, "_chosen", {})
 
@@ -62,7 +63,7 @@ def test_the_best_that_is_installed_is_chosen(
 
 
 def test_the_machine_is_measured_only_for_a_choice(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(suggesting, "speeds", lambda kinds, on_gpu: pytest.fail("measured"))
+    monkeypatch.setattr(suggesting, "cpu_speed", lambda: pytest.fail("measured"))
     install(USUAL, TINY)
     assert suggesting.resolved(ModelConfig(SMALL)).target == USUAL
 

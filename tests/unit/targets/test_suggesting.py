@@ -29,7 +29,8 @@ SPEED = Speed(1.6e11, 3e10, 2e-5, 3e-4)
 @pytest.fixture(autouse=True)
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two cores of a given speed, no GPU, no models, nothing measured."""
-    monkeypatch.setattr(suggesting, "speeds", lambda kinds, on_gpu: {} if on_gpu else dict.fromkeys(kinds, SPEED))
+    monkeypatch.setattr(suggesting, "cpu_speed", lambda: SPEED)
+    monkeypatch.setattr(suggesting, "gpu_speed", lambda experts: None)
     monkeypatch.setenv("WINNOW_MODELS_DIR", str(tmp_path))
     monkeypatch.setenv("WINNOW_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr("winnow_engine.config.physical_cores", lambda: 2)
@@ -136,19 +137,19 @@ def test_what_was_pulled_is_in_the_list_with_its_headers_figures(machine: Path) 
 
 
 def test_a_cpu_is_measured_for_what_is_in_memory(gpu: Callable[[float], None], monkeypatch: pytest.MonkeyPatch) -> None:
-    kinds = list[int]()
-    monkeypatch.setattr(suggesting, "speeds", lambda some, on_gpu: kinds.append(len(some)) or {})
-    for free in (80, 16):
+    measured = list[float]()
+    for free in (80.0, 16.0):
         gpu(free)
+        monkeypatch.setattr(suggesting, "cpu_speed", lambda free=free: measured.append(free))
         suggested()
-    assert kinds[0] == 0 < kinds[2] < kinds[1] == kinds[3]
+    assert measured == [16.0]
 
 
 def test_a_part_on_a_gpu_is_told_and_takes_the_sum_of_its_parts(
     gpu: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fast = Speed(1e14, 1e12, 1e-7, 1e-4, 1e10)
-    monkeypatch.setattr(suggesting, "speeds", lambda kinds, on_gpu: dict.fromkeys(kinds, fast if on_gpu else SPEED))
+    monkeypatch.setattr(suggesting, "gpu_speed", lambda experts: fast)
     gpu(16)
     found = suggested()
     partly, forecast = found["qwen3-coder-30b-a3b"], found["qwen3-coder-30b-a3b"].forecast
