@@ -25,7 +25,7 @@ from winnow_engine.selection.scoring_input import ScoringInput, ask_drafter, wit
 from winnow_engine.selection.unit_features import zscore
 from winnow_engine.selection.workspace_units import WorkspaceUnits
 
-_LARGEST_SHARE = 0.5  # of the tokens, that one unit may take
+_LARGEST_SHARE = 0.5  # of the tokens, that one unit may take, or all that are kept by rule but the first
 _FIRST_PLACES_TOKENS = 4000  # a gold is among their best 8 for 73% of *real* (development, 239)
 
 # Fitted without the drafter's features on the questions of the calibration split, then rounded; those for code at a
@@ -112,8 +112,8 @@ def _by_rule(question: Question, workspace: Workspace, sizes: NDArray[np.int32],
     """The units that are kept whatever their score: at the cursor, of an overview, and definitions asked for."""
     asked = [*defining(question, workspace), *overview_units(workspace, question)]
     asked = [n for n in asked if question.scope is None or n in question.scope.units]
-    first = [n for n in asked[:1] if sizes[n] <= tokens]
-    found = [*first, *fitting(asked, sizes, tokens - int(sizes[first].sum()))]
+    first = fitting(asked[:1], sizes, tokens)
+    found = [*first, *fitting(asked[1:], sizes, int(_LARGEST_SHARE * tokens - sizes[first].sum()))]
     if question.cursor is None:
         return found
     focus = WorkspaceUnits(workspace, sizes, len).focus(question.cursor)

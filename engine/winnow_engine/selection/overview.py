@@ -24,7 +24,6 @@ from winnow_engine.selection.definitions import CLASS
 from winnow_engine.selection.overview_words import names_nothing_else, names_project, says_nothing_else, topics_of
 
 _MOST_FILES, _MOST_UNITS = 3, 4  # of one kind, and of one file
-_SHARE, _MOST_TOKENS = 0.6, 1500  # of a budget; scores choose the rest
 _NAMES_CODE = re.compile(r"[`_{}=<>#@$\d]|\w\(|::|\w\.\w|[a-z][A-Z]")
 # A noun without an article is a name: `main`, `setup`, `overview`.
 _IS_NAME = re.compile(r"(?i)\W*what\s+(?:exactly\s+)?does\s+(?!(?:all|everything|it|one|that)\b)\w+\s+do\W*")
@@ -182,11 +181,11 @@ def _tells_of_tests(text: str, heading: str) -> int:
 
 
 def fitting(units: Sequence[int], tokens: NDArray[np.int32], budget_tokens: int) -> list[int]:
-    """The first of the units of an overview that fit into their share of a budget. `tokens` are int32 [U]."""
-    left, found = min(_SHARE * budget_tokens, _MOST_TOKENS), list[int]()
+    """The first of the units of an overview that fit into a budget. `tokens` are int32 [U]."""
+    found = list[int]()
     for unit in units:
-        if 0 < tokens[unit] <= left:
-            left -= tokens[unit]
+        if 0 < tokens[unit] <= budget_tokens:
+            budget_tokens -= int(tokens[unit])
             found.append(unit)
     return found
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 import pytest
 from git_repositories import write
 
@@ -19,6 +20,7 @@ from winnow_engine.selection.overview import (
     asks_for_overview,
     asks_for_tests,
     files_of_kind,
+    fitting,
     overview_units,
     without_idle_cursor,
 )
@@ -162,6 +164,10 @@ def test_the_files_that_tell_are_kept(tmp_path: Path, store: Store, text: str, w
         selection = assistant.select(sources, Question(text), budget)
     assert wanted <= {span.path for span in selection.spans}
     assert not any("seems to answer" in notice for notice in selection.notices)
+
+
+def test_a_readme_that_takes_most_of_the_budget_leaves_room_for_what_is_short() -> None:
+    assert fitting([3, 1, 2], np.array([9, 40, 8, 50], np.int32), 60) == [3, 2]
 
 
 def test_a_heading_alone_does_not_stand_for_a_readme(tmp_path: Path) -> None:
