@@ -41,6 +41,7 @@ FOUND = 0.3
 _NEAR_CODE = {"maxsim": 30.0, "pooled": 14.0}  # usual scores of kept code, where the drafter gives none
 _MOST_PLACES, _BEHIND_BEST = 3, 1.5  # log-odds
 _LONG_WORD, _FEWEST_LONG = 4, 3  # letters, and words of a sentence that prose holds
+_PROSE = (UnitKind.SECTION, UnitKind.BLOCK)
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]{3,80})[\"”]|\b(\d{2,})\b")
 _CODE = re.compile(r"`([^`\n]+)`")
 _SAYS_WHERE = re.compile(r"\bfile that (?:has|contains)\b|\b(?:defined|found|located) in\b|\bsection of\b")
@@ -77,12 +78,12 @@ class ShownCode:
     @cached_property
     def runs(self) -> set[tuple[str, ...]]:
         """Its neighbouring words, if it is prose, which sentences repeat."""
-        return runs_of_words(self.text) if self.span.kind is UnitKind.SECTION else set()
+        return runs_of_words(self.text) if self.span.kind in _PROSE else set()
 
     @cached_property
     def words(self) -> set[str]:
         """Its words, if it is prose."""
-        return set(words(self.text)) if self.span.kind is UnitKind.SECTION else set()
+        return set(words(self.text)) if self.span.kind in _PROSE else set()
 
     @cached_property
     def owners(self) -> set[str]:

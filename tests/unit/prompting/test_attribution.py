@@ -62,6 +62,7 @@ def test_the_line_that_opens_a_block_is_no_quotation() -> None:
     ("sentence", "kind", "cited"),
     [
         ("It is made to *get started quickly and easily*.", UnitKind.SECTION, True),
+        ("It is made to *get started quickly and easily*.", UnitKind.BLOCK, True),  # of reStructuredText
         ("It is made to get started quickly.", UnitKind.SECTION, False),
         ("Quickly and easily started.", UnitKind.SECTION, True),
         ("Quickly and easily started.", UnitKind.FUNCTION, False),
