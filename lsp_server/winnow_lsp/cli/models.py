@@ -27,6 +27,7 @@ from winnow_lsp.cli import completion
 from winnow_lsp.cli.local_servers import command, described
 from winnow_lsp.cli.pulling import is_source, pull_one, shown_size, suggested, with_drafter
 
+_NARROWEST = 80  # columns of a table; a narrower terminal wraps its lines, instead of Rich each cell
 _PLACES = {"resident": "GPU", "cpu": "CPU", None: "does not fit"}
 _MARKS = {"measured": "", "forecast": "≈", "unknown": ""}
 _MEANINGS = {
@@ -55,7 +56,7 @@ def _print(suggestions: list[Suggestion], chosen: Suggestion | None, found: tupl
     total, (gpu_free, gpu) = psutil.virtual_memory().total, any_gpu_bytes()
     free = f"{free_memory() / 1e9:.1f} of {total / 1e9:.1f} GB of memory free"
     click.echo(f"{counted(physical_cores(), 'core')}, {free}; GPU: {gpu}\n")
-    Console().print(_suggestions_table(suggestions))
+    _show(_suggestions_table(suggestions))
     for reason, names in _reasons(suggestions, has_gpu=gpu_free is not None).items():
         click.echo(f"\n{', '.join(names)}: {reason}")
     for origin in sorted({one.origin for one in suggestions}):
@@ -72,6 +73,10 @@ def _reasons(suggestions: list[Suggestion], *, has_gpu: bool) -> dict[str, list[
         if one.place is None or (one.place == "cpu" and has_gpu):
             found.setdefault(one.reason.rstrip("."), []).append(f"{one.model.name} {_PLACES[one.place]}")
     return found
+
+
+def _show(table: Table) -> None:
+    Console(width=max(Console().width, _NARROWEST)).print(table)
 
 
 def _suggestions_table(suggestions: list[Suggestion]) -> Table:
@@ -155,7 +160,7 @@ def list_models(as_json: bool) -> None:
         for name, files in pulled.items():
             state, size, read = cache.pulled_state(files[0]), shown_size(_bytes(files)), _last_read(files[0])
             table.add_row(escape(name), ModelRole.TARGET, size, "", state, read)
-        Console().print(table)
+        _show(table)
 
 
 models.add_command(suggest_models)
@@ -204,7 +209,7 @@ def verify_models() -> None:
     """Check the size and SHA-256 of every model file in the cache."""
     directory = cache.default_directory()
     states = cache.verify(directory)
-    Console().print(_table(states, directory))
+    _show(_table(states, directory))
     damaged = [directory / model.file for model, state in states if state is FileState.DAMAGED]
     if damaged:
         files = ", ".join(map(str, damaged))
