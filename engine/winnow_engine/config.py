@@ -86,7 +86,7 @@ class TargetOptions:
 
     `n_threads` defaults to the physical cores, `n_gpu_layers` to all, without the experts of the first
     `experts_in_memory` layers. `n_ubatch` tokens are evaluated at once: fewer cancel sooner where llama.cpp cannot stop
-    inside a batch (GPUs). `speculate` is one of SPECULATE, or the GGUF of a draft model with the same vocabulary.
+    inside a batch (GPUs). `speculate` is one of SPECULATE, or the file of a draft made for the target.
     `place` is where the weights live: `resident` on the GPU, if there is any, or on the `cpu`, whatever
     `n_gpu_layers` says. `snapshot_bytes` of disk may hold what the model has read
     (`targets/snapshots/policy.py`); 0 deletes it, None leaves the disk alone.

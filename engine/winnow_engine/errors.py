@@ -22,7 +22,7 @@ class UnsupportedModelError(ModelError):
 
 
 class DraftError(ModelError):
-    """The draft model cannot draft for the target: they do not fit together, or its kind is not run."""
+    """The draft cannot guess for the target: they do not fit together, or its kind is not run."""
 
 
 class DownloadError(ModelError):
