@@ -1,10 +1,10 @@
 """Attribution: the code that holds each sentence of an answer, found by the product, whatever the target wrote.
 
-Places that a sentence writes count as they are. So does prose of which it repeats several words in a row, or which has
-all of its words. Otherwise each shown unit gets log-odds that it holds the sentence: the drafter's scores, with the
-sentence as the question, and the names and quotations they share. Removed lines hold a sentence with a name, or several
-words in a row, that only they have. docs/lab/prompts.md says how the weights were fitted, docs/results/answers.md how
-often they are right.
+Places that a sentence writes count as they are. So do prose and comments of which it repeats several words in a row,
+and prose that has all of its words. Otherwise each shown unit gets log-odds that it holds the sentence: the drafter's
+scores, with the sentence as the question, and the names and quotations they share. Removed lines hold a sentence with a
+name, or several words in a row, that only they have. docs/lab/prompts.md says how the weights were fitted,
+docs/results/answers.md how often they are right.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ _NEAR_CODE = {"maxsim": 30.0, "pooled": 14.0}  # usual scores of kept code, wher
 _MOST_PLACES, _BEHIND_BEST = 3, 1.5  # log-odds
 _LONG_WORD, _FEWEST_LONG = 4, 3  # letters, and words of a sentence that prose holds
 _PROSE = (UnitKind.SECTION, UnitKind.BLOCK)
+_FEWEST_RUNS = 4  # of five words: eight in a row, which code has by no chance
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]{3,80})[\"”]|\b(\d{2,})\b")
 _CODE = re.compile(r"`([^`\n]+)`")
 _SAYS_WHERE = re.compile(r"\bfile that (?:has|contains)\b|\b(?:defined|found|located) in\b|\bsection of\b")
@@ -77,13 +78,17 @@ class ShownCode:
 
     @cached_property
     def runs(self) -> set[tuple[str, ...]]:
-        """Its neighbouring words, if it is prose, which sentences repeat."""
-        return runs_of_words(self.text) if self.span.kind in _PROSE else set()
+        """Every few of its neighbouring words, which sentences repeat."""
+        return runs_of_words(self.text)
 
     @cached_property
     def words(self) -> set[str]:
         """Its words, if it is prose."""
         return set(words(self.text)) if self.span.kind in _PROSE else set()
+
+    def is_repeated(self, runs: set[tuple[str, ...]]) -> bool:
+        """True if neighbouring words of a sentence stand in it: more of them if it is code, as those of a comment."""
+        return len(runs & self.runs) >= (1 if self.span.kind in _PROSE else _FEWEST_RUNS)
 
     @cached_property
     def owners(self) -> set[str]:
@@ -134,7 +139,7 @@ class Attribution:
         unknown = tuple((start + one.start, start + one.end) for one in self._known.unknown(foreign))
         written = [place.lines for place in self._reader.places(sentence) if place.lines]
         said, stated = runs_of_words(sentence), set(words(sentence)) - set(words(self.question))
-        repeated = [one.place for one in self._shown if said & one.runs or _holds(one.words, stated)]
+        repeated = [one.place for one in self._shown if one.is_repeated(said) or _holds(one.words, stated)]
         written = [*commits_in(sentence, self.change), *written, *repeated][:_MOST_PLACES]
         if written:
             self._subject = next((n for one in written for n, code in enumerate(self._shown) if code.shows(one)), None)

@@ -69,6 +69,8 @@ def test_the_line_that_opens_a_block_is_no_quotation() -> None:
         ("Quickly and easily finished.", UnitKind.SECTION, False),
         ("This stands in the file `README.md` alone.", UnitKind.FUNCTION, True),
         ("It is made to get started quickly and easily.", UnitKind.FUNCTION, False),
+        ("Like all tools, it helps to get started quickly and easily.", UnitKind.FUNCTION, False),
+        ("Like all, this tool helps to get started quickly and easily.", UnitKind.FUNCTION, True),  # eight in a row
         ("To run it you can type `get started` here.", UnitKind.FUNCTION, True),
         ("To run it you can type `get stopped` here.", UnitKind.FUNCTION, False),
         ("To run it you can type `get` or `started` here.", UnitKind.FUNCTION, False),
