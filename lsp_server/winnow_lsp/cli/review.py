@@ -34,7 +34,7 @@ from winnow_lsp.host.reply import Reply, check_answered
 
 @click.command()
 @click.argument("changes", required=False, metavar="[REV|RANGE]", shell_complete=completion.changes)
-@click.option("--message", is_flag=True, help="Propose a commit message for what is staged.")
+@click.option("--message", is_flag=True, help="Propose a commit message for the change [staged].")
 @json_option
 @click.option("--sarif", "as_sarif", is_flag=True, help="Print SARIF 2.1.0, for CI.")
 @workspaces_option
