@@ -16,8 +16,7 @@ from winnow_engine.index.postings import NO_PLACE
 from winnow_engine.index.workspace import Workspace
 from winnow_engine.question import Scope
 
-TOKENS_PER_BYTE = 0.24  # of code, until enough of it has been counted
-_ENOUGH_BYTES = 20_000
+TOKENS_PER_BYTE, _USUAL_BYTES = 0.24, 100_000  # of code, and how many counted bytes tell as much
 
 
 @dataclass(frozen=True)
@@ -142,4 +141,5 @@ def _missing_tokens(workspace: Workspace, there: NDArray[np.bool_], tokens: int)
         return 0
     sizes = workspace.unit_bytes
     known = int(sizes[there].sum())
-    return max(round((int(sizes.sum()) - known) * (tokens / known if known > _ENOUGH_BYTES else TOKENS_PER_BYTE)), 1)
+    per_byte = (tokens + TOKENS_PER_BYTE * _USUAL_BYTES) / (known + _USUAL_BYTES)
+    return max(round((int(sizes.sum()) - known) * per_byte), 1)
