@@ -162,7 +162,7 @@ class Attribution:
     def _removed(self) -> list[tuple[Citation, set[str], set[tuple[str, ...]]]]:
         """Removed lines, and the names and neighbouring words in them that no code shown has."""
         names = {name for one in self._shown for name in one.names}
-        runs = {run for one in self._shown for run in runs_of_words(one.text)}
+        runs = {run for one in self._shown for run in one.runs}
         removed = removed_runs(self.change)
         return [(place, identifiers(text) - names, runs_of_words(text) - runs) for place, text in removed]
 
