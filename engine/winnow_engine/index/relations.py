@@ -113,9 +113,8 @@ def _hides(name: str, workspace: Workspace, file: IndexedFile, user: tuple[Index
 def _means_own(name: str, users: Sequence[tuple[IndexedFile, Unit]], own: Sequence[Unit]) -> bool:
     """True if units of one file mean its own definitions of a name: none takes it from another object or module."""
     file, word = users[0][0], re.escape(name.encode())
-    texts, origins = (
-        [file.data[one.start_byte : one.end_byte] for one in some] for some in ([u for _, u in users], own)
-    )
+    texts = [file.data[unit.start_byte : unit.end_byte] for _, unit in users]
+    origins = [file.data[unit.start_byte : unit.end_byte] for unit in own]
     taken = any(re.search(_OTHERS % word, text) for text in texts)
     if taken or any(re.search(_BROUGHT % (word, word), text) for text in origins):
         return False
@@ -165,8 +164,7 @@ def _by_chance(name: str, users: Sequence[tuple[IndexedFile, Unit]], definer: In
         return True
     if not (name.islower() and name.isalpha()):
         return False
-    meant = family in (None, _family(user), *_FOR_OTHERS) or (family == "c" and _is_member(name, users))
-    return not meant
+    return family not in (None, _family(user), *_FOR_OTHERS) and not (family == "c" and _is_member(name, users))
 
 
 def _is_called(name: str, file: IndexedFile, unit: Unit) -> bool:
