@@ -90,7 +90,8 @@ def read_changes(sources: Sources, workspace: Workspace, asked: str, cancellatio
     """
     files, titles = list[ChangedFile](), dict[str, None]()
     failures: list[NotARepositoryError | RevisionError] = []
-    roots = {(root := folder.root.resolve()): top_above(root) for folder in sources.folders}
+    by_root = {folder.root.resolve(): folder for folder in sources.folders}
+    roots = {root: top_above(root) for root in by_root}
     for folder in sorted(sources.folders, key=lambda folder: folder.name):
         try:
             repository = open_repository(folder.root, cancellation)
@@ -103,7 +104,7 @@ def read_changes(sources: Sources, workspace: Workspace, asked: str, cancellatio
         beside = [one for one, top in roots.items() if top == roots[root]]
         found = _files(repository, folder, revisions, workspace, roots)
         own = (file for file in found if not _is_anothers(file, folder, root, beside))
-        files += [_from_its_folder(file, folder, sources.folders) for file in own]
+        files += [_from_its_folder(file, folder, root, by_root) for file in own]
     if not titles:
         raise failures[0]
     return Changes("; ".join(titles), tuple(sorted(files, key=lambda file: file.path)))
@@ -123,20 +124,22 @@ def folders_in(folders: Iterable[Folder], top: Path) -> tuple[Folder, ...]:
 def _is_anothers(file: ChangedFile, folder: Folder, root: Path, beside: Collection[Path]) -> bool:
     """True if of the folders of its repository, at `beside`, the innermost that holds a file is not this, at `root`."""
     place = Path(os.path.normpath(root / (folder.relative(file.path) or "")))
-    return max(filter(place.is_relative_to, beside), key=lambda one: len(one.parts), default=root) != root
+    return _innermost(place, beside) not in (root, None)
 
 
-def _from_its_folder(file: ChangedFile, folder: Folder, folders: Iterable[Folder]) -> ChangedFile:
+def _from_its_folder(file: ChangedFile, folder: Folder, root: Path, folders: Mapping[Path, Folder]) -> ChangedFile:
     """The file with the path before the change that the innermost folder gives it: it may come from another one."""
     before = folder.relative(file.before_path or "") or ""
-    if not before.startswith("../"):
+    place = Path(os.path.normpath(root / before))
+    inner = _innermost(place, folders) if before.startswith("../") else None
+    if inner is None:
         return file
-    place = Path(os.path.normpath(folder.root.resolve() / before))
-    roots = {root: one for one in folders if place.is_relative_to(root := one.root.resolve())}
-    if not roots:
-        return file
-    inner = max(roots, key=lambda root: len(root.parts))
-    return replace(file, before_path=roots[inner].workspace_path(place.relative_to(inner).as_posix()))
+    return replace(file, before_path=folders[inner].workspace_path(place.relative_to(inner).as_posix()))
+
+
+def _innermost(place: Path, roots: Iterable[Path]) -> Path | None:
+    """The innermost of some folders that holds a place."""
+    return max(filter(place.is_relative_to, roots), key=lambda root: len(root.parts), default=None)
 
 
 def _files(
