@@ -115,6 +115,13 @@ def parse_raw(fields: Sequence[bytes]) -> Iterator[FileChange]:
             yield _change(modes, status, paths)
 
 
+def unquoted(path: bytes) -> str:
+    """A path as git prints it: between quotes, with the escapes of C, where it has unusual bytes."""
+    if len(path) > 1 and path.startswith(b'"') and path.endswith(b'"'):
+        path = path[1:-1].decode("unicode_escape", "replace").encode("latin-1", "replace")
+    return _path(path)
+
+
 def _change(row: Sequence[str], status: str, paths: Sequence[str]) -> FileChange:
     before_mode, after_mode, before_blob, after_blob, _ = row
     added, deleted = status == "A", status == "D"

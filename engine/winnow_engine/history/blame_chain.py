@@ -14,7 +14,7 @@ from winnow_engine.core import Folder
 from winnow_engine.errors import RevisionError
 from winnow_engine.git.objects import blobs, commits
 from winnow_engine.git.repository import Repository
-from winnow_engine.git.trees import named_files
+from winnow_engine.git.trees import named_files, unquoted
 from winnow_engine.history.effects import CommitEffect, FolderHistory
 from winnow_engine.index.file_text import as_utf8
 from winnow_engine.index.lines import git_numbers
@@ -79,18 +79,11 @@ def parse_porcelain(output: bytes) -> Iterator[Origin]:
         if header is None:
             header = _HEADER.fullmatch(line)
         elif line.startswith(_FILE):
-            paths[header["commit"]] = _path(line.removeprefix(_FILE))
+            paths[header["commit"]] = unquoted(line.removeprefix(_FILE))
         elif line.startswith(b"\t"):
             commit = header["commit"]
             yield Origin(int(header["now"]), commit.decode(), paths[commit], int(header["then"]))
             header = None
-
-
-def _path(quoted: bytes) -> str:
-    """A path as git writes it: between quotes, with escapes, where it has unusual bytes."""
-    if quoted.startswith(b'"') and quoted.endswith(b'"'):
-        quoted = quoted[1:-1].decode("unicode_escape").encode("latin-1")  # the escapes of C, octal ones among them
-    return quoted.decode("utf-8", "surrogateescape")
 
 
 def _ranges(lines: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import groupby
 
+from winnow_engine.git.trees import unquoted
 from winnow_engine.index.lines import text_lines
 
-_PATH = re.compile(r'(---|\+\+\+) (?:"?[a-z]/)?([^\t"]+)')
-_QUOTED = re.compile(rb"\\([0-3][0-7]{2})")  # a byte of a path, as git writes it
+_PATH = re.compile(r'(---|\+\+\+) ("[^\t]*"|[^\t"]+)')
 _HUNK = re.compile(r"@@ -(\d{1,7})(?:,(\d{1,7}))? \+(\d{1,7})(?:,(\d{1,7}))? @@")
 _MOST_HUNKS = 500  # that are looked for
 
@@ -38,8 +38,8 @@ def with_places_of_hunks(text: str, code_of: Callable[[str], tuple[str, Sequence
     code = cache(lambda path: _Code(*code_of(path)))
     for line in lines:
         if side := _PATH.match(line):
-            path = _QUOTED.sub(lambda found: bytes([int(found[1], 8)]), side[2].encode())
-            paths[side[1][0]] = path.decode("utf-8", "replace")
+            path = unquoted(side[2].encode("utf-8", "surrogatepass"))
+            paths[side[1][0]] = re.sub(r"^[a-z]/", "", path)
         if (head := _HUNK.match(line)) and len(paths) == 2 and hunks < _MOST_HUNKS:
             hunks += 1
             rows = _rows(head, lines)
